@@ -17,9 +17,9 @@ from bench.figure import Figure, at_most
 from bench.pace import Scale, best, timed
 from bench.starting import ASSENT, BARE
 
-from assent.core.message import Call, Message, Part, Result, Text
-from assent.core.model import Offer, Prompt, Said
-from assent.core.provider import RetrySettings
+from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolCall, ToolResult
+from assent.core.llm.provider import RetrySettings
+from assent.core.llm.request import ModelRequest, PartCompleted, ToolDefinition
 from assent.models.asking import Door, WireModel
 from assent.models.net.address import address
 from assent.models.net.client import HttpClient
@@ -102,20 +102,22 @@ class Ours:
         self._model = Retrying(WireModel(wire, door, self._client), RetrySettings())
         starts = range(0, characters, PIECE)
         texts = [f"{start} {FOUND * 9}"[:PIECE] for start in starts]
-        self._messages = tuple(Message("user", (Text(text),)) for text in texts)
+        self._messages = tuple(ChatMessage("user", (TextPart(text),)) for text in texts)
 
     def step(self) -> None:
-        prompt = Prompt((SYSTEM,), self._messages, (READ,))
+        prompt = ModelRequest((SYSTEM,), self._messages, (READ,))
         answers = self._model.stream(prompt)
-        parts: tuple[Part, ...] = tuple(a.part for a in answers if isinstance(a, Said))
-        results = tuple(Result(part.id, FOUND) for part in parts if isinstance(part, Call))
-        self._messages += (Message("assistant", parts, "bench/m"), Message("user", results))
+        parts: tuple[MessagePart, ...] = tuple(
+            a.part for a in answers if isinstance(a, PartCompleted)
+        )
+        results = tuple(ToolResult(part.id, FOUND) for part in parts if isinstance(part, ToolCall))
+        self._messages += (ChatMessage("assistant", parts, "bench/m"), ChatMessage("user", results))
 
     def close(self) -> None:
         self._client.close()
 
 
-READ = Offer("read", "Reads.", SCHEMA)
+READ = ToolDefinition("read", "Reads.", SCHEMA)
 
 
 def _gap(port: int, client: Plain | Ours, steps: int) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
-from assent.core.process import Ended, Limits, Program
+from assent.core.shell.process import ProcessLimits, ProcessResult, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
@@ -67,8 +67,8 @@ def _searched(tool: bytes, root: Path) -> Action:
 
 
 def _run(runner: Bubblewrap, pipeline: list[Program], folder: bytes) -> None:
-    *_, ended = runner.run(pipeline, folder, Limits())
-    if not isinstance(ended, Ended) or ended.code:
+    *_, ended = runner.run(pipeline, folder, ProcessLimits())
+    if not isinstance(ended, ProcessResult) or ended.code:
         raise RuntimeError(f"{TRUE!r} did not run: {ended}.")
 
 

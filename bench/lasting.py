@@ -10,7 +10,7 @@ from bench.figure import Figure
 from bench.pace import Action, Scale, best, timed
 
 from assent.app.engine import open_engine
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 
 
@@ -45,12 +45,12 @@ class _Past:
         record = engine.approvals.propose(record)
         engine.approvals.approve(record, record.digest, "", "bench")
         engine.close()
-        return self._timed(lambda engine: finished(engine.runs.build(record.plan_id)))
+        return self._timed(lambda engine: drive_to_end(engine.runs.build(record.plan_id)))
 
     def undo(self) -> float:
         """Takes the last run back."""
         return self._timed(
-            lambda engine: finished(engine.undo.apply(engine.undo.preview(), "bench"))
+            lambda engine: drive_to_end(engine.undo.apply(engine.undo.preview(), "bench"))
         )
 
     def status(self) -> float:

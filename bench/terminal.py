@@ -20,9 +20,9 @@ from bench.starting import ASSENT, BARE
 from bench.streamer import streamer
 
 from assent.app.engine import open_engine
-from assent.core.message import Text
-from assent.core.model import Stop, Usage
-from assent.core.session_event import PartSaid, StepEnded, StepStarted
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import PartSaid, StepEnded, StepStarted
 
 ROWS, COLUMNS = 40, 140
 PATIENCE_S = 60.0
@@ -180,8 +180,13 @@ def _session(folder: Path, parts: int) -> str:
     engine, _ = open_engine(str(folder))
     record = engine.sessions.start("Say very much", "plan")
     said = [f"Words of part {number}. " * 6 for number in range(parts - 1)]
-    events = [PartSaid(Text(words), 0.1) for words in (*said, LAST)]
+    events = [PartSaid(TextPart(words), 0.1) for words in (*said, LAST)]
     diary = engine.sessions.repository()
-    diary.append(record, StepStarted(1, "plan", "m", "plan"), *events, StepEnded(Stop.END, Usage()))
+    diary.append(
+        record,
+        StepStarted(1, "plan", "m", "plan"),
+        *events,
+        StepEnded(StopReason.END, TokenUsage()),
+    )
     engine.close()
     return record.slug

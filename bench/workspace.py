@@ -11,8 +11,8 @@ from bench.pace import flush, timed
 from assent.app.engine import open_engine
 from assent.config.places import places
 from assent.core.digest import sha256
-from assent.core.operation import FileState, WriteFile
-from assent.core.record import PlanRecord
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.store.blobs import FileBlobs

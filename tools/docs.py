@@ -18,10 +18,10 @@ from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import Event
-from assent.core.journal import Entry
-from assent.core.lifecycle import LIFE, Moment, State
-from assent.core.protected import EXECUTED_LATER, PROTECTED
-from assent.core.risk_codes import RISKS
+from assent.core.permission.protected_paths import EXECUTED_LATER, PROTECTED
+from assent.core.permission.risk_codes import RISK_CODES
+from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState
+from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
@@ -113,9 +113,10 @@ def floors() -> str:
 def lifecycle() -> str:
     """A row per moment, a column per state, and in the cell the state that follows."""
     rows = [
-        (moment.value, *[LIFE.get((state, moment), "·") for state in State]) for moment in Moment
+        (moment.value, *[TRANSITIONS.get((state, moment), "·") for state in PlanState])
+        for moment in PlanAction
     ]
-    return _table(("", *State), rows)
+    return _table(("", *PlanState), rows)
 
 
 def events() -> str:
@@ -125,7 +126,7 @@ def events() -> str:
 
 def journal() -> str:
     """A row per entry of a run's journal."""
-    return _table(("Entry", "Fields", "Meaning"), map(_struct_row, get_args(Entry)))
+    return _table(("Entry", "Fields", "Meaning"), map(_struct_row, get_args(JournalEntry)))
 
 
 def error_words() -> str:
@@ -148,7 +149,7 @@ def settings() -> str:
 
 def risk_codes() -> str:
     """A row per risk, the most severe first."""
-    return _table(("Code", "Meaning"), [(f"`{code}`", words) for code, words in RISKS.items()])
+    return _table(("Code", "Meaning"), [(f"`{code}`", words) for code, words in RISK_CODES.items()])
 
 
 def protected_paths() -> str:

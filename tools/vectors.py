@@ -12,11 +12,11 @@ from typing import Any
 
 from nacl.bindings import crypto_sign, crypto_sign_seed_keypair
 
-from assent.core.approval import Approval, Approver, signed_bytes
-from assent.core.digest import canonical, pack, sha256
-from assent.core.errors import BadPlan
-from assent.core.front_matter import front_matter
-from assent.core.operation import (
+from assent.core.digest import canonical_bytes, pack, sha256
+from assent.core.errors import InvalidPlan
+from assent.core.plan.approval import Approval, Approver, signed_bytes
+from assent.core.plan.front_matter import front_matter
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -24,7 +24,7 @@ from assent.core.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.plan import Plan, ReliedOn, Scope
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 
 VECTORS = Path(__file__).resolve().parent.parent / "docs" / "vectors" / "plan-digest.json"
 SIGNATURE = 64
@@ -54,7 +54,7 @@ def load() -> Json:
 def expected_of_plan(vector: Json) -> Json:
     """Computes every value of a plan's vector with the product."""
     plan = plan_of(vector)
-    forms = [canonical(op).hex() for op in plan.operations]
+    forms = [canonical_bytes(op).hex() for op in plan.operations]
     return {
         "content_hash": plan.content_hash,
         "operations": [
@@ -78,7 +78,7 @@ def expected_of_front_matter(vector: Json) -> Json:
     """Reads a text's declarations with the product."""
     try:
         found = front_matter(_given(vector, "text"))
-    except BadPlan:
+    except InvalidPlan:
         return {"refused": True}
     names = ("files", "commands", "relies_on")
     return {"declared": {name: list(getattr(found, name)) for name in names}}
@@ -95,7 +95,7 @@ def plan_of(vector: Json) -> Plan:
     """Builds the product's plan from a vector's input."""
     scope = Scope(tuple(vector["scope"]["files"]), tuple(vector["scope"]["commands"]))
     relied_on = [
-        ReliedOn(_given(file, "path"), sha256(_given(file, "content")))
+        ReliedOnFile(_given(file, "path"), sha256(_given(file, "content")))
         for file in vector["relied_on"]
     ]
     operations = [_operation(op) for op in vector["operations"]]

@@ -21,11 +21,8 @@ a frozen struct for its arguments, a function that says what a call accesses, an
 """
 
 from assent.core.errors import AssentError
-from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.tool import Action
-from assent.core.tool import Edit as EditEffect
-from assent.core.tool import Outcome as ToolOutcome
-from assent.core.tool import Request as ResourceAccess
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around as ToolContext
 from assent.tools.tool import Free as RawArguments
 from assent.tools.tool import Tool

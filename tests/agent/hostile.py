@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.agent.stage import Stage
 
-from assent.core.paths import refuse_ours
+from assent.core.paths import refuse_own_paths
 from assent.tools.calling.aliases import ALIASES, REFUSED
 from assent.tools.table import TOOLS
 
@@ -156,5 +156,5 @@ def check_draft(stage: Stage) -> None:
     """Fails if something was staged that no plan may touch."""
     for operation in stage.staged():
         for path in filter(None, (operation["path"], operation.get("to"))):
-            refuse_ours(os.fsencode(path), b".opencode/plans")  # raises if it may not
+            refuse_own_paths(os.fsencode(path), b".opencode/plans")  # raises if it may not
             assert not path.startswith(("/", ".."))

@@ -11,7 +11,7 @@ from tests.agent.stage import Stage, events
 from tests.cli.world import TRUSTING, files_below
 from tests.sandbox.cell import needs_bubblewrap
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.kept import FILE, Kept, circumstances
 
@@ -366,11 +366,13 @@ def test_without_a_sandbox_the_review_promises_none(yard: Stage) -> None:
     yard.propose()
     tool = find_tool()
     assert tool is not None
-    for hold in (Hold.HELD, Hold.NONE, Hold.OFF):
-        kept = Kept(circumstances(tool), Standing(hold, "It leaks."))
+    for hold in (SandboxState.HELD, SandboxState.NONE, SandboxState.OFF):
+        kept = Kept(circumstances(tool), SandboxStatus(hold, "It leaks."))
         file = yard.state / "assent" / FILE
         file.write_bytes(msgspec.json.encode(kept))
         file.chmod(0o600)
         told = yard.run("review").out.decode() + yard.run("diff").out.decode()
-        assert ("n the sandbox" in told) is (hold is Hold.HELD), told
-        assert ("No sandbox on this machine (It leaks)" in told) is (hold is not Hold.HELD), told
+        assert ("n the sandbox" in told) is (hold is SandboxState.HELD), told
+        assert ("No sandbox on this machine (It leaks)" in told) is (
+            hold is not SandboxState.HELD
+        ), told

@@ -10,7 +10,7 @@ from tests.agent.stage import Stage, events
 from tests.agent.test_adversarial_plugins import Workshop
 from tests.cli.world import TRUSTING
 
-from assent.core.question import PROJECT
+from assent.core.session.question import PROJECT
 
 Made = tuple[str, dict[str, Any]]
 

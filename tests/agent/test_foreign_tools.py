@@ -18,8 +18,8 @@ WRITER = Tool("scribe", Args, nothing, write, Action.READ, text="Says that it on
 SILENT = Tool("mute", Args, nothing, write, text="Says nothing about itself.")
 def wish(args, around):
     mark("wish")
-    from assent.core.tool import PlanText
-    return Outcome("Done.", effect=PlanText("# Mine"))
+    from assent.core.tool import PlanTextEffect
+    return Outcome("Done.", effect=PlanTextEffect("# Mine"))
 WISH = Tool("wish", Args, nothing, wish, text="Wants an effect that it never announced.")
 ALL = (WRITER, SILENT, WISH)
 """

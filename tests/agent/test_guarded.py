@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.agent.stage import Stage, events, final
 
-from assent.core.masking import mask
+from assent.core.text.redaction import redaction_text
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 READ = {"calls": [{"tool": "read", "args": {"path": "a.txt"}}]}
@@ -141,7 +141,9 @@ def test_f110_a_budget_of_tokens_ends_with_what_is_kept(stage: Stage) -> None:
 def test_f92_no_secret_gets_into_results_the_stream_or_the_log(stage: Stage) -> None:
     stage.put("a.txt", f"aws = {KEY}\n".encode())
     answer = stage.play(READ, {"text": f"It is {KEY}."})
-    assert [answer.out.count(word.encode()) > 0 for word in (KEY, mask("AWS access key"))] == [
+    assert [
+        answer.out.count(word.encode()) > 0 for word in (KEY, redaction_text("AWS access key"))
+    ] == [
         False,
         True,
     ]

@@ -10,7 +10,7 @@ import pytest
 from tests.agent.stage import Stage, events, final
 from tests.house.source import ROOT, modules
 
-from assent.core.tool import Posture
+from assent.core.tool import PermissionContext
 
 AGENT, CLI, CORE, ENGINE = "tests/agent/", "tests/cli/", "tests/core/", "tests/engine/"
 HOLES: dict[str, tuple[str, ...]] = {
@@ -198,7 +198,9 @@ def test_a_verdict_is_never_a_boolean(victim: Stage) -> None:
 
 def test_nothing_that_is_said_decides() -> None:
     """What the gate looks at has no message in it, so that no summary can lose it."""
-    assert not {"messages", "transcript", "prompt", "words"} & set(Posture.__struct_fields__)
+    assert not {"messages", "transcript", "prompt", "words"} & set(
+        PermissionContext.__struct_fields__
+    )
 
 
 # Where a decision frees something, besides the gate: what guards are told of a call that has

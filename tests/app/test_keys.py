@@ -1,8 +1,8 @@
 """The mask knows the person's own keys (F92)."""
 
 from assent.app.keys import known_secrets
-from assent.core.masking import YOURS, Masker, mask
-from assent.core.provider import ProviderSettings
+from assent.core.llm.provider import ProviderSettings
+from assent.core.text.redaction import CONFIGURED_KEY, Redactor, redaction_text
 
 
 def test_f92_keys_of_providers_and_variables_that_hold_secrets_are_hidden() -> None:
@@ -13,9 +13,12 @@ def test_f92_keys_of_providers_and_variables_that_hold_secrets_are_hidden() -> N
         "HOME": "/home/k8Xq2vLr9y",
     }
     own = ProviderSettings(base_url="http://localhost:1/v1", headers={"x": "k8Xq2vLr9x"})
-    hide = Masker(known_secrets(environment, {"own": own}))
+    hide = Redactor(known_secrets(environment, {"own": own}))
     told = "only-letters-here k8Xq2vLr9z development /home/k8Xq2vLr9y k8Xq2vLr9x"
-    assert hide(told) == f"{mask(YOURS)} {mask(YOURS)} development /home/k8Xq2vLr9y {mask(YOURS)}"
+    assert (
+        hide(told)
+        == f"{redaction_text(CONFIGURED_KEY)} {redaction_text(CONFIGURED_KEY)} development /home/k8Xq2vLr9y {redaction_text(CONFIGURED_KEY)}"
+    )
 
 
 def test_f92_every_key_counts_used_or_not_and_every_proof_in_a_header() -> None:

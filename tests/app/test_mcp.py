@@ -11,14 +11,14 @@ from tests.sandbox import serving
 
 from assent.app.mcp import McpTools
 from assent.config.settings import McpSettings
-from assent.core.served import Served
-from assent.core.tool import Action, Outcome, Request
+from assent.core.mcp import McpTool
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around, Free, Tool
 
 AROUND = cast(Around, None)  # no tool of a server looks around
 PROGRAM = str(Path(serving.__file__))
-PEEK = Served("peek", "Looks at a file.", serving.SCHEMA).digest
-POKE = Served("poke", "Writes a file.", serving.SCHEMA).digest
+PEEK = McpTool("peek", "Looks at a file.", serving.SCHEMA).digest
+POKE = McpTool("poke", "Writes a file.", serving.SCHEMA).digest
 PICTURE = "[image, image/png, 4 characters; not shown]"
 
 
@@ -75,8 +75,8 @@ def test_f15_a_tool_reads_once_the_user_says_so_and_no_other(bench: Bench, said:
     assert [by_name(opened.tools(mode)) for mode in ("plan", "ask")] == [expected] * 2
     peek, poke = opened.tools("plan")
     free = Free({"path": "a"})
-    assert list(peek.touches(free, AROUND)) == [Request(Action.READ, "one_peek", "one_peek")]
-    assert list(poke.touches(free, AROUND)) == [Request(Action.TOOL, "one_poke", "one_poke")]
+    assert list(peek.touches(free, AROUND)) == [ResourceAccess(Action.READ, "one_peek", "one_peek")]
+    assert list(poke.touches(free, AROUND)) == [ResourceAccess(Action.TOOL, "one_poke", "one_poke")]
     assert bench.noted("calls") == []
 
 
@@ -92,7 +92,7 @@ def test_f15_another_digest_voids_it(bench: Bench, said: str) -> None:
 
 def test_a_call_is_answered_in_words(bench: Bench) -> None:
     (peek, _) = bench.open(one=bench.server()).tools("ask")
-    assert peek.run(Free({"path": "a"}), AROUND) == Outcome(f"peek: a\n{PICTURE}", "one_peek")
+    assert peek.run(Free({"path": "a"}), AROUND) == ToolOutcome(f"peek: a\n{PICTURE}", "one_peek")
     assert peek.run(Free({"path": "nowhere"}), AROUND).failed
     assert bench.noted("calls") == ["peek a", "peek nowhere"]
 

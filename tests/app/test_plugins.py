@@ -10,7 +10,7 @@ from tests.app.plugged import Site
 from assent.app.plugins import plugin_tools
 from assent.config.settings import PluginSettings
 from assent.core.errors import AssentError
-from assent.core.tool import Action, Request
+from assent.core.tool import Action, ResourceAccess
 from assent.tools.calling.schema import offer
 from assent.tools.tool import Around, Tool
 
@@ -53,7 +53,7 @@ def test_what_is_not_enabled_is_not_even_imported(site: Site) -> None:
 def test_f98_a_plugin_changes_things_whatever_it_declares(site: Site, point: str) -> None:
     site.install("first", WRITER + SILENT, one=point)
     tool = only(loaded("one")[0])
-    request = Request(Action.TOOL, tool.name, key=tool.name)
+    request = ResourceAccess(Action.TOOL, tool.name, key=tool.name)
     assert (tool.action, tuple(tool.touches(args(tool, "a"), AROUND))) == (Action.TOOL, (request,))
     assert site.ran() == ["import"]  # judging it runs nothing of it
 
@@ -68,12 +68,12 @@ LOOK = Tool("look", Args, touches, write, text="Looks.")
     look, scribe = loaded("look", "scribe", reads=("look", "scribe"))[0]
     assert (look.action, scribe.action) == (Action.READ, Action.READ)
     assert list(look.touches(args(look, "a"), AROUND)) == [
-        Request(Action.READ, "a", "look"),
-        Request(Action.EDIT, "b"),  # a wish that the gate judges like anybody's
-        Request(Action.READ, "c", "look"),
+        ResourceAccess(Action.READ, "a", "look"),
+        ResourceAccess(Action.EDIT, "b"),  # a wish that the gate judges like anybody's
+        ResourceAccess(Action.READ, "c", "look"),
     ]
     assert list(scribe.touches(args(scribe, "a"), AROUND)) == [
-        Request(Action.READ, "scribe", "scribe")
+        ResourceAccess(Action.READ, "scribe", "scribe")
     ]
 
 

@@ -9,7 +9,7 @@ import sys
 from tests.cli.killed import DyingDisk, dies, engine
 from tests.cli.world import World
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 
 def kill_undo(world: World, verb: str = "undo", call: str = "rename", at: int = 1) -> None:
@@ -20,4 +20,4 @@ def kill_undo(world: World, verb: str = "undo", call: str = "rename", at: int = 
 if __name__ == "__main__":
     root, verb, call, at = sys.argv[1:]
     undoing = engine(os.fsencode(root), DyingDisk(call, int(at))).undo
-    finished(undoing.apply(undoing.redo() if verb == "redo" else undoing.preview(), "test"))
+    drive_to_end(undoing.apply(undoing.redo() if verb == "redo" else undoing.preview(), "test"))

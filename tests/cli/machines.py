@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 from tests.cli.world import TRUSTING, World
 
-from assent.core.approval import Approval, Approver, signed_bytes
-from assent.core.bundle import Bundle, Origin, requested_bytes
-from assent.core.bundle_file import bundle_bytes
 from assent.core.digest import sha256
-from assent.core.operation import FileState, Operation, WriteFile
-from assent.core.plan import Plan
+from assent.core.plan.approval import Approval, Approver, signed_bytes
+from assent.core.plan.bundle import Bundle, BundleOrigin, origin_bytes
+from assent.core.plan.bundle_format import bundle_bytes
+from assent.core.plan.operation import FileState, Operation, WriteFile
+from assent.core.plan.plan import Plan
 from assent.store.clock import SystemClock
 from assent.store.keys import FileSigner
 
@@ -88,8 +88,8 @@ def forged(
 def signed(signer: FileSigner, plan: Plan, contents: dict[str, bytes]) -> Bundle:
     """Signs a plan as the one who asks and as the one who agrees."""
     clock = SystemClock()
-    asked = Origin(clock.new_id(), "work", "tests", plan.digest, NOW, "mallory", signer.key())
-    origin = msgspec.structs.replace(asked, signature=signer.sign(requested_bytes(asked)))
+    asked = BundleOrigin(clock.new_id(), "work", "tests", plan.digest, NOW, "mallory", signer.key())
+    origin = msgspec.structs.replace(asked, signature=signer.sign(origin_bytes(asked)))
     yes = Approval(
         clock.new_id(), origin.plan_id, plan.content_hash, plan.operations_hash, plan.digest,
         Approver("mallory", "terminal"), "", NOW, "", signer.key(),

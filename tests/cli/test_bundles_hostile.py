@@ -10,12 +10,19 @@ import pytest
 from tests.cli.machines import Machines, forged, key_of, put, signed, signer_of, trust, written
 from tests.cli.world import TRUSTING
 
-from assent.core.bundle import Bundle, requested_bytes
-from assent.core.bundle_file import bundle_bytes
-from assent.core.commit import commit_command
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile
-from assent.core.plan import Plan, Scope
+from assent.core.plan.bundle import Bundle, origin_bytes
+from assent.core.plan.bundle_format import bundle_bytes
+from assent.core.plan.commit import commit_command
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.plan import Plan, Scope
 
 STATE = FileState(sha256(b"x\n"), 2, 0o644)
 
@@ -217,7 +224,7 @@ def test_g14_a_risk_that_nobody_knows_is_refused(machines: Machines) -> None:
     bundle = forged(signer, (written(b"x.txt", b"x\n"),), b"x\n")
     for codes in (("nonsense",), ("",), ("deletes", "\x1b[2J")):
         asked = msgspec.structs.replace(bundle.origin, risks=(codes,))
-        signature = signer.sign(requested_bytes(asked))
+        signature = signer.sign(origin_bytes(asked))
         origin = msgspec.structs.replace(asked, signature=signature)
         put(machines.file, msgspec.structs.replace(bundle, origin=origin))
         assert machines.runner.no(7, "review", str(machines.file))["error"] == "damaged"

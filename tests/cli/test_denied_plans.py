@@ -12,7 +12,7 @@ from tests.cli.world import TRUSTING, World
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
 from assent.core.errors import Refused
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 RULE = '[permission.edit]\n"locked/*" = "deny"\n'
 BROKEN = b'[permission.edit]\n"locked/*" = "never"\n'
@@ -374,12 +374,12 @@ def test_a_rule_that_is_added_while_an_engine_is_open_counts(locked: World) -> N
     engine.approvals.approve(record, record.digest, "", "test")
     deny(locked)
     with pytest.raises(Refused, match="No plan may change locked/b"):
-        finished(engine.runs.build(record.plan_id))
+        drive_to_end(engine.runs.build(record.plan_id))
     with pytest.raises(Refused, match="No plan may change locked/c"):
         engine.drafts.write(record, b"locked/c", [b"c\n"], None)
     assert engine.reviews.review(engine.plans.find()).denied
     allow(locked)
-    assert finished(engine.runs.build(record.plan_id)).outcome == "done"
+    assert drive_to_end(engine.runs.build(record.plan_id)).outcome == "done"
     engine.close()
 
 

@@ -20,7 +20,7 @@ from assent.app.engine import open_engine_at
 from assent.app.travelling import evidences_of
 from assent.config.places import Places
 from assent.core.errors import AssentError
-from assent.core.evidence import envelope_bytes, pae
+from assent.core.run.evidence import envelope_bytes, pae
 
 PAGE = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
 NEEDED = ("openssl", "jq", "xxd", "base64")

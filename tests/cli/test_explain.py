@@ -8,7 +8,7 @@ from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.grant import Grant, Pattern
+from assent.core.permission.grant import Grant, PermissionPattern
 
 CONFIG = """\
 [permission.bash]
@@ -135,7 +135,7 @@ def test_f81_an_answer_for_a_session_counts_in_that_session(world: World) -> Non
     here = Places(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
     record = engine.sessions.start("Make it", "ask")
-    make = (Pattern("bash", "make *"),)
+    make = (PermissionPattern("bash", "make *"),)
     given = Grant("01g", "session", record.session, "build", "ask", make, "2026-01-01T00:00:00Z")
     engine.grants.give(given)
     engine.close()

@@ -13,8 +13,8 @@ from tests.cli.world import World
 from tests.models.asking import shown
 from tests.models.server import serving
 
-from assent.core.message import Message, Text
-from assent.core.model import Prompt
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import ModelRequest
 from assent.models.asking import Door, WireModel
 from assent.models.net.address import address
 from assent.models.net.client import HttpClient
@@ -74,7 +74,7 @@ def test_a_connection_is_kept(certificate: tuple[Path, ssl.SSLContext]) -> None:
         base = address(f"https://127.0.0.1:{server.port}/v1", "url")
         door = Door(Who("test", "m"), base, {})
         model = WireModel(Chat(Asked("test", "m")), door, client)
-        long = Prompt((), (Message("user", (Text("x" * 3_000_000),)),))
+        long = ModelRequest((), (ChatMessage("user", (TextPart("x" * 3_000_000),)),))
         for _ in range(3):
             assert shown(list(model.stream(long))) == "Hello there."
         client.close()

@@ -13,7 +13,7 @@ from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.world import PROGRAM, World
 from tests.sandbox.cell import needs_bubblewrap
 
-from assent.core.protected import RESERVED
+from assent.core.permission.protected_paths import RESERVED
 
 PATIENCE = 60
 PLACES = {os.fsdecode(name) for name in RESERVED}

@@ -9,25 +9,25 @@ from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.grant import Pattern
-from assent.core.message import Call
-from assent.core.question import choices, question_digest
-from assent.core.session_event import (
-    Option,
+from assent.core.llm.message import ToolCall
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.event import (
     PartSaid,
     Question,
     QuestionAsked,
+    QuestionOption,
     SessionStarted,
     StepStarted,
 )
+from assent.core.session.question import permission_options, question_digest
 from assent.engine.engine import Engine
 from assent.engine.session.diary import Diary
 
-STATUS = Pattern("bash", "git status *")
+STATUS = PermissionPattern("bash", "git status *")
 RUN = Question(
     "Permission",
     "May the model run git status -s?",
-    choices((STATUS,), command=True),
+    permission_options((STATUS,), command=True),
     by="gate",
     things=("run git status -s",),
     always=(STATUS,),
@@ -36,11 +36,11 @@ RUN = Question(
 LONG = Question(
     "Permission",
     "May the model change a?",
-    choices(()),
+    permission_options(()),
     by="gate",
     detail="diff --git a/a b/a\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998 + "+the last one\n",
 )
-COLOUR = Question("Colour", "Which one?", (Option("Red"), Option("Blue")))
+COLOUR = Question("Colour", "Which one?", (QuestionOption("Red"), QuestionOption("Blue")))
 HINT = b"your own words for the model (Enter: no, and the turn ends): "
 CONFIRM = b"y, n, or your own words (Enter: no): "
 SCREEN = ("stdin", "stdout", "stderr")
@@ -68,7 +68,7 @@ def waiting(world: World, *questions: Question, id: str = "q1", child: bool = Fa
             "child", record.workspace, "child", "ask", "Look", parent=record.session, depth=1
         )
         record = diary.start(started)
-    call = Call("c1", "shell", {"line": "git status -s"})
+    call = ToolCall("c1", "shell", {"line": "git status -s"})
     asked = QuestionAsked(id, "c1", questions, "shell", agent="build", mode="ask")
     digest = question_digest(record.session, call, asked)
     named = msgspec.structs.replace(asked, digest=digest)

@@ -6,7 +6,7 @@ from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.grant import Grant, Pattern, Reach
+from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
 
 MINE = '[permission]\nbahs = "deny"\nbash = {"make *" = "allow"}\n'
 
@@ -84,8 +84,8 @@ def remembered(world: World, *, session: bool) -> tuple[str, str]:
     here = Places(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
     record = engine.sessions.start("Make it", "ask")
-    reach: Reach = "session" if session else "project"
-    make, at = (Pattern("bash", "make *"),), "2026-01-01T00:00:00.000Z"
+    reach: GrantScope = "session" if session else "project"
+    make, at = (PermissionPattern("bash", "make *"),), "2026-01-01T00:00:00.000Z"
     engine.grants.give(
         Grant("01g", reach, record.session, "build", "ask", make, at, "01question", user="ada")
     )

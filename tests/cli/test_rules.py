@@ -8,7 +8,7 @@ from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.grant import Grant, Pattern
+from assent.core.permission.grant import Grant, PermissionPattern
 
 TABLE = """\
 [permission]
@@ -48,7 +48,7 @@ def explained(world: World, *arguments: str) -> tuple[str, str, str | None]:
     return row["verdict"], row["layer"], row["rule"]
 
 
-def remember(world: World, identity: str, *patterns: Pattern) -> Grant:
+def remember(world: World, identity: str, *patterns: PermissionPattern) -> Grant:
     """Remembers a yes as the engine does after a question."""
     here = Places(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
@@ -166,7 +166,7 @@ def test_rules_that_fail_their_examples_can_be_tested_and_count_nowhere_else(wor
 
 
 def test_f83_answers_are_listed_and_revoked_at_once(world: World) -> None:
-    grant = remember(world, "01grant", Pattern("bash", "make *"))
+    grant = remember(world, "01grant", PermissionPattern("bash", "make *"))
     row = world.ok("rules", "list")
     assert [one["id"] for one in row["grants"]] == [grant.id]
     assert explained(world, "bash", "make test", "--mode", "ask") == ("run", "grant", "01grant")
@@ -178,7 +178,7 @@ def test_f83_answers_are_listed_and_revoked_at_once(world: World) -> None:
 
 def test_f83_all_answers_are_revoked_together(world: World) -> None:
     for identity in ("01a", "01b"):
-        remember(world, identity, Pattern("edit", "a", exact=True))
+        remember(world, identity, PermissionPattern("edit", "a", exact=True))
     assert world.no(2, "rules", "revoke")["error"] == "usage"
     assert world.no(2, "rules", "revoke", "01a", "--all")["error"] == "usage"
     assert [one["id"] for one in world.ok("rules", "revoke", "--all")["revoked"]] == ["01a", "01b"]
@@ -187,5 +187,5 @@ def test_f83_all_answers_are_revoked_together(world: World) -> None:
 
 def test_f72_a_denial_of_the_user_outlives_trust_and_answers(world: World) -> None:
     configured(world)
-    remember(world, "01grant", Pattern("bash", "git push *"))
+    remember(world, "01grant", PermissionPattern("bash", "git push *"))
     assert explained(world, "bash", "git push", "--mode", "ask")[0] == "deny"

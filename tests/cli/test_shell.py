@@ -8,7 +8,7 @@ import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import PROGRAM, World
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.kept import circumstances
 
@@ -152,7 +152,9 @@ def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World)
     world.on_a_fresh_machine()
     tool = find_tool()
     assert tool is not None
-    leaked = Standing(Hold.OFF, "The sandbox does not hold: a file was made.", "assent doctor")
+    leaked = SandboxStatus(
+        SandboxState.OFF, "The sandbox does not hold: a file was made.", "assent doctor"
+    )
     kept = world.state / "assent" / "sandbox.json"
     kept.parent.mkdir(parents=True)
     kept.write_bytes(msgspec.json.encode({"key": circumstances(tool), "standing": leaked}))

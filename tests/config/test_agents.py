@@ -9,8 +9,8 @@ import pytest
 
 from assent.config.agents import AgentPlaces, Reader, load_agents
 from assent.config.yaml_reader import read_yaml
-from assent.core.agent import Agent
-from assent.core.rules import Rule
+from assent.core.permission.rule import PermissionRule
+from assent.core.session.agent import Agent
 
 PACKAGE = Path(__file__).parents[2] / "src" / "assent" / "agents"
 EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
@@ -72,8 +72,8 @@ def test_f10_an_agent_has_everything_that_its_file_says(desk: Desk) -> None:
         "poet", "Writes poems.", "subagent", "Rhyme.", "", 0.7, 4,
         {"write": False, "*": True}, {"edit": "deny", "bash": "ask"}, "project", "openai/gpt-5",
         (
-            Rule("edit", "*", "deny", source="the agent poet"),
-            Rule("bash", "*", "ask", source="the agent poet"),
+            PermissionRule("edit", "*", "deny", source="the agent poet"),
+            PermissionRule("bash", "*", "ask", source="the agent poet"),
         ),
     )  # fmt: skip
     assert (agents["poet"].denies("write"), agents["poet"].denies("read")) == (True, False)
@@ -141,8 +141,8 @@ def test_f70_a_tool_that_is_denied_in_part_has_rules_and_is_offered(desk: Desk) 
     assert warnings == ()
     assert (agents["poet"].denies("bash"), agents["mute"].denies("bash")) == (False, True)
     assert agents["poet"].rules == (
-        Rule("bash", "*", "deny", source="the agent poet"),
-        Rule("bash", "git *", "allow", source="the agent poet"),
+        PermissionRule("bash", "*", "deny", source="the agent poet"),
+        PermissionRule("bash", "git *", "allow", source="the agent poet"),
     )
 
 
@@ -150,11 +150,11 @@ def test_law_9_a_projects_rules_stand_apart_from_those_of_the_user(desk: Desk) -
     desk.write(desk.user / "build.md", "permission: {bash: deny}")
     desk.write(desk.project / "build.md", "permission: {bash: allow, edit: ask}", "Ours.")
     build = desk.load()[0]["build"]
-    assert build.rules == (Rule("bash", "*", "deny", source="the agent build"),)
+    assert build.rules == (PermissionRule("bash", "*", "deny", source="the agent build"),)
     assert build.narrowing == (
         (
-            Rule("bash", "*", "allow", source="the agent build"),
-            Rule("edit", "*", "ask", source="the agent build"),
+            PermissionRule("bash", "*", "allow", source="the agent build"),
+            PermissionRule("edit", "*", "ask", source="the agent build"),
         ),
     )
     assert (build.source, build.denies("bash")) == ("project", True)

@@ -8,7 +8,7 @@ import pytest
 from assent.config.agents import Reader
 from assent.config.commands import CommandPlaces, command_places, load_commands
 from assent.config.yaml_reader import read_yaml
-from assent.core.template import SlashCommand
+from assent.core.session.slash_command import SlashCommand
 
 
 class Desk:

@@ -9,7 +9,7 @@ from assent.app.engine import open_engine_at
 from assent.config.keys import KeyReader, SystemApprove, SystemFile
 from assent.config.places import Places
 from assent.core.errors import UsageError
-from assent.core.keyring import Keyring, TrustedKey
+from assent.core.plan.keyring import Keyring, TrustedKey
 
 ADA, BOB, EVE = "ab" * 32, "cd" * 32, "ef" * 32
 

@@ -4,7 +4,7 @@ import pytest
 from tests.config.sources import Sources
 
 from assent.config.modes import LONGEST, load_modes
-from assent.core.mode import CustomMode
+from assent.core.permission.mode import CustomMode
 
 REVIEW = {
     "base": "ask",

@@ -12,8 +12,8 @@ from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.config.places import Places
 from assent.config.presets import PRESETS
 from assent.core.errors import UsageError
-from assent.core.rule_tables import rule_text, wrong_examples
-from assent.core.rules import Layer, Policy, Rule
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_parser import failed_examples, rule_text
 
 
 class Desk(Sources):
@@ -31,7 +31,9 @@ class Desk(Sources):
         path.chmod(0o644)
         return text.encode()
 
-    def policy(self, *typed: Rule, check: bool = True) -> tuple[Policy, tuple[str, ...]]:
+    def policy(
+        self, *typed: PermissionRule, check: bool = True
+    ) -> tuple[PermissionPolicy, tuple[str, ...]]:
         sources = RuleSources(
             self.load(),
             Places(self.user.parents[2] / "state", self.user.parent),
@@ -44,7 +46,7 @@ class Desk(Sources):
         )
         return load_policy(sources)
 
-    def shown(self, *typed: Rule) -> list[tuple[str, bool, list[str]]]:
+    def shown(self, *typed: PermissionRule) -> list[tuple[str, bool, list[str]]]:
         """Returns each layer with its rules in one line each; there must be no warning."""
         policy, warnings = self.policy(*typed)
         assert warnings == ()
@@ -58,7 +60,7 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_without_any_file_there_is_no_rule(desk: Desk) -> None:
     root = os.path.realpath(desk.root)
-    assert desk.policy() == (Policy((), root, "/home/ada"), ())
+    assert desk.policy() == (PermissionPolicy((), root, "/home/ada"), ())
 
 
 def test_f70_the_users_own_rules_are_one_layer_in_order(desk: Desk) -> None:
@@ -119,7 +121,7 @@ def test_a_project_cannot_empty_the_users_table(desk: Desk) -> None:
 
 
 def test_what_is_typed_comes_last(desk: Desk) -> None:
-    typed = Rule("bash", "make *", "allow", source="command line")
+    typed = PermissionRule("bash", "make *", "allow", source="command line")
     desk.write(desk.project, '[permission]\nedit = "ask"\n')
     assert [name for name, *_ in desk.shown(typed)] == ["project", "command line"]
 
@@ -201,10 +203,10 @@ def test_a_rule_that_fails_its_examples_is_not_loaded(desk: Desk) -> None:
     assert str(desk.user) in caught.value.message
     assert "`bash: git push * = deny`" in caught.value.message
     [layer] = desk.policy(check=False)[0].layers
-    assert layer == Layer(
+    assert layer == RuleLayer(
         "user",
         (
-            Rule(
+            PermissionRule(
                 "bash", "git push *", "deny", "By hand.", ("git push", "git pull"), ("git pushx",),
                 str(desk.user),
             ),
@@ -219,7 +221,7 @@ def test_f89_every_rule_of_a_preset_has_a_reason_and_keeps_its_examples(preset: 
     assert [
         rule for rule in rules if not rule.reason or rule.source != f"the preset {preset}"
     ] == []
-    assert [rule for rule in rules if wrong_examples(rule)] == []
+    assert [rule for rule in rules if failed_examples(rule)] == []
     assert all(rule.matches and rule.misses for rule in rules if rule.permission == "bash")
 
 

@@ -10,8 +10,8 @@ from tests.config.sources import Sources
 from assent.config.settings import FetchSettings, HookSettings, PluginSettings, Settings
 from assent.config.trusted import Trusted
 from assent.core.digest import sha256
-from assent.core.provider import ProviderSettings, RetrySettings
-from assent.core.trust import Trust, TrustBook
+from assent.core.llm.provider import ProviderSettings, RetrySettings
+from assent.core.permission.trust import TrustedFile, TrustList
 
 NAME = ".opencode/assent.toml"
 TEXT = b"[[hooks]]\non = 'prompt'\nrun = ['true']\n"
@@ -27,13 +27,13 @@ class Shelf:
         self.file = base / "state" / "trust.json"
         self.file.parent.mkdir()
 
-    def write(self, *trusted: Trust, at: Path | None = None) -> None:
+    def write(self, *trusted: TrustedFile, at: Path | None = None) -> None:
         path = at or self.file
-        path.write_bytes(msgspec.json.encode(TrustBook(trusted)))
+        path.write_bytes(msgspec.json.encode(TrustList(trusted)))
         path.chmod(0o600)
 
-    def trust(self, content: bytes = TEXT, path: str = NAME) -> Trust:
-        return Trust(os.fsencode(os.path.realpath(self.one)), path, sha256(content))
+    def trust(self, content: bytes = TEXT, path: str = NAME) -> TrustedFile:
+        return TrustedFile(os.fsencode(os.path.realpath(self.one)), path, sha256(content))
 
     def opened(self, root: Path | None = None, file: Path | None = None) -> Trusted:
         return Trusted(file or self.file, os.fsencode(root or self.one), os.open)
@@ -131,10 +131,10 @@ def test_a_symlinked_book_trusts_nothing(shelf: Shelf, tmp_path: Path) -> None:
 
 
 def test_the_book_has_one_content_for_each_file(shelf: Shelf) -> None:
-    book = TrustBook().with_trusted(shelf.trust()).with_trusted(shelf.trust(b"x", "a"))
+    book = TrustList().with_trusted(shelf.trust()).with_trusted(shelf.trust(b"x", "a"))
     book = book.with_trusted(shelf.trust(b"new"))
-    assert book == TrustBook((shelf.trust(b"x", "a"), shelf.trust(b"new")))
-    assert book.without(shelf.trust().root, NAME) == TrustBook((shelf.trust(b"x", "a"),))
+    assert book == TrustList((shelf.trust(b"x", "a"), shelf.trust(b"new")))
+    assert book.without(shelf.trust().root, NAME) == TrustList((shelf.trust(b"x", "a"),))
     assert book.without(b"/elsewhere", NAME) == book
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.errors import Moved
+from assent.core.errors import ConcurrentChange
 from assent.core.event import PlanRevised, RunHalted, TextRevised
 from assent.ports import Batch, Store
 from assent.store.memory import MemoryStore
@@ -28,7 +28,7 @@ BATCHES = st.builds(
 def told(store: Store, batches: list[Batch]) -> object:
     try:
         return store.append(*batches)
-    except Moved as moved:
+    except ConcurrentChange as moved:
         return moved.message
 
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from assent.core.digest import sha256
-from assent.core.operation import FileOperation, FileState, footprint
-from assent.core.paths import ancestors, inside
+from assent.core.paths import ancestors, is_inside
+from assent.core.plan.operation import FileOperation, FileState, footprint
 
 Tree = dict[bytes, FileState]
 
@@ -32,7 +32,7 @@ def applied(tree: Tree, operations: Iterable[FileOperation]) -> Tree:
 
 
 def below(tree: Mapping[bytes, object], folder: bytes) -> list[bytes]:
-    return [path for path in tree if inside(path, folder) and path != folder]
+    return [path for path in tree if is_inside(path, folder) and path != folder]
 
 
 def is_possible(tree: Tree) -> bool:

@@ -4,17 +4,17 @@ import msgspec
 import pytest
 from tests.core.states import A, B
 
-from assent.core.approval import (
+from assent.core.errors import AssentError, DigestMismatch, Expired, Refused
+from assent.core.plan.approval import (
     Approval,
     ApprovedPlan,
     Approver,
     approved,
-    expired,
+    is_expired,
     signed_bytes,
 )
-from assent.core.errors import AssentError, Expired, OtherDigest, Refused
-from assent.core.operation import WriteFile
-from assent.core.plan import Plan
+from assent.core.plan.operation import WriteFile
+from assent.core.plan.plan import Plan
 
 PLAN = Plan(b"# Text\n", (WriteFile(b"p", None, A),))
 NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))
@@ -59,23 +59,23 @@ def test_law_1_an_approved_plan_cannot_be_made_otherwise(checked: object) -> Non
     [
         (
             approval_of(Plan(b"# Other\n", PLAN.operations)),
-            OtherDigest,
+            DigestMismatch,
             "The approval is for {theirs}…, the plan is {ours}….",
         ),
         (
             approval_of(Plan(PLAN.text, (WriteFile(b"p", None, B),))),
-            OtherDigest,
+            DigestMismatch,
             "The approval is for {theirs}…, the plan is {ours}….",
         ),
         (
             approval_of(Plan(PLAN.text, PLAN.operations, workspace="other")),
-            OtherDigest,
+            DigestMismatch,
             "The approval is for {theirs}…, the plan is {ours}….",
         ),
         # A record whose parts do not belong together fits nothing.
-        (approval_of(PLAN, content_hash="0"), OtherDigest, "The approval is for"),
-        (approval_of(PLAN, operations_hash="0"), OtherDigest, "The approval is for"),
-        (approval_of(PLAN, digest=""), OtherDigest, "The approval is for"),
+        (approval_of(PLAN, content_hash="0"), DigestMismatch, "The approval is for"),
+        (approval_of(PLAN, operations_hash="0"), DigestMismatch, "The approval is for"),
+        (approval_of(PLAN, digest=""), DigestMismatch, "The approval is for"),
         (
             approval_of(PLAN, expires_at=LATER),
             Expired,
@@ -114,7 +114,7 @@ def test_g3_a_forged_approval_is_refused_before_anything_else() -> None:
     ],
 )
 def test_f53_an_approval_expires(now: str, expires_at: str, wanted: bool) -> None:
-    assert expired(approval_of(PLAN, expires_at=expires_at), now) is wanted
+    assert is_expired(approval_of(PLAN, expires_at=expires_at), now) is wanted
 
 
 def test_g3_the_signature_covers_every_field() -> None:

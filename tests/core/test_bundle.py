@@ -3,34 +3,41 @@
 import msgspec
 import pytest
 
-from assent.core.approval import Approval, Approver
-from assent.core.bundle import SHOWN, Bundle, Origin, helpful, needed, requested_bytes
-from assent.core.bundle_file import approval_bytes, bundle_bytes, read_approval, read_bundle
 from assent.core.digest import sha256
-from assent.core.errors import Damaged
-from assent.core.operation import (
+from assent.core.errors import CorruptFile
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.bundle import (
+    MAX_SHOWN_BYTES,
+    Bundle,
+    BundleOrigin,
+    origin_bytes,
+    required_contents,
+    review_contents,
+)
+from assent.core.plan.bundle_format import approval_bytes, bundle_bytes, read_approval, read_bundle
+from assent.core.plan.operation import (
     DeleteFile,
+    FileKind,
     FileState,
-    Kind,
     MoveFile,
     RunCommand,
     WriteFile,
 )
-from assent.core.plan import Plan
+from assent.core.plan.plan import Plan
 
 ID = "0" * 26
-ORIGIN = Origin(ID, "work", "tests", "d" * 64, "2026", "ada", "k" * 64, ((), ("deletes",)))
+ORIGIN = BundleOrigin(ID, "work", "tests", "d" * 64, "2026", "ada", "k" * 64, ((), ("deletes",)))
 YES = Approval(ID, ID, "c" * 64, "o" * 64, "d" * 64, Approver("ada", "terminal"), "", "2026")
 
 
-def state(content: bytes, kind: Kind = "file") -> FileState:
+def state(content: bytes, kind: FileKind = "file") -> FileState:
     mode = 0o777 if kind == "link" else 0o644
     return FileState(sha256(content), len(content), mode, kind)
 
 
 A, B, C, D, E = (state(name) for name in (b"a", b"b", b"c", b"d", b"e"))
 LINK = state(b"target", "link")
-LARGE = FileState("f" * 64, SHOWN + 1, 0o644)
+LARGE = FileState("f" * 64, MAX_SHOWN_BYTES + 1, 0o644)
 
 
 def test_g14_new_contents_travel_and_the_old_ones_that_are_shown() -> None:
@@ -47,24 +54,22 @@ def test_g14_new_contents_travel_and_the_old_ones_that_are_shown() -> None:
             DeleteFile(b"i", LARGE, 0),
         ),
     )
-    assert needed(plan) == {B.digest: 1, C.digest: 1, LARGE.digest: LARGE.size}
-    assert helpful(plan) == {A.digest: 1, D.digest: 1, LINK.digest: 6}
+    assert required_contents(plan) == {B.digest: 1, C.digest: 1, LARGE.digest: LARGE.size}
+    assert review_contents(plan) == {A.digest: 1, D.digest: 1, LINK.digest: 6}
 
 
 def test_g14_an_old_content_that_is_too_large_to_show_stays_behind() -> None:
-    assert helpful(Plan(b"", (DeleteFile(b"i", LARGE, 0),))) == {}
+    assert review_contents(Plan(b"", (DeleteFile(b"i", LARGE, 0),))) == {}
 
 
 @pytest.mark.parametrize(
-    "field", [name for name in Origin.__struct_fields__ if name != "signature"]
+    "field", [name for name in BundleOrigin.__struct_fields__ if name != "signature"]
 )
 def test_g14_every_field_of_a_request_is_signed(field: str) -> None:
     other: object = ((), ("deletes", "")) if field == "risks" else "other"
     changed = msgspec.structs.replace(ORIGIN, **{field: other})
-    assert requested_bytes(changed) != requested_bytes(ORIGIN)
-    assert requested_bytes(msgspec.structs.replace(ORIGIN, signature="x")) == requested_bytes(
-        ORIGIN
-    )
+    assert origin_bytes(changed) != origin_bytes(ORIGIN)
+    assert origin_bytes(msgspec.structs.replace(ORIGIN, signature="x")) == origin_bytes(ORIGIN)
 
 
 def test_an_approval_is_attached_once() -> None:
@@ -76,7 +81,7 @@ def test_an_approval_is_attached_once() -> None:
 def test_an_approval_has_a_file_of_its_own() -> None:
     assert read_approval(approval_bytes(YES)) == YES
     for content in (b"", b"{}\n", approval_bytes(YES)[:-1], b" " + approval_bytes(YES)):
-        with pytest.raises(Damaged):
+        with pytest.raises(CorruptFile):
             read_approval(content)
 
 
@@ -108,5 +113,5 @@ def test_g14_a_file_holds_the_bundle_and_is_spelled_in_one_way() -> None:
     ids=str,
 )
 def test_g14_what_does_not_fit_together_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptFile):
         read_bundle(bundle_bytes(msgspec.structs.replace(bundle(), **change)))

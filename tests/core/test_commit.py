@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from assent.core.commit import (
-    LONGEST,
+from assent.core.plan.commit import (
+    MAX_TITLE,
     NO_TITLE,
+    commit_argv,
     commit_command,
-    commit_words,
     is_commit,
-    title_of,
+    plan_title,
     without_commit,
 )
-from assent.core.operation import DeleteFile, FileState, Operation, RunCommand, inverse
+from assent.core.plan.operation import DeleteFile, FileState, Operation, RunCommand, inverse
 
 COMMIT = commit_command("Say hello")
 FILE = DeleteFile(b"a", FileState("0" * 64, 1, 0o644))
@@ -67,7 +67,7 @@ def test_f143_nothing_else_is_a_commit(op: Operation, is_one: bool) -> None:
 
 def test_the_digest_stands_in_one_argument() -> None:
     command = commit_command("{digest}")
-    words = commit_words(command, "abc")
+    words = commit_argv(command, "abc")
     assert words == (*command.argv[:-1], b"Assent-Plan: abc")
     assert words[-3] == b"{digest}"
 
@@ -84,14 +84,14 @@ def test_the_digest_stands_in_one_argument() -> None:
     ],
 )
 def test_a_plan_is_called_by_its_first_heading(text: bytes, title: str) -> None:
-    assert title_of(text) == title
+    assert plan_title(text) == title
 
 
 @pytest.mark.parametrize(
     ("title", "word"),
     [
         ("a\n\n b\x1b[31m\u202e", b"a\\n\\n b\\x1b[31m\\u202e"),
-        ("x" * 200, b"x" * (LONGEST - 1) + "…".encode()),
+        ("x" * 200, b"x" * (MAX_TITLE - 1) + "…".encode()),
         ("  ", NO_TITLE.encode()),
     ],
 )

@@ -3,19 +3,31 @@
 import pytest
 from tests.core.states import TOOL, A, B, C
 
-from assent.core.changes import Changes, Skipped
-from assent.core.deeds import BETWEEN, Deed, Gap, Ordered, barred, composed, gaps, merged, together
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
+from assent.core.undo.applied_change import (
+    CHANGED_BETWEEN_STEPS,
+    AppliedChange,
+    AppliedCommand,
+    UndoGap,
+    combined_operations,
+    composed_operations,
+    merged_changes,
+    undo_blockers,
+    undo_gaps,
+)
 
 UNDO = RunCommand((b"up",), undo=(b"down", b"all"), cwd=b"db", timeout=7, network=True)
 
 
-def wrote(index: int, op: FileOperation, run: str = "r") -> Deed:
-    return Deed(run, index, f"{index}" * 64, (op,))
+def wrote(index: int, op: FileOperation, run: str = "r") -> AppliedChange:
+    return AppliedChange(run, index, f"{index}" * 64, (op,))
 
 
-def ran(index: int, *operations: FileOperation, command: RunCommand | None = None) -> Deed:
-    return Deed("r", index, f"{index}" * 64, operations, Ordered("make all", command))
+def ran(index: int, *operations: FileOperation, command: RunCommand | None = None) -> AppliedChange:
+    return AppliedChange(
+        "r", index, f"{index}" * 64, operations, AppliedCommand("make all", command)
+    )
 
 
 FIRST = wrote(0, WriteFile(b"a", A, B))
@@ -31,33 +43,33 @@ def test_one_segment_is_taken_back_as_it_was_approved() -> None:
         WriteFile(b"a", A, B),
     )
     deeds = [wrote(number, op) for number, op in enumerate(operations)]
-    assert together(deeds) == operations
+    assert combined_operations(deeds) == operations
 
 
 def test_several_segments_come_to_one_change_of_each_path() -> None:
-    assert together([FIRST, MADE, LAST]) == (
+    assert combined_operations([FIRST, MADE, LAST]) == (
         WriteFile(b"a", A, C),
         WriteFile(b"new", None, A),
         WriteFile(b"b", A, B),
     )
     back = ran(3, WriteFile(b"a", C, A), DeleteFile(b"new", A))
-    assert together([FIRST, MADE, back]) == ()
+    assert combined_operations([FIRST, MADE, back]) == ()
 
 
 def test_attempts_of_one_command_come_to_one_change_of_each_path() -> None:
     twice = ran(0, WriteFile(b"a", A, B), WriteFile(b"a", B, TOOL))
-    assert together([twice]) == (WriteFile(b"a", A, TOOL),)
+    assert combined_operations([twice]) == (WriteFile(b"a", A, TOOL),)
 
 
 def test_f142_what_somebody_changed_in_between_goes_back_as_far_as_that() -> None:
     later = wrote(1, WriteFile(b"a", C, TOOL), "s")
-    assert composed([FIRST.operations, later.operations]) == later.operations
+    assert composed_operations([FIRST.operations, later.operations]) == later.operations
 
 
 def test_f144_what_was_done_before_somebody_changed_a_file_is_named_as_staying() -> None:
     deeds = [ran(0, WriteFile(b"a", A, B)), ran(1, WriteFile(b"a", C, A)), LAST]
-    assert gaps(deeds) == (Gap("", BETWEEN, b"a"),)
-    assert gaps([FIRST, MADE, LAST]) == ()
+    assert undo_gaps(deeds) == (UndoGap("", CHANGED_BETWEEN_STEPS, b"a"),)
+    assert undo_gaps([FIRST, MADE, LAST]) == ()
 
 
 def test_g7_the_undo_of_a_command_runs_as_the_command_did() -> None:
@@ -68,32 +80,32 @@ def test_g7_the_undo_of_a_command_runs_as_the_command_did() -> None:
 @pytest.mark.parametrize(
     ("taken", "operations", "found"),
     [
-        ([FIRST, MADE, LAST], together([FIRST, MADE, LAST]), {}),
+        ([FIRST, MADE, LAST], combined_operations([FIRST, MADE, LAST]), {}),
         ([FIRST], FIRST.operations, {0: "a was changed again by a command"}),
         ([MADE], MADE.operations, {}),
         ([LAST], LAST.operations, {}),
     ],
 )
 def test_f142_what_was_changed_again_does_not_go_alone(
-    taken: list[Deed], operations: tuple[FileOperation, ...], found: dict[int, str]
+    taken: list[AppliedChange], operations: tuple[FileOperation, ...], found: dict[int, str]
 ) -> None:
-    assert barred(operations, [FIRST, MADE, LAST], taken) == found
+    assert undo_blockers(operations, [FIRST, MADE, LAST], taken) == found
 
 
 def test_f142_a_later_operation_is_named() -> None:
     again = wrote(2, MoveFile(b"a", b"z", B))
-    found = barred(FIRST.operations, [FIRST, again], [FIRST])
+    found = undo_blockers(FIRST.operations, [FIRST, again], [FIRST])
     assert found == {0: "a was changed again by operation 222222222222"}
 
 
 def test_g7_what_a_commands_own_undo_takes_care_of_is_left_to_it() -> None:
     deeds = [FIRST, MIGRATED, LAST]
-    found = barred(together([FIRST, LAST]), deeds, deeds)
+    found = undo_blockers(combined_operations([FIRST, LAST]), deeds, deeds)
     assert found == {0: "a is left to a command's own undo"}
 
 
-def ordered(**fields: object) -> Deed:
-    return Deed("r", 0, "0", (), Ordered("make", **fields))  # type: ignore[arg-type]
+def ordered(**fields: object) -> AppliedChange:
+    return AppliedChange("r", 0, "0", (), AppliedCommand("make", **fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -116,14 +128,14 @@ def ordered(**fields: object) -> Deed:
         ),
     ],
 )
-def test_f144_what_a_command_may_have_done_elsewhere(deed: Deed, found: list[str]) -> None:
+def test_f144_what_a_command_may_have_done_elsewhere(deed: AppliedChange, found: list[str]) -> None:
     twice = [deed, deed] if deed.ordered else [deed]
-    assert gaps(twice) == tuple(Gap("make", why) for why in found)
+    assert undo_gaps(twice) == tuple(UndoGap("make", why) for why in found)
 
 
 def test_f144_files_that_were_not_kept_are_named_with_the_reason() -> None:
-    skipped = Skipped(b"x\n", "changed", "large"), Skipped(b".git", "new", "git")
-    found = gaps([ordered(skipped=skipped)])
+    skipped = SkippedFile(b"x\n", "changed", "large"), SkippedFile(b".git", "new", "git")
+    found = undo_gaps([ordered(skipped=skipped)])
     assert [gap.line for gap in found] == [
         "x\\n: it is larger than undo.file_mb, so its old content was not kept (changed) ($ make)",
         ".git: it is git's own (new) ($ make)",
@@ -131,10 +143,10 @@ def test_f144_files_that_were_not_kept_are_named_with_the_reason() -> None:
 
 
 def test_attempts_are_merged() -> None:
-    left = Skipped(b"x", "new", "ignored")
-    one = Changes((WriteFile(b"a", A, B),), (left,), made=(b"d",))
-    two = Changes((WriteFile(b"a", B, C),), (left,), known=False, made=(b"d", b"e"))
-    assert merged([one, two]) == Changes(
+    left = SkippedFile(b"x", "new", "ignored")
+    one = WorkspaceChanges((WriteFile(b"a", A, B),), (left,), made=(b"d",))
+    two = WorkspaceChanges((WriteFile(b"a", B, C),), (left,), known=False, made=(b"d", b"e"))
+    assert merged_changes([one, two]) == WorkspaceChanges(
         (*one.operations, *two.operations), (left,), known=False, made=(b"d", b"e")
     )
-    assert merged([]) == Changes()
+    assert merged_changes([]) == WorkspaceChanges()

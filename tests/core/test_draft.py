@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from tests.core.states import LINK, TOOL, A, B, C, D
 
-from assent.core.draft import net, refuse_alike, stage
-from assent.core.errors import Impossible, Refused
-from assent.core.operation import (
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.plan.draft import net_changes, refuse_similar_names, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     FileState,
@@ -91,7 +91,7 @@ def test_a_second_operation_on_a_path_is_composed(first: str, second: str) -> No
 
 @pytest.mark.parametrize(("first", "second"), [p for p in PAIRS if p not in COMPOSED])
 def test_a_second_operation_against_other_content_is_impossible(first: str, second: str) -> None:
-    with pytest.raises(Impossible, match=r"^p was staged against other content\.$"):
+    with pytest.raises(ImpossibleOperations, match=r"^p was staged against other content\.$"):
         stage((), pair(first, second))
 
 
@@ -157,8 +157,8 @@ def test_composition_never_crosses_a_command() -> None:
 
 def test_net_is_what_the_last_segment_does() -> None:
     operations = (DeleteFile(b"a", A), RunCommand((b"x",)), MoveFile(b"p", b"q", B))
-    assert net(operations) == {b"p": (B, None), b"q": (None, B)}
-    assert net(operations[:2]) == {}
+    assert net_changes(operations) == {b"p": (B, None), b"q": (None, B)}
+    assert net_changes(operations[:2]) == {}
 
 
 def test_staging_twenty_thousand_operations_takes_no_more_than_a_moment() -> None:
@@ -198,4 +198,4 @@ def test_names_that_differ_only_in_case_or_form_are_refused(
     operations: tuple[Operation, ...], refused: bool
 ) -> None:
     with pytest.raises(Refused, match="differ only") if refused else nullcontext():
-        refuse_alike(operations)
+        refuse_similar_names(operations)

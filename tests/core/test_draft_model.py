@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B, Tree, applied
 
-from assent.core.draft import net, segments, stage
-from assent.core.operation import (
+from assent.core.plan.draft import net_changes, segments, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     MoveFile,
@@ -67,7 +67,7 @@ def test_a_draft_does_what_its_steps_did(story: tuple[Tree, list[Operation], Tre
     assert len(touched) == len(set(touched))
     assert applied(start, files(draft)) == end
     assert applied(start, reversed(files(draft))) == end
-    assert {path: after for path, (_, after) in net(draft).items()} == {
+    assert {path: after for path, (_, after) in net_changes(draft).items()} == {
         name: end.get(name) for name in NAMES if start.get(name) != end.get(name)
     }
 

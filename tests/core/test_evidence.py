@@ -5,29 +5,29 @@ from base64 import b64encode
 
 import pytest
 
-from assent.core.approval import Approval, Approver
 from assent.core.digest import sha256
-from assent.core.errors import Damaged
-from assent.core.evidence import (
-    PAYLOAD,
+from assent.core.errors import CorruptFile
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, MoveFile, RunCommand, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.evidence import (
+    PAYLOAD_TYPE,
     PLAN,
-    Change,
-    Told,
-    Uncovered,
-    approval_fact,
+    EvidenceOperation,
+    EvidencePath,
+    UncoveredPath,
     envelope_bytes,
+    evidence_approval,
+    evidence_operation,
     journal_hash,
-    opened,
-    operation_fact,
+    open_envelope,
     pae,
     read_statement,
     statement_bytes,
     subject_of,
-    uncovered_fact,
+    uncovered_path,
 )
-from assent.core.journal import Recovering
-from assent.core.operation import FileState, MoveFile, RunCommand, WriteFile
-from assent.core.plan import Plan
+from assent.core.run.journal import RecoveringEntry
 
 A, B = (FileState(sha256(name), 1, 0o644) for name in (b"a", b"b"))
 WRITTEN = (WriteFile(b"x", None, A),)
@@ -45,11 +45,11 @@ FACTS = {
     "run": "r",
     "outcome": "done",
     "plan": NAMES,
-    "approval": approval_fact(YES),
+    "approval": evidence_approval(YES),
 }
 
 
-FAILED = [operation_fact("i", RunCommand((b"make",)), "failed")]
+FAILED = [evidence_operation("i", RunCommand((b"make",)), "failed")]
 
 
 def test_g16_what_is_signed_has_kind_and_lengths() -> None:
@@ -58,8 +58,8 @@ def test_g16_what_is_signed_has_kind_and_lengths() -> None:
 
 def test_g16_an_envelope_is_opened_as_it_was_made() -> None:
     content = envelope_bytes(b"{}", "ab" * 32, "cd" * 64)
-    assert opened(content) == (b"{}", "ab" * 32, "cd" * 64)
-    assert json.loads(content)["payloadType"] == PAYLOAD
+    assert open_envelope(content) == (b"{}", "ab" * 32, "cd" * 64)
+    assert json.loads(content)["payloadType"] == PAYLOAD_TYPE
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_g16_an_envelope_is_opened_as_it_was_made() -> None:
 )
 def test_g16_another_envelope_is_none(change: dict[str, object]) -> None:
     envelope = json.loads(envelope_bytes(b"{}", "ab" * 32, "cd" * 64)) | change
-    with pytest.raises(Damaged):
-        opened(json.dumps(envelope).encode())
+    with pytest.raises(CorruptFile):
+        open_envelope(json.dumps(envelope).encode())
 
 
 def test_g16_the_subject_is_what_the_run_left() -> None:
@@ -90,27 +90,27 @@ def test_g16_the_subject_is_what_the_run_left() -> None:
 
 
 def test_g16_operations_say_all_that_happened() -> None:
-    moved = operation_fact("i", MoveFile(b"z", b"\xff", A, 0), "done")
+    moved = evidence_operation("i", MoveFile(b"z", b"\xff", A, 0), "done")
     assert [(each["path_hex"], each["before"], each["after"]) for each in moved["files"]] == [
         ("7a", {"kind": "file", "sha256": A.digest, "size": 1, "mode": "644"}, None),
         ("ff", None, {"kind": "file", "sha256": A.digest, "size": 1, "mode": "644"}),
     ]
-    ran = operation_fact("i", RunCommand((b"make",), network=True), "failed")
+    ran = evidence_operation("i", RunCommand((b"make",), network=True), "failed")
     assert (ran["argv"], ran["network"], ran["result"]) == (["make"], True, "failed")
 
 
 def test_g16_the_journal_has_one_hash() -> None:
-    one, other = (journal_hash([Recovering(way)]) for way in ("resume", "accept"))
+    one, other = (journal_hash([RecoveringEntry(way)]) for way in ("resume", "accept"))
     assert len({one, other, journal_hash([])}) == 3
 
 
 def test_g16_a_statement_is_read_as_it_was_made() -> None:
-    told = operation_fact("i", WRITTEN[0], "done")
-    facts = {**FACTS, "operations": [told], "not_covered": [uncovered_fact(b"\xff", "why")]}
+    told = evidence_operation("i", WRITTEN[0], "done")
+    facts = {**FACTS, "operations": [told], "not_covered": [uncovered_path(b"\xff", "why")]}
     payload = statement_bytes(subject_of(MADE, {b"x": A}), facts)
     found = read_statement(payload, "key")
-    assert found.operations == (Told("i", "write", "done", (Change("x"),)),)
-    assert found.uncovered == (Uncovered("\\xff", "why"),)
+    assert found.operations == (EvidenceOperation("i", "write", "done", (EvidencePath("x"),)),)
+    assert found.uncovered == (UncoveredPath("\\xff", "why"),)
     assert (found.run, found.outcome, found.digest) == ("r", "done", MADE.digest)
     assert (found.approval, found.files, found.key) == (YES, (("x", A.digest),), "key")
 
@@ -129,5 +129,5 @@ def test_g16_a_statement_is_read_as_it_was_made() -> None:
     ],
 )  # fmt: skip
 def test_g16_a_statement_that_contradicts_itself_is_refused(payload: bytes) -> None:
-    with pytest.raises(Damaged):
+    with pytest.raises(CorruptFile):
         read_statement(payload, "key")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.exit_status import is_answer
+from assent.core.shell.exit_status import is_expected_exit
 
 PREDICATES = [
     "grep x f", "rg x", "test -f a", "[ -f a ]", "[[ -f a ]]", "diff a b", "cmp a b", "pgrep x",
@@ -33,12 +33,12 @@ NOT_ITS_OWN = [
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("line", PREDICATES)
 def test_a_predicate_answers_no_at_the_end_of_a_line(line: str, around: str) -> None:
-    assert is_answer(around.format(line), 1)
+    assert is_expected_exit(around.format(line), 1)
 
 
 @pytest.mark.parametrize("line", [*OTHERS, *NOT_ITS_OWN])
 def test_everything_else_fails_with_it(line: str) -> None:
-    assert not is_answer(line, 1)
+    assert not is_expected_exit(line, 1)
 
 
 @pytest.mark.parametrize(
@@ -46,18 +46,18 @@ def test_everything_else_fails_with_it(line: str) -> None:
     ["grep 'a|b; make' f", 'rg "x && y"', r"grep a\;make f", "grep '|' f", 'grep ";" f', "rg '('"],
 )
 def test_quoted_signs_end_no_command(line: str) -> None:
-    assert is_answer(line, 1)
+    assert is_expected_exit(line, 1)
 
 
 @given(st.sampled_from([*PREDICATES, *OTHERS]), st.integers(-200, 300))
 def test_no_other_code_is_an_answer(line: str, code: int) -> None:
-    assert is_answer(line, code) <= (code == 1)
+    assert is_expected_exit(line, code) <= (code == 1)
 
 
 def test_xargs_has_a_code_of_its_own_for_it() -> None:
-    assert is_answer("find . | xargs -n 1 grep x", 123)
-    assert [is_answer("xargs grep x", code) for code in (1, 124, 127)] == [False] * 3
-    assert not is_answer("xargs make", 123)
+    assert is_expected_exit("find . | xargs -n 1 grep x", 123)
+    assert [is_expected_exit("xargs grep x", code) for code in (1, 124, 127)] == [False] * 3
+    assert not is_expected_exit("xargs make", 123)
 
 
 @pytest.mark.parametrize(
@@ -65,24 +65,24 @@ def test_xargs_has_a_code_of_its_own_for_it() -> None:
     ["find . -name a -exec grep x {} +", "bash -c 'grep x f'", 'sh -lc "test -f a && echo y"'],
 )
 def test_what_runs_a_predicate_answers_for_it(line: str) -> None:
-    assert is_answer(line, 1)
+    assert is_expected_exit(line, 1)
 
 
 @pytest.mark.parametrize("line", ["bash -c make", "find . -exec make {} +", "bash grep x", "bash"])
 def test_what_runs_something_else_does_not(line: str) -> None:
-    assert not is_answer(line, 1)
+    assert not is_expected_exit(line, 1)
 
 
 def test_what_complains_behind_a_predicate_may_be_what_failed() -> None:
-    assert not is_answer("grep x f && cat g", 1, complained=True)
-    assert is_answer("grep x f && echo yes", 1, complained=True)
+    assert not is_expected_exit("grep x f && cat g", 1, complained=True)
+    assert is_expected_exit("grep x f && echo yes", 1, complained=True)
 
 
 def test_a_folder_that_is_not_there_is_no_answer() -> None:
-    assert not is_answer("cd nope && grep x f", 1, complained=True)
-    assert is_answer("find /root | grep x", 1, complained=True)  # that was the find
+    assert not is_expected_exit("cd nope && grep x f", 1, complained=True)
+    assert is_expected_exit("find /root | grep x", 1, complained=True)  # that was the find
 
 
 @given(st.text(max_size=60), st.integers(0, 255))
 def test_no_text_is_too_strange(line: str, code: int) -> None:
-    assert is_answer(line, code) in (True, False)
+    assert is_expected_exit(line, code) in (True, False)

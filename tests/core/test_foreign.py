@@ -4,15 +4,22 @@ import msgspec
 import pytest
 
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Damaged, Refused
-from assent.core.foreign import check_foreign, paths_of
-from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile
-from assent.core.plan import Plan, ReliedOn, Scope
+from assent.core.errors import AssentError, CorruptFile, Refused
+from assent.core.plan.import_check import check_imported_plan, named_paths
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 
 A, B = (FileState(sha256(name), 1, 0o644) for name in (b"a", b"b"))
 LINK = FileState(A.digest, 1, 0o777, "link")
 TEXT = b"---\nscope:\n  files: [src/*]\nrelies_on: [b, ./a]\n---\n# P\n"
-RESTS = (ReliedOn(b"a", A.digest), ReliedOn(b"b", B.digest))
+RESTS = (ReliedOnFile(b"a", A.digest), ReliedOnFile(b"b", B.digest))
 PLAN = Plan(TEXT, (WriteFile(b"x", None, A),), Scope(("src/*",)), RESTS)
 
 GOOD: dict[str, tuple[Operation, ...]] = {
@@ -56,13 +63,13 @@ BAD: dict[str, tuple[Operation, ...]] = {
 
 @pytest.mark.parametrize("operations", GOOD.values(), ids=GOOD)
 def test_g14_what_could_have_been_frozen_passes(operations: tuple[Operation, ...]) -> None:
-    check_foreign(msgspec.structs.replace(PLAN, operations=operations))
+    check_imported_plan(msgspec.structs.replace(PLAN, operations=operations))
 
 
 @pytest.mark.parametrize("operations", BAD.values(), ids=BAD)
 def test_g14_what_could_not_is_refused(operations: tuple[Operation, ...]) -> None:
     with pytest.raises(AssentError) as refused:
-        check_foreign(msgspec.structs.replace(PLAN, operations=operations))
+        check_imported_plan(msgspec.structs.replace(PLAN, operations=operations))
     assert refused.value.exit == 7
 
 
@@ -75,26 +82,26 @@ def test_g14_what_could_not_is_refused(operations: tuple[Operation, ...]) -> Non
         {"scope": Scope(("*",))},
         {"relied_on": RESTS[:1]},
         {"relied_on": RESTS[::-1]},
-        {"relied_on": (*RESTS, ReliedOn(b"c", A.digest))},
-        {"relied_on": (ReliedOn(b"a", "x"), RESTS[1])},
+        {"relied_on": (*RESTS, ReliedOnFile(b"c", A.digest))},
+        {"relied_on": (ReliedOnFile(b"a", "x"), RESTS[1])},
         {"text": b"---\nscope: broken\n---\n"},
         {"text": b"x" * ((1 << 20) + 1)},
     ],
     ids=str,
 )
 def test_g14_a_plan_says_what_its_text_says(change: dict[str, object]) -> None:
-    check_foreign(PLAN)
-    with pytest.raises(Damaged):
-        check_foreign(msgspec.structs.replace(PLAN, **change))
+    check_imported_plan(PLAN)
+    with pytest.raises(CorruptFile):
+        check_imported_plan(msgspec.structs.replace(PLAN, **change))
 
 
 @pytest.mark.parametrize("path", [b"../x", b"/x", b"a/./x", b"a//x", b"x/", b"a\0x"])
 def test_g14_paths_are_plain(path: bytes) -> None:
     for op in (WriteFile(path, None, A), DeleteFile(path, A), MoveFile(b"x", path, A)):
         with pytest.raises(Refused):
-            check_foreign(msgspec.structs.replace(PLAN, operations=(op,)))
+            check_imported_plan(msgspec.structs.replace(PLAN, operations=(op,)))
 
 
 def test_every_path_is_named_once() -> None:
     operations = (WriteFile(b"x", None, A), MoveFile(b"y", b"z", A), WriteFile(b"x", A, B))
-    assert paths_of(operations) == [b"x", b"y", b"z"]
+    assert named_paths(operations) == [b"x", b"y", b"z"]

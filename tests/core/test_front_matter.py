@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.errors import BadPlan
-from assent.core.front_matter import FrontMatter, front_matter
+from assent.core.errors import InvalidPlan
+from assent.core.plan.front_matter import FrontMatter, front_matter
 
 NOTHING = FrontMatter()
 AB = FrontMatter(files=("a", "b"))
@@ -193,7 +193,7 @@ def test_front_matter_is_read(text: bytes, wanted: FrontMatter) -> None:
 
 @pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
 def test_front_matter_that_cannot_be_read_is_an_error(text: bytes, message: str) -> None:
-    with pytest.raises(BadPlan) as caught:
+    with pytest.raises(InvalidPlan) as caught:
         front_matter(text)
     assert message in caught.value.message
 
@@ -210,7 +210,7 @@ def told(text: bytes) -> str:
     """Reads a text and returns what the person is told; any other error than BadPlan passes."""
     try:
         return str(front_matter(text))
-    except BadPlan as error:
+    except InvalidPlan as error:
         return error.message
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.globs import expand, literal
+from assent.core.shell.glob import expand_glob, literal_text
 
 TREE: Mapping[bytes, Mapping[bytes, bool]] = {
     b"": {
@@ -59,26 +59,31 @@ def entries(folder: bytes) -> Mapping[bytes, bool]:
 
 @pytest.mark.parametrize(("pattern", "paths"), FOUND.items())
 def test_a_pattern_stands_for_paths(pattern: str, paths: list[bytes]) -> None:
-    assert expand(pattern, entries) == paths
+    assert expand_glob(pattern, entries) == paths
 
 
 def test_names_that_are_not_utf8_are_found() -> None:
-    assert expand("*", lambda _: {b"\xff": False}) == [b"\xff"]
+    assert expand_glob("*", lambda _: {b"\xff": False}) == [b"\xff"]
 
 
 @pytest.mark.timeout(20)
 def test_many_stars_do_not_take_long() -> None:
     names = {b"a" * 255: False}
-    assert expand("*a" * 60 + "*b", lambda _: names) == []
-    assert expand("[" * 8000 + "*", lambda _: names) == []
-    assert expand("[]" * 8000, lambda _: names) == []
+    assert expand_glob("*a" * 60 + "*b", lambda _: names) == []
+    assert expand_glob("[" * 8000 + "*", lambda _: names) == []
+    assert expand_glob("[]" * 8000, lambda _: names) == []
 
 
 def test_too_many_paths_are_refused() -> None:
     names = {str(at).encode(): True for at in range(200)}
     with pytest.raises(Refused, match="more than"):
-        expand("*/../*/../*", lambda _: names)
+        expand_glob("*/../*/../*", lambda _: names)
 
 
 def test_a_pattern_without_wildcards_is_text() -> None:
-    assert [literal(pattern) for pattern in ("a\\*b", "a*b", "[", "")] == ["a*b", None, None, ""]
+    assert [literal_text(pattern) for pattern in ("a\\*b", "a*b", "[", "")] == [
+        "a*b",
+        None,
+        None,
+        "",
+    ]

@@ -2,15 +2,15 @@
 
 import pytest
 
-from assent.core.hook import Hook, Said, said
-from assent.core.process import Ended
+from assent.core.hook import Hook, HookOutput, hook_output
+from assent.core.shell.process import ProcessResult
 
 MOMENTS = (
     "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished",
 )  # fmt: skip
 FAILURES = (
-    Ended(1), Ended(3), Ended(126, "start"), Ended(137), Ended(124, "time"), Ended(137, "output"),
-    Ended(2, "processes"), Ended(0, "memory"),
+    ProcessResult(1), ProcessResult(3), ProcessResult(126, "start"), ProcessResult(137), ProcessResult(124, "time"), ProcessResult(137, "output"),
+    ProcessResult(2, "processes"), ProcessResult(0, "memory"),
 )  # fmt: skip
 
 
@@ -18,22 +18,24 @@ FAILURES = (
 def test_only_a_plain_0_is_no_objection_before_a_call(on: str) -> None:
     hook = Hook(on, ("look",))
     for end in FAILURES:
-        found = said(hook, end, b"fine", b"")
+        found = hook_output(hook, end, b"fine", b"")
         assert bool(found.objection) == (on == "before_tool"), end
         assert bool(found.warning) == (on != "before_tool"), end
         assert found.words == ""
     speaks = on in ("before_tool", "after_tool", "prompt")
-    assert said(hook, Ended(0), b" yes\n", b"noise") == Said(words="yes" if speaks else "")
+    assert hook_output(hook, ProcessResult(0), b" yes\n", b"noise") == HookOutput(
+        words="yes" if speaks else ""
+    )
 
 
 @pytest.mark.parametrize("on", MOMENTS)
 def test_a_no_counts_where_it_can_still_be_heard(on: str) -> None:
-    found = said(Hook(on, ("look",)), Ended(2), b"out", b"err")
+    found = hook_output(Hook(on, ("look",)), ProcessResult(2), b"out", b"err")
     if on in ("before_tool", "prompt"):
-        assert found == Said("err")
+        assert found == HookOutput("err")
     else:
         warning = f'The hook look ({on}) ended with code 2. It said: "err".'
-        assert found == Said(warning=warning)
+        assert found == HookOutput(warning=warning)
 
 
 @pytest.mark.parametrize(

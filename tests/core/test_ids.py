@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import UsageError
-from assent.core.ids import plan_name, session_name, slug, spelled
+from assent.core.ids import format_id, plan_name, session_name, slug
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ NOISE = st.integers(0, 2**80 - 1)
 @settings(max_examples=20, deadline=None)
 @given(TIMES, NOISE, TIMES, NOISE)
 def test_ids_sort_by_time_and_then_by_noise(t1: int, n1: int, t2: int, n2: int) -> None:
-    one, two = spelled(t1, n1), spelled(t2, n2)
+    one, two = format_id(t1, n1), format_id(t2, n2)
     assert (one < two) == ((t1, n1) < (t2, n2))
     assert len(one) == 26
 
 
 def test_an_id_is_spelled_without_letters_that_look_alike() -> None:
-    assert spelled(0, 0) == "0" * 26
-    assert spelled(2**48 - 1, 2**80 - 1) == "7" + "z" * 25
-    assert spelled(1, 31) == "0" * 9 + "1" + "0" * 15 + "z"
+    assert format_id(0, 0) == "0" * 26
+    assert format_id(2**48 - 1, 2**80 - 1) == "7" + "z" * 25
+    assert format_id(1, 31) == "0" * 9 + "1" + "0" * 15 + "z"
 
 
 def test_noise_never_spills_into_the_time() -> None:
-    assert spelled(0, 2**80) == spelled(0, 0)
-    assert spelled(0, 2**90 + 5) == spelled(0, 5)
+    assert format_id(0, 2**80) == format_id(0, 0)
+    assert format_id(0, 2**90 + 5) == format_id(0, 5)

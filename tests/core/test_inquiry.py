@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from assent.core.event import Event, Recorded
-from assent.core.inquiry import NO_CALL, inquiries, waiting
-from assent.core.message import Call, Result
-from assent.core.session_event import (
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ToolCall, ToolResult
+from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
     CallStarted,
@@ -19,9 +18,10 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
+from assent.core.session.stored_question import NO_CALL, calls_awaiting_answers, stored_questions
 
 NOW = "2026-01-01T12:00:00.000Z"
-ONE, TWO = Call("c1", "write", {"path": "a"}), Call("c2", "write", {"path": "b"})
+ONE, TWO = ToolCall("c1", "write", {"path": "a"}), ToolCall("c2", "write", {"path": "b"})
 STEP = StepStarted(1, "build", "m", "ask")
 
 
@@ -30,11 +30,11 @@ def asked(id: str, call: str, expires_at: str = "") -> QuestionAsked:
 
 
 def ended(call: str) -> CallEnded:
-    return CallEnded(call, "write", Result(call, "Done."))
+    return CallEnded(call, "write", ToolResult(call, "Done."))
 
 
-def recorded(events: Sequence[Event]) -> list[Recorded]:
-    return [Recorded(n, "s", n, f"at {n}", event) for n, event in enumerate(events, 1)]
+def recorded(events: Sequence[Event]) -> list[StoredEvent]:
+    return [StoredEvent(n, "s", n, f"at {n}", event) for n, event in enumerate(events, 1)]
 
 
 BOTH = (STEP, PartSaid(ONE), PartSaid(TWO), CallStarted("c1", "write"), asked("q1", "c1"))
@@ -60,7 +60,7 @@ WAITING: dict[str, tuple[tuple[Event, ...], list[str]]] = {
 def test_f95_calls_that_only_wait_can_be_settled_again(
     events: tuple[Event, ...], calls: list[str]
 ) -> None:
-    assert [call.id for call, _ in waiting(recorded(events))] == calls
+    assert [call.id for call, _ in calls_awaiting_answers(recorded(events))] == calls
 
 
 STANDING: dict[str, tuple[tuple[Event, ...], str]] = {
@@ -78,19 +78,19 @@ STANDING: dict[str, tuple[tuple[Event, ...], str]] = {
 def test_f95_a_question_is_open_or_it_is_said_why_not(
     events: tuple[Event, ...], standing: str
 ) -> None:
-    [one] = inquiries(recorded(events))
+    [one] = stored_questions(recorded(events))
     assert one.status(NOW) == standing
 
 
 def test_the_first_answer_counts() -> None:
-    [one] = inquiries(recorded([*BOTH, YES, QuestionAnswered("q1", (("No",),))]))
+    [one] = stored_questions(recorded([*BOTH, YES, QuestionAnswered("q1", (("No",),))]))
     assert (one.answered, one.answered_at, one.at, one.call) == (YES, "at 6", "at 5", ONE)
 
 
 def test_a_question_about_no_call_and_one_about_a_call_that_nobody_knows() -> None:
-    found = inquiries(recorded([STEP, asked("q1", ""), asked("q2", "c9")]))
+    found = stored_questions(recorded([STEP, asked("q1", ""), asked("q2", "c9")]))
     assert [one.call for one in found] == [NO_CALL, None]
 
 
 def test_answers_to_nothing_change_nothing() -> None:
-    assert inquiries(recorded([YES, AnswerTaken("q1")])) == ()
+    assert stored_questions(recorded([YES, AnswerTaken("q1")])) == ()

@@ -3,7 +3,14 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.keyring import Keyring, TrustedKey, grouped, key_name, listed, public_key
+from assent.core.plan.keyring import (
+    Keyring,
+    TrustedKey,
+    grouped_key,
+    key_name,
+    listed_keys,
+    public_key,
+)
 
 ADA, BOB = "ab" * 32, "cd" * 32
 RING = Keyring((TrustedKey(ADA, "ada", "keys"), TrustedKey(BOB, "bob", "system")), (BOB,))
@@ -21,7 +28,7 @@ def test_g14_nothing_but_the_whole_key_counts(key: str) -> None:
 
 def test_names_are_for_people() -> None:
     assert (RING.name(ADA), RING.name("ef" * 32)) == ("ada", "")
-    assert grouped(ADA).split() == ["abab"] * 16
+    assert grouped_key(ADA).split() == ["abab"] * 16
 
 
 @pytest.mark.parametrize("text", ["", ADA[1:], ADA + "a", ADA.upper(), "x" * 64, ADA[:-1] + "\n"])
@@ -30,7 +37,7 @@ def test_only_64_digits_are_a_key(text: str) -> None:
     with pytest.raises(UsageError):
         public_key(text)
     with pytest.raises(UsageError):
-        listed([("ada", text)], "user")
+        listed_keys([("ada", text)], "user")
 
 
 @pytest.mark.parametrize("text", ["", "-a", "a b", 'a"', "a\n", "a" * 81, "é"])

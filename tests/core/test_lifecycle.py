@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from assent.core.errors import IllegalStep
-from assent.core.lifecycle import LIFE, Moment, State, advance
+from assent.core.errors import IllegalState
+from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState, next_state
 
 # Part 4 of the design, line by line.
 TABLE = """
@@ -40,37 +40,37 @@ DEEDS = {
     "approve": "approved", "build": "built", "finish": "finished", "roll back": "rolled back",
     "halt": "halted", "resume": "resumed", "accept": "accepted", "discard": "discarded",
 }  # fmt: skip
-PAIRS = list(itertools.product(State, Moment))
+PAIRS = list(itertools.product(PlanState, PlanAction))
 
 
 def test_f55_the_table_is_the_one_of_the_design() -> None:
-    assert {(str(state), str(moment)): str(after) for (state, moment), after in LIFE.items()} == (
-        KNOWN
-    )
+    assert {
+        (str(state), str(moment)): str(after) for (state, moment), after in TRANSITIONS.items()
+    } == (KNOWN)
 
 
 @pytest.mark.parametrize(("state", "moment"), [pair for pair in PAIRS if pair in KNOWN])
-def test_f55_every_step_of_the_table_is_taken(state: State, moment: Moment) -> None:
-    assert advance(state, moment) is State(KNOWN[state, moment])
+def test_f55_every_step_of_the_table_is_taken(state: PlanState, moment: PlanAction) -> None:
+    assert next_state(state, moment) is PlanState(KNOWN[state, moment])
 
 
 @pytest.mark.parametrize(("state", "moment"), [pair for pair in PAIRS if pair not in KNOWN])
-def test_f55_every_step_outside_the_table_is_refused(state: State, moment: Moment) -> None:
-    with pytest.raises(IllegalStep) as caught:
-        advance(state, moment)
+def test_f55_every_step_outside_the_table_is_refused(state: PlanState, moment: PlanAction) -> None:
+    with pytest.raises(IllegalState) as caught:
+        next_state(state, moment)
     assert caught.value.message.startswith(f"This plan {STANDS[state]}")
     assert caught.value.message.endswith(f", so it cannot be {DEEDS[moment]}.")
     assert caught.value.next.startswith("assent ")
 
 
 def test_f55_the_two_tests_above_try_every_pair() -> None:
-    assert len(PAIRS) == len(State) * len(Moment) == 72
+    assert len(PAIRS) == len(PlanState) * len(PlanAction) == 72
     assert KNOWN.keys() <= set(PAIRS)
 
 
 def test_every_state_can_be_reached_and_a_discarded_plan_stays_discarded() -> None:
-    reached = {State.DRAFTING}
-    for _ in State:
-        reached |= {after for (before, _), after in LIFE.items() if before in reached}
-    assert reached == set(State)
-    assert {state for state, _ in LIFE} == set(State) - {State.DISCARDED}
+    reached = {PlanState.DRAFTING}
+    for _ in PlanState:
+        reached |= {after for (before, _), after in TRANSITIONS.items() if before in reached}
+    assert reached == set(PlanState)
+    assert {state for state, _ in TRANSITIONS} == set(PlanState) - {PlanState.DISCARDED}

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core import masking
-from assent.core.masking import Masker, mask, masked, remember
+from assent.core.text import redaction
+from assent.core.text.redaction import Redactor, redact, redaction_text, remember_secrets
 
 RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
 BODY = "\n".join([RANDOM + RANDOM] * 3)
@@ -55,25 +55,25 @@ PIECES = [text for text, _ in WHOLE] + ["".join(each[:3]) for each in VALUES]
 
 @pytest.mark.parametrize(("text", "name"), WHOLE)
 def test_f92_a_secret_becomes_the_name_of_its_kind(text: str, name: str) -> None:
-    assert masked(f"before {text}\nafter\n") == f"before {mask(name)}\nafter\n"
+    assert redact(f"before {text}\nafter\n") == f"before {redaction_text(name)}\nafter\n"
 
 
 def test_f92_a_private_key_with_numbered_lines_goes_as_a_whole() -> None:
-    assert masked(f"a\n{NUMBERED}\nz") == f"a\n1: {mask('private key')}\nz"
+    assert redact(f"a\n{NUMBERED}\nz") == f"a\n1: {redaction_text('private key')}\nz"
 
 
 @pytest.mark.parametrize(("before", "value", "after", "name"), VALUES)
 def test_f92_of_what_only_looks_like_one_the_value_alone_goes(
     before: str, value: str, after: str, name: str
 ) -> None:
-    assert masked(f"a\n{before}{value}{after}\nz") == f"a\n{before}{mask(name)}{after}\nz"
+    assert redact(f"a\n{before}{value}{after}\nz") == f"a\n{before}{redaction_text(name)}{after}\nz"
 
 
 def test_f92_every_secret_of_a_text_goes_and_the_rest_stays() -> None:
     key = "AKIA" + "Z7Q4X2M9K1B8W3LP"
     text = f"one {key} two {key} three\nPASSWORD = 'k8Xq2vLr9z' # İ\n"
-    rest = f"one {mask('AWS access key')} two {mask('AWS access key')} three\n"
-    assert masked(text) == f"{rest}PASSWORD = '{mask('password')}' # İ\n"
+    rest = f"one {redaction_text('AWS access key')} two {redaction_text('AWS access key')} three\n"
+    assert redact(text) == f"{rest}PASSWORD = '{redaction_text('password')}' # İ\n"
 
 
 @pytest.mark.parametrize(
@@ -94,40 +94,40 @@ def test_f92_every_secret_of_a_text_goes_and_the_rest_stays() -> None:
     ],
 )
 def test_f92_ordinary_text_stays_as_it_is(text: str) -> None:
-    assert masked(text) == text
+    assert redact(text) == text
 
 
 def test_f92_no_line_of_our_own_code_is_taken_for_a_secret() -> None:
-    files = sorted(Path(masking.__file__).parents[1].rglob("*.py"))
+    files = sorted(Path(redaction.__file__).parents[1].rglob("*.py"))
     texts = [path.read_text(encoding="utf-8") for path in files]
     assert len(texts) > 100
-    assert [text for text in texts if masked(text) != text] == []
+    assert [text for text in texts if redact(text) != text] == []
 
 
 def test_f92_values_that_are_known_go_whatever_they_look_like() -> None:
-    hide = Masker(["plain-words", "plain-words-and-more", "short", ""])
+    hide = Redactor(["plain-words", "plain-words-and-more", "short", ""])
     assert hide("a plain-words-and-more b plain-words c short") == (
-        f"a {mask(masking.YOURS)} b {mask(masking.YOURS)} c short"
+        f"a {redaction_text(redaction.CONFIGURED_KEY)} b {redaction_text(redaction.CONFIGURED_KEY)} c short"
     )
-    assert hide("AKIA" + "Z7Q4X2M9K1B8W3LP") == mask("AWS access key")
+    assert hide("AKIA" + "Z7Q4X2M9K1B8W3LP") == redaction_text("AWS access key")
 
 
 def test_f92_a_known_value_that_stands_in_our_own_words_does_not_make_them_grow() -> None:
-    hide = Masker(["password", "[masked:"])
+    hide = Redactor(["password", "[masked:"])
     text = f"password = '{'k8Xq2vLr9z'}'"
-    assert hide(hide(text)) == hide(text) == f"password = '{mask('password')}'"
+    assert hide(hide(text)) == hide(text) == f"password = '{redaction_text('password')}'"
 
 
 @given(st.lists(st.sampled_from([*PIECES, "-", " ", "\n", "a", "=", "://", "İ"]), max_size=8))
 def test_f92_masking_twice_changes_nothing_more(pieces: list[str]) -> None:
-    once = masked("".join(pieces))
-    assert masked(once) == once
+    once = redact("".join(pieces))
+    assert redact(once) == once
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20))
 def test_f92_a_text_grows_by_no_more_than_its_length(pieces: list[str]) -> None:
     text = "\n".join(pieces)
-    assert len(masked(text)) <= 3 * len(text) + 1
+    assert len(redact(text)) <= 3 * len(text) + 1
 
 
 HOSTILE = [
@@ -141,15 +141,15 @@ HOSTILE = [
 def test_f92_hostile_text_takes_no_more_than_a_moment(piece: str) -> None:
     text = "PRIVATE KEY key " + piece * (400_000 // len(piece))
     start = time.process_time()
-    masked(text)
+    redact(text)
     assert time.process_time() - start < 3
 
 
 def test_f92_values_that_are_known_are_masked_until_others_are_told() -> None:
     try:
-        remember(["words-that-are-a-key"])
-        assert masked("say words-that-are-a-key") == "say [masked: a key of yours]"
-        remember([])
-        assert masked("say words-that-are-a-key") == "say words-that-are-a-key"
+        remember_secrets(["words-that-are-a-key"])
+        assert redact("say words-that-are-a-key") == "say [masked: a key of yours]"
+        remember_secrets([])
+        assert redact("say words-that-are-a-key") == "say words-that-are-a-key"
     finally:
-        remember([])
+        remember_secrets([])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.meant import meant
+from assent.core.plan.operation_reference import matching_operations
 
 IDS = ("2" + "0" * 63, "1" + "0" * 63, "1a" + "0" * 62, "1234567" + "0" * 57)
 
@@ -28,4 +28,4 @@ IDS = ("2" + "0" * 63, "1" + "0" * 63, "1a" + "0" * 62, "1234567" + "0" * 57)
 def test_g10_a_number_is_a_place_before_it_is_the_start_of_an_id(
     typed: str, indexes: list[int]
 ) -> None:
-    assert meant(IDS, typed) == indexes
+    assert matching_operations(IDS, typed) == indexes

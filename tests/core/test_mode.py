@@ -3,14 +3,14 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.mode import (
+from assent.core.permission.mode import (
     MODES,
     CustomMode,
     Mode,
-    in_force,
+    effective_mode,
     mode_names,
-    resolved,
-    unknown_mode,
+    resolve_mode,
+    unknown_mode_text,
 )
 
 USER = CustomMode("review", "ask", tools=("read",), source="user")
@@ -22,7 +22,7 @@ KNOWN = {"review": REVIEW, "fast": FAST, "plan": PLAN, "ask": ASK}
 
 
 def test_f8_a_mode_is_chosen_by_its_name() -> None:
-    assert {name: resolved(name, KNOWN) for name in mode_names(KNOWN)} == {
+    assert {name: resolve_mode(name, KNOWN) for name in mode_names(KNOWN)} == {
         "plan": ("plan", ""),
         "ask": ("ask", ""),
         "auto-edit": ("auto-edit", ""),
@@ -35,7 +35,7 @@ def test_f8_a_mode_is_chosen_by_its_name() -> None:
 @pytest.mark.parametrize("name", ["wild", "", "Plan", "plan "])
 def test_f11_a_name_that_nobody_knows_is_refused_with_those_that_there_are(name: str) -> None:
     with pytest.raises(UsageError) as caught:
-        resolved(name, {"review": REVIEW})
+        resolve_mode(name, {"review": REVIEW})
     known = "plan, ask, auto-edit, yolo, review"
     assert caught.value.message == f"There is no mode {name!a}. There are: {known}."
     assert caught.value.next == "assent modes list"
@@ -56,11 +56,13 @@ TABLE: list[tuple[Mode, str, Mode, tuple[CustomMode, ...]]] = [
 def test_f9_what_holds_and_what_narrows_it(
     mode: Mode, custom: str, holds: Mode, narrowing: tuple[CustomMode, ...]
 ) -> None:
-    assert in_force(mode, custom, KNOWN) == (holds, narrowing)
+    assert effective_mode(mode, custom, KNOWN) == (holds, narrowing)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_f11_a_mode_that_is_gone_is_plan_mode_and_told(mode: Mode) -> None:
-    assert in_force(mode, "gone", {}) == ("plan", ())
-    assert unknown_mode("gone", {}).startswith("The session's mode 'gone' is not known any more")
-    assert unknown_mode("review", KNOWN) == unknown_mode("", {}) == ""
+    assert effective_mode(mode, "gone", {}) == ("plan", ())
+    assert unknown_mode_text("gone", {}).startswith(
+        "The session's mode 'gone' is not known any more"
+    )
+    assert unknown_mode_text("review", KNOWN) == unknown_mode_text("", {}) == ""

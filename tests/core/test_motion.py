@@ -5,29 +5,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TOOL, TREES, A, B, C, D, Tree, applied, below
 
-from assent.core.motion import (
-    Clear,
-    Fill,
-    Layout,
-    Motion,
-    Put,
-    Seen,
-    Status,
-    Swap,
-    Take,
-    backward,
-    fills,
-    forward,
-    motions,
-    needed_folders,
-    prunable,
-)
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.paths import ancestors
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotContent,
+    SlotLayout,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    forward_status,
+    needed_folders,
+    prunable_folders,
+    slot_contents,
+    slot_moves,
+)
 
-PLAIN = Layout("r")
-STEPWISE = Layout("r", exchanges=False)
-COPIED = Layout("r", beside=((b"m/to", b"m"),), copied=(0,))
+PLAIN = SlotLayout("r")
+STEPWISE = SlotLayout("r", exchanges=False)
+COPIED = SlotLayout("r", beside=((b"m/to", b"m"),), copied=(0,))
 S = b".opencode/assent/stage/r/"
 
 
@@ -35,13 +35,13 @@ S = b".opencode/assent/stage/r/"
     ("layout", "path", "wanted"),
     [
         (PLAIN, b"a", S + b"7.new"),
-        (Layout("r", beside=((b"b", b"x"),)), b"a", S + b"7.new"),
-        (Layout("r", beside=((b"a", b""),)), b"a", b".assent-r-7.new"),
-        (Layout("r", beside=((b"m/a/b", b"m"),)), b"m/a/b", b"m/.assent-r-7.new"),
+        (SlotLayout("r", beside=((b"b", b"x"),)), b"a", S + b"7.new"),
+        (SlotLayout("r", beside=((b"a", b""),)), b"a", b".assent-r-7.new"),
+        (SlotLayout("r", beside=((b"m/a/b", b"m"),)), b"m/a/b", b"m/.assent-r-7.new"),
     ],
 )
 def test_a_slot_lies_on_the_file_system_of_its_path(
-    layout: Layout, path: bytes, wanted: bytes
+    layout: SlotLayout, path: bytes, wanted: bytes
 ) -> None:
     assert layout.slot(7, "new", path) == wanted
     assert layout.folder == S[:-1]
@@ -50,47 +50,53 @@ def test_a_slot_lies_on_the_file_system_of_its_path(
 @pytest.mark.parametrize(
     ("layout", "op", "wanted"),
     [
-        (PLAIN, WriteFile(b"p", None, B), [Put(0, b"p", S + b"0.new", B)]),
-        (PLAIN, WriteFile(b"p", A, B), [Swap(0, b"p", S + b"0.new", A, B)]),
+        (PLAIN, WriteFile(b"p", None, B), [MoveFromSlot(0, b"p", S + b"0.new", B)]),
+        (PLAIN, WriteFile(b"p", A, B), [SwapWithSlot(0, b"p", S + b"0.new", A, B)]),
         (
             STEPWISE,
             WriteFile(b"p", A, B),
-            [Take(0, b"p", S + b"0.old", A), Put(0, b"p", S + b"0.new", B)],
+            [MoveToSlot(0, b"p", S + b"0.old", A), MoveFromSlot(0, b"p", S + b"0.new", B)],
         ),
         (  # beside the person's files an exchange would show the slot for a moment
-            Layout("r", beside=((b"m/p", b"m"),)),
+            SlotLayout("r", beside=((b"m/p", b"m"),)),
             WriteFile(b"m/p", A, B),
             [
-                Take(0, b"m/p", b"m/.assent-r-0.old", A),
-                Put(0, b"m/p", b"m/.assent-r-0.new", B),
+                MoveToSlot(0, b"m/p", b"m/.assent-r-0.old", A),
+                MoveFromSlot(0, b"m/p", b"m/.assent-r-0.new", B),
             ],
         ),
-        (PLAIN, DeleteFile(b"p", A, 1), [Take(0, b"p", S + b"0.old", A)]),
+        (PLAIN, DeleteFile(b"p", A, 1), [MoveToSlot(0, b"p", S + b"0.old", A)]),
         (
             PLAIN,
             MoveFile(b"p", b"q", A),
-            [Take(0, b"p", S + b"0.old", A, b"q"), Put(0, b"q", S + b"0.old", A, b"p")],
+            [
+                MoveToSlot(0, b"p", S + b"0.old", A, b"q"),
+                MoveFromSlot(0, b"q", S + b"0.old", A, b"p"),
+            ],
         ),
         (
             COPIED,
             MoveFile(b"p", b"m/to", A),
-            [Take(0, b"p", S + b"0.old", A), Put(0, b"m/to", b"m/.assent-r-0.new", A)],
+            [
+                MoveToSlot(0, b"p", S + b"0.old", A),
+                MoveFromSlot(0, b"m/to", b"m/.assent-r-0.new", A),
+            ],
         ),
         (
             PLAIN,
             MoveFile(b"d/f", b"d", A),
             [
-                Take(0, b"d/f", S + b"0.old", A, b"d"),
-                Clear(0, b"d", S + b"0.folder"),
-                Put(0, b"d", S + b"0.old", A, b"d/f"),
+                MoveToSlot(0, b"d/f", S + b"0.old", A, b"d"),
+                ClearFolder(0, b"d", S + b"0.folder"),
+                MoveFromSlot(0, b"d", S + b"0.old", A, b"d/f"),
             ],
         ),
     ],
 )
 def test_an_operation_is_carried_out_by_these_motions(
-    layout: Layout, op: FileOperation, wanted: list[Motion]
+    layout: SlotLayout, op: FileOperation, wanted: list[SlotMove]
 ) -> None:
-    assert motions([op], layout) == wanted
+    assert slot_moves([op], layout) == wanted
 
 
 def test_all_names_are_freed_before_any_is_filled() -> None:
@@ -101,35 +107,37 @@ def test_all_names_are_freed_before_any_is_filled() -> None:
         MoveFile(b"x", b"y/z", D),
         DeleteFile(b"y", A),
     ]
-    found = [(type(motion), motion.index, motion.path) for motion in motions(operations, PLAIN)]
+    found = [(type(motion), motion.index, motion.path) for motion in slot_moves(operations, PLAIN)]
     assert found == [
-        (Take, 2, b"d/f"),
-        (Take, 3, b"x"),
-        (Take, 4, b"y"),
-        (Clear, 0, b"d"),
-        (Put, 0, b"d"),
-        (Swap, 1, b"w"),
-        (Put, 3, b"y/z"),
+        (MoveToSlot, 2, b"d/f"),
+        (MoveToSlot, 3, b"x"),
+        (MoveToSlot, 4, b"y"),
+        (ClearFolder, 0, b"d"),
+        (MoveFromSlot, 0, b"d"),
+        (SwapWithSlot, 1, b"w"),
+        (MoveFromSlot, 3, b"y/z"),
     ]
 
 
 @pytest.mark.parametrize(
     ("layout", "op", "wanted"),
     [
-        (PLAIN, WriteFile(b"p", None, B), [Fill(0, S + b"0.new", B, None)]),
-        (PLAIN, WriteFile(b"p", A, TOOL), [Fill(0, S + b"0.new", TOOL, b"p")]),
-        (PLAIN, WriteFile(b"p", None, LINK), [Fill(0, S + b"0.new", LINK, None)]),
+        (PLAIN, WriteFile(b"p", None, B), [SlotContent(0, S + b"0.new", B, None)]),
+        (PLAIN, WriteFile(b"p", A, TOOL), [SlotContent(0, S + b"0.new", TOOL, b"p")]),
+        (PLAIN, WriteFile(b"p", None, LINK), [SlotContent(0, S + b"0.new", LINK, None)]),
         (PLAIN, DeleteFile(b"p", A), []),
         (PLAIN, MoveFile(b"p", b"q", A), []),
         (
             COPIED,
             MoveFile(b"p", b"m/to", A),
-            [Fill(0, b"m/.assent-r-0.new", A, b"p", b"p")],
+            [SlotContent(0, b"m/.assent-r-0.new", A, b"p", b"p")],
         ),
     ],
 )
-def test_new_content_waits_in_a_slot(layout: Layout, op: FileOperation, wanted: list[Fill]) -> None:
-    assert fills([op], motions([op], layout)) == wanted
+def test_new_content_waits_in_a_slot(
+    layout: SlotLayout, op: FileOperation, wanted: list[SlotContent]
+) -> None:
+    assert slot_contents([op], slot_moves([op], layout)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -159,7 +167,7 @@ def test_needed_folders_come_outermost_first(
 def test_prunable_folders_come_innermost_first(
     operations: list[FileOperation], wanted: list[bytes]
 ) -> None:
-    assert prunable(operations) == wanted
+    assert prunable_folders(operations) == wanted
 
 
 trees = st.sampled_from(TREES)
@@ -189,19 +197,19 @@ class Names:
     """A disk of names alone: a file needs a folder, and nothing is ever replaced."""
 
     def __init__(self, tree: Tree) -> None:
-        self.seen: dict[bytes, Seen] = dict(tree)
+        self.seen: dict[bytes, PathState] = dict(tree)
         self.seen |= {above: "folder" for path in tree for above in ancestors(path)}
 
-    def look(self, motion: Motion) -> dict[bytes, Seen]:
+    def look(self, motion: SlotMove) -> dict[bytes, PathState]:
         other = getattr(motion, "to", None) or getattr(motion, "origin", None) or b""
         return {name: self.seen.get(name) for name in (motion.path, motion.slot, other)}
 
-    def do(self, motion: Motion, *, back: bool = False) -> None:
+    def do(self, motion: SlotMove, *, back: bool = False) -> None:
         source, target = motion.path, motion.slot
-        if isinstance(motion, Swap):
+        if isinstance(motion, SwapWithSlot):
             self.seen[source], self.seen[target] = self.seen[target], self.seen[source]
             return
-        if isinstance(motion, Put) is not back:
+        if isinstance(motion, MoveFromSlot) is not back:
             source, target = target, source
         assert target not in self.seen, f"{target!r} is not free"
         self.seen |= {above: "folder" for above in ancestors(target) if above not in self.seen}
@@ -232,25 +240,25 @@ def test_motions_lead_from_start_to_finish_and_back(
     segment: tuple[Tree, list[FileOperation], Tree], exchange: bool, choice: st.DataObject
 ) -> None:
     start, operations, end = segment
-    layout = Layout("r", exchanges=exchange)
-    renames = motions(operations, layout)
+    layout = SlotLayout("r", exchanges=exchange)
+    renames = slot_moves(operations, layout)
     names = Names(start)
-    for fill in fills(operations, motions(operations, layout)):
+    for fill in slot_contents(operations, slot_moves(operations, layout)):
         names.seen[fill.slot] = fill.after
     cut = choice.draw(st.integers(0, len(renames)))
     for motion in renames[:cut]:
-        assert forward(motion, names.look(motion)) is Status.TODO
+        assert forward_status(motion, names.look(motion)) is MoveStatus.TODO
         names.do(motion)
-    statuses = [forward(motion, names.look(motion)) for motion in renames[:cut]]
-    assert statuses == [Status.DONE] * cut
+    statuses = [forward_status(motion, names.look(motion)) for motion in renames[:cut]]
+    assert statuses == [MoveStatus.DONE] * cut
     if cut == len(renames):
         assert names.files == end == applied(start, operations)
     made = [folder for folder in needed_folders(operations) if folder not in Names(start).folders]
     for motion in reversed(renames):
-        if isinstance(motion, Take | Clear):
+        if isinstance(motion, MoveToSlot | ClearFolder):
             names.remove_empty(made)
-        wanted = Status.TODO if motion in renames[:cut] else Status.DONE
-        assert backward(motion, names.look(motion)) is wanted
-        if wanted is Status.TODO:
+        wanted = MoveStatus.TODO if motion in renames[:cut] else MoveStatus.DONE
+        assert backward_status(motion, names.look(motion)) is wanted
+        if wanted is MoveStatus.TODO:
             names.do(motion, back=True)
     assert names.files == start

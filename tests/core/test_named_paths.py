@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.named_paths import far_paths, watched_names
+from assent.core.permission.mentioned_paths import outside_mentions, sensitive_mentions
 
 NAMES = {
     b"touch AGENTS.md": (b"AGENTS.md",),
@@ -43,9 +43,9 @@ PATHS = {
 def test_protected_names_are_found_wherever_they_stand(
     text: bytes, names: tuple[bytes, ...]
 ) -> None:
-    assert watched_names([text]) == names
+    assert sensitive_mentions([text]) == names
 
 
 @pytest.mark.parametrize(("code", "paths"), PATHS.items())
 def test_paths_in_code_that_lead_away_are_found(code: str, paths: tuple[str, ...]) -> None:
-    assert far_paths(code) == paths
+    assert outside_mentions(code) == paths

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B
 
-from assent.core.operation import (
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     Footprint,

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import NESTED, TREES, A, B, C, Tree, applied, below, is_possible
 
-from assent.core.commit import commit_command
-from assent.core.draft import check_tree, segments, stage
-from assent.core.errors import Impossible, NotFound
-from assent.core.operation import (
+from assent.core.errors import ImpossibleOperations, NotFound
+from assent.core.plan.commit import commit_command
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     FileState,
@@ -21,7 +21,7 @@ from assent.core.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.partial import Smaller, chosen, smaller
+from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 
 MAKE, TEST = RunCommand((b"make",)), RunCommand((b"test",))
 COMMIT = commit_command("Apply")
@@ -42,41 +42,41 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
 @pytest.mark.parametrize(
     ("operations", "declined", "wanted"),
     [
-        ((ONE, TWO), {0}, Smaller((TWO,), (0,))),
-        ((ONE, TWO), {0, 1}, Smaller((), (0, 1))),
-        ((ONE, TWO), set(), Smaller((ONE, TWO), ())),
+        ((ONE, TWO), {0}, PartialPlan((TWO,), (0,))),
+        ((ONE, TWO), {0, 1}, PartialPlan((), (0, 1))),
+        ((ONE, TWO), set(), PartialPlan((ONE, TWO), ())),
         # A place that only a declined operation would free.
         (
             (DeleteFile(b"d", A), WriteFile(b"d/f", None, A), ONE),
             {0},
-            Smaller((ONE,), (0,), ((1, STAYS_A_FILE),)),
+            PartialPlan((ONE,), (0,), ((1, STAYS_A_FILE),)),
         ),
         (
             (MoveFile(b"d", b"e", A), WriteFile(b"d/f", None, A)),
             {0},
-            Smaller((), (0,), ((1, STAYS_A_FILE),)),
+            PartialPlan((), (0,), ((1, STAYS_A_FILE),)),
         ),
         (
             (DeleteFile(b"d/f", A), WriteFile(b"d", None, A)),
             {0},
-            Smaller((), (0,), ((1, STAYS_A_FOLDER),)),
+            PartialPlan((), (0,), ((1, STAYS_A_FOLDER),)),
         ),
         (
             (DeleteFile(b"d/f", A), DeleteFile(b"d/g", A), WriteFile(b"d", None, A)),
             {0},
-            Smaller((DeleteFile(b"d/g", A),), (0,), ((2, STAYS_A_FOLDER),)),
+            PartialPlan((DeleteFile(b"d/g", A),), (0,), ((2, STAYS_A_FOLDER),)),
         ),
         # The other way round nothing depends.
         (
             (DeleteFile(b"d", A), WriteFile(b"d/f", None, A)),
             {1},
-            Smaller((DeleteFile(b"d", A),), (1,)),
+            PartialPlan((DeleteFile(b"d", A),), (1,)),
         ),
         # A chain: what follows leaves something in the way of the next.
         (
             (DeleteFile(b"a", A), MoveFile(b"b", b"a/x", A), WriteFile(b"b/y", None, A)),
             {0},
-            Smaller(
+            PartialPlan(
                 (),
                 (0,),
                 (
@@ -89,7 +89,7 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
         (
             (DeleteFile(b"README", A), WriteFile(b"readme", None, B)),
             {0},
-            Smaller(
+            PartialPlan(
                 (),
                 (0,),
                 (
@@ -104,74 +104,74 @@ def edit(before: FileState | None, after: FileState, path: bytes = b"p") -> Writ
         (
             (DeleteFile(b"D", A), WriteFile(b"d/f", None, B)),
             {0},
-            Smaller((), (0,), ((1, "d/f needs a folder where D stays a file."),)),
+            PartialPlan((), (0,), ((1, "d/f needs a folder where D stays a file."),)),
         ),
         (
             (MoveFile(b"README", b"readme", A), ONE),
             {0},
-            Smaller((ONE,), (0,)),
+            PartialPlan((ONE,), (0,)),
         ),
         # What stands on earlier content, beyond a command.
         (
             (edit(A, B), MAKE, edit(B, C), ONE),
             {0},
-            Smaller((MAKE, ONE), (0,), ((2, made_on("p")),)),
+            PartialPlan((MAKE, ONE), (0,), ((2, made_on("p")),)),
         ),
-        ((edit(A, B), MAKE, edit(B, C)), {2}, Smaller((edit(A, B), MAKE), (2,))),
+        ((edit(A, B), MAKE, edit(B, C)), {2}, PartialPlan((edit(A, B), MAKE), (2,))),
         (
             (edit(A, B), MAKE, DeleteFile(b"p", B)),
             {0},
-            Smaller((MAKE,), (0,), ((2, made_on("p")),)),
+            PartialPlan((MAKE,), (0,), ((2, made_on("p")),)),
         ),
         (
             (MoveFile(b"q", b"p", A), MAKE, edit(A, B)),
             {0},
-            Smaller((MAKE,), (0,), ((2, made_on("p")),)),
+            PartialPlan((MAKE,), (0,), ((2, made_on("p")),)),
         ),
         # Back and forth: the third finds what it wants, although the first two are gone.
         (
             (edit(A, B), MAKE, edit(B, A), TEST, edit(A, C)),
             {0},
-            Smaller((MAKE, TEST, edit(A, C)), (0,), ((2, made_on("p")),)),
+            PartialPlan((MAKE, TEST, edit(A, C)), (0,), ((2, made_on("p")),)),
         ),
         # A place that was freed before a command.
         (
             (DeleteFile(b"d", A), MAKE, WriteFile(b"d/f", None, A)),
             {0},
-            Smaller((MAKE,), (0,), ((2, STAYS_A_FILE),)),
+            PartialPlan((MAKE,), (0,), ((2, STAYS_A_FILE),)),
         ),
         # A command: what comes later may rest on it, and stays.
-        ((MAKE, ONE), {0}, Smaller((ONE,), (0,), (), (1,))),
-        ((ONE, MAKE), {1}, Smaller((ONE,), (1,))),
-        ((ONE, MAKE, COMMIT), {1}, Smaller((ONE, COMMIT), (1,))),
-        ((ONE, MAKE, COMMIT), {2}, Smaller((ONE, MAKE), (2,))),
+        ((MAKE, ONE), {0}, PartialPlan((ONE,), (0,), (), (1,))),
+        ((ONE, MAKE), {1}, PartialPlan((ONE,), (1,))),
+        ((ONE, MAKE, COMMIT), {1}, PartialPlan((ONE, COMMIT), (1,))),
+        ((ONE, MAKE, COMMIT), {2}, PartialPlan((ONE, MAKE), (2,))),
         # What it kept apart is one segment now, so each path has one operation.
-        ((edit(A, B), MAKE, edit(B, C)), {1}, Smaller((edit(A, C),), (1,), (), (2,))),
+        ((edit(A, B), MAKE, edit(B, C)), {1}, PartialPlan((edit(A, C),), (1,), (), (2,))),
         (
             (WriteFile(b"d", None, A), MAKE, WriteFile(b"d/f", None, A)),
             {1},
-            Smaller((WriteFile(b"d", None, A),), (1,), ((2, STAYS_A_FILE),)),
+            PartialPlan((WriteFile(b"d", None, A),), (1,), ((2, STAYS_A_FILE),)),
         ),
         (
             (WriteFile(b"d/f", None, A), MAKE, WriteFile(b"d", None, A)),
             {1},
-            Smaller((WriteFile(b"d/f", None, A),), (1,), ((2, STAYS_A_FOLDER),)),
+            PartialPlan((WriteFile(b"d/f", None, A),), (1,), ((2, STAYS_A_FOLDER),)),
         ),
     ],
 )
 def test_g10_what_cannot_stay_goes_too(
-    operations: tuple[Operation, ...], declined: set[int], wanted: Smaller
+    operations: tuple[Operation, ...], declined: set[int], wanted: PartialPlan
 ) -> None:
-    assert smaller(operations, declined) == wanted
+    assert partial_plan(operations, declined) == wanted
 
 
 def test_g10_operations_are_named_by_a_start_that_only_one_has() -> None:
     ids = ("aa1", "ab2", "b3")
-    assert chosen(ids, ["b", "aa"]) == (0, 2)
-    assert chosen(ids, ["b3", "b"]) == (2,)
+    assert chosen_operations(ids, ["b", "aa"]) == (0, 2)
+    assert chosen_operations(ids, ["b3", "b"]) == (2,)
     for reference, count in {"a": 2, "c": 0, "": 0}.items():
         with pytest.raises(NotFound) as caught:
-            chosen(ids, ["b", reference])
+            chosen_operations(ids, ["b", reference])
         assert caught.value.message == (
             f"{reference!r} names {count} operations; it must name one."
         )
@@ -226,7 +226,7 @@ def test_g10_what_is_kept_can_always_be_applied(
 ) -> None:
     tree, operations, declined = story
     after(tree, operations)
-    found = smaller(operations, declined)
+    found = partial_plan(operations, declined)
     after(tree, found.kept)
     followed = {index for index, _ in found.followed}
     assert set(found.declined) == declined
@@ -243,10 +243,10 @@ def test_g10_nothing_follows_that_could_stay_alone(
 ) -> None:
     """With only what follows first put back, the plan can not be applied."""
     tree, operations, declined = story
-    found = smaller(operations, declined)
+    found = partial_plan(operations, declined)
     if not found.followed:
         return
     gone = declined | {index for index, _ in found.followed[1:]}
     kept = [op for index, op in enumerate(operations) if index not in gone]
-    with pytest.raises((AssertionError, Impossible)):
+    with pytest.raises((AssertionError, ImpossibleOperations)):
         after(tree, stage((), kept))

@@ -9,12 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import AssentError, NoMatch, Refused, UsageError
-from assent.core.patch.binary import LARGEST, blob_id, inflated, is_whole, rebuilt, row
-from assent.core.patch.fitting import Fitted, fitted, is_applied
-from assent.core.patch.modes import executable
-from assent.core.patch.names import both, inner, is_epoch, labelled, plain, stripped
-from assent.core.patch.parsing import parsed
-from assent.core.patch.values import Binary, FilePatch, Hunk
+from assent.core.patch.binary import (
+    MAX_CONTENT_BYTES,
+    blob_id,
+    decoded_row,
+    inflate_exactly,
+    is_full_id,
+    rebuild_content,
+)
+from assent.core.patch.file_modes import executable
+from assent.core.patch.file_patch import BinaryPatch, FilePatch, Hunk
+from assent.core.patch.hunks import AppliedHunks, apply_hunks, is_applied
+from assent.core.patch.names import (
+    common_name,
+    is_epoch,
+    split_label,
+    strip_components,
+    unquoted_name,
+    workspace_path,
+)
+from assent.core.patch.parser import parse_patch
 from assent.views.diff import quoted
 
 HUNK = b"@@ -1 +1 @@\n-a\n+b\n"
@@ -23,7 +37,7 @@ CHANGE = Hunk(1, (b"a\n",), 1, (b"b\n",))
 
 @given(st.binary(min_size=1).filter(lambda name: b"\0" not in name))
 def test_names_survive_quoting(name: bytes) -> None:
-    assert plain(quoted(name)) == name or name.startswith(b'"')
+    assert unquoted_name(quoted(name)) == name or name.startswith(b'"')
 
 
 @pytest.mark.parametrize(
@@ -37,7 +51,7 @@ def test_names_survive_quoting(name: bytes) -> None:
     ],
 )
 def test_quoted_names(name: bytes, becomes: bytes) -> None:
-    assert plain(name) == becomes
+    assert unquoted_name(name) == becomes
 
 
 @pytest.mark.parametrize(
@@ -50,7 +64,7 @@ def test_quoted_names(name: bytes, becomes: bytes) -> None:
     ],
 )
 def test_labels(label: bytes, name: bytes, stamp: bytes) -> None:
-    assert labelled(label) == (name, stamp)
+    assert split_label(label) == (name, stamp)
 
 
 @pytest.mark.parametrize(
@@ -83,19 +97,19 @@ def test_the_time_of_no_file(stamp: bytes, is_one: bool) -> None:
     ],
 )
 def test_the_name_in_a_title(title: bytes, strip: int, name: bytes | None) -> None:
-    assert both(title, strip) == name
+    assert common_name(title, strip) == name
 
 
 def test_parts_that_are_left_out() -> None:
-    assert stripped(b"a/b/c", 0) == b"a/b/c"
-    assert stripped(b"a//b/c", 1) == b"b/c"
-    assert stripped(b"/home/x/c", 3) == b"c"
-    assert inner(b"./b//c") == b"b/c"
+    assert strip_components(b"a/b/c", 0) == b"a/b/c"
+    assert strip_components(b"a//b/c", 1) == b"b/c"
+    assert strip_components(b"/home/x/c", 3) == b"c"
+    assert workspace_path(b"./b//c") == b"b/c"
     with pytest.raises(UsageError):
-        stripped(b"c", 1)
+        strip_components(b"c", 1)
     for name in (b"../x", b"a/../../x", b"a/..", b"/etc/passwd"):
         with pytest.raises(Refused):
-            inner(name)
+            workspace_path(name)
 
 
 @pytest.mark.parametrize(
@@ -150,12 +164,12 @@ def test_parts_that_are_left_out() -> None:
 )  # fmt: skip
 def test_files(patch: bytes, found: FilePatch) -> None:
     strip = 0 if patch.startswith(b"--- f.orig") else None
-    assert parsed(patch, strip) == (found,)
+    assert parse_patch(patch, strip) == (found,)
 
 
 def test_lines_of_a_hunk() -> None:
     rows = b" one\n\n-old\n\\ No newline at end of file\n+new\r\n+\n"
-    (file,) = parsed(b"--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@ def f():\n" + rows)
+    (file,) = parse_patch(b"--- a/f\n+++ b/f\n@@ -1,3 +1,4 @@ def f():\n" + rows)
     assert file.hunks == (
         Hunk(1, (b"one\n", b"\n", b"old"), 1, (b"one\n", b"\n", b"new\r\n", b"\n"), 2, 0),
     )
@@ -163,13 +177,13 @@ def test_lines_of_a_hunk() -> None:
 
 def test_an_empty_change_of_git_s_is_left_out() -> None:
     alone = b"diff --git a/f b/f\ndiff --git a/g b/g\nold mode 100644\nnew mode 100755\n"
-    assert [file.new for file in parsed(alone)] == [b"g"]
+    assert [file.new for file in parse_patch(alone)] == [b"g"]
 
 
 def test_a_series_has_groups() -> None:
     one = b"diff --git a/f b/f\n--- a/f\n+++ b/f\n" + HUNK
     mail = b"From %b Mon Sep 17 00:00:00 2001\nSubject: x\n\n" % (b"0" * 40)
-    assert [file.group for file in parsed(mail + one + one + mail + one)] == [0, 0, 1]
+    assert [file.group for file in parse_patch(mail + one + one + mail + one)] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -191,13 +205,13 @@ def test_a_series_has_groups() -> None:
 )
 def test_nonsense_is_said_with_its_line(patch: bytes) -> None:
     with pytest.raises(UsageError, match=r"Line \d+ of the patch makes no sense"):
-        parsed(patch)
+        parse_patch(patch)
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, 0, 1]))
 def test_any_bytes_are_read_or_refused(content: bytes, strip: int | None) -> None:
     with suppress(AssentError):
-        assert all(file.old and file.new for file in parsed(content, strip))
+        assert all(file.old and file.new for file in parse_patch(content, strip))
 
 
 PIECES = (
@@ -212,7 +226,7 @@ PIECES = (
 @given(st.lists(st.sampled_from(PIECES), max_size=14).map(b"".join))
 def test_any_lines_of_patches_are_read_or_refused(patch: bytes) -> None:
     with suppress(AssentError):
-        assert all(file.old and file.new for file in parsed(patch))
+        assert all(file.old and file.new for file in parse_patch(patch))
 
 
 def packed(content: bytes) -> list[bytes]:
@@ -227,26 +241,26 @@ def packed(content: bytes) -> list[bytes]:
 
 @given(st.binary(max_size=2000))
 def test_binary_contents_survive(content: bytes) -> None:
-    joined = b"".join(map(row, packed(content)))
-    assert inflated(joined, len(content)) == content
+    joined = b"".join(map(decoded_row, packed(content)))
+    assert inflate_exactly(joined, len(content)) == content
     for size in (len(content) + 1, max(len(content) - 1, 0)):
         if size != len(content):
             with pytest.raises(Refused):
-                inflated(joined, size)
+                inflate_exactly(joined, size)
 
 
 def test_a_small_patch_cannot_bring_very_much() -> None:
     bomb = zlib.compress(b"\0" * 10_000_000)
     with pytest.raises(Refused):
-        inflated(bomb, 10)
+        inflate_exactly(bomb, 10)
     with pytest.raises(Refused):
-        inflated(bomb, LARGEST + 1)
+        inflate_exactly(bomb, MAX_CONTENT_BYTES + 1)
 
 
 @pytest.mark.parametrize("line", [b"A", b"A\xff\xff", b"1abcde", b"Zabcde", b"Aabc", b"B~~~~~"])
 def test_a_damaged_row_is_refused(line: bytes) -> None:
     with pytest.raises(Refused):
-        row(line)
+        decoded_row(line)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +272,7 @@ def test_a_damaged_row_is_refused(line: bytes) -> None:
     ],
 )
 def test_deltas(delta: bytes, made: bytes) -> None:
-    assert rebuilt(Binary("delta", delta), b"0123456789") == made
+    assert rebuild_content(BinaryPatch("delta", delta), b"0123456789") == made
 
 
 @pytest.mark.parametrize(
@@ -277,13 +291,13 @@ def test_deltas(delta: bytes, made: bytes) -> None:
 )
 def test_damaged_deltas_are_refused(delta: bytes) -> None:
     with pytest.raises(Refused):
-        rebuilt(Binary("delta", delta), b"0123456789")
+        rebuild_content(BinaryPatch("delta", delta), b"0123456789")
 
 
 def test_git_s_names_of_contents() -> None:
     assert blob_id(b"", "0" * 40) == "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
     assert blob_id(b"", "0" * 64).startswith("473a0f4c3be8a93681a267e3b1e9a7dc")
-    assert [is_whole("0" * n) for n in (7, 40, 64)] == [False, True, True]
+    assert [is_full_id("0" * n) for n in (7, 40, 64)] == [False, True, True]
 
 
 def test_executable_modes() -> None:
@@ -296,11 +310,11 @@ MIDDLE = Hunk(9, (b"9\n", b"10\n", b"11\n"), 9, (b"9\n", b"ten\n", b"11\n"), 1, 
 
 
 def test_hunks_fit_where_they_say_or_in_one_other_place() -> None:
-    assert fitted(TEXT, (MIDDLE,)) == Fitted(TEXT.replace(b"10\n", b"ten\n"))
-    moved = fitted(b"x\ny\n" + TEXT, (MIDDLE,))
-    assert moved == Fitted(b"x\ny\n" + TEXT.replace(b"10\n", b"ten\n"), ((1, 2),))
+    assert apply_hunks(TEXT, (MIDDLE,)) == AppliedHunks(TEXT.replace(b"10\n", b"ten\n"))
+    moved = apply_hunks(b"x\ny\n" + TEXT, (MIDDLE,))
+    assert moved == AppliedHunks(b"x\ny\n" + TEXT.replace(b"10\n", b"ten\n"), ((1, 2),))
     with pytest.raises(NoMatch, match="more than one other place"):
-        fitted(b"x\n" + TEXT + TEXT, (MIDDLE,))
+        apply_hunks(b"x\n" + TEXT + TEXT, (MIDDLE,))
     assert is_applied(TEXT.replace(b"10\n", b"ten\n"), (MIDDLE,))
     assert not is_applied(TEXT, (MIDDLE,))
 
@@ -308,31 +322,31 @@ def test_hunks_fit_where_they_say_or_in_one_other_place() -> None:
 def test_hunks_come_one_after_another() -> None:
     later = Hunk(3, (b"3\n",), 3, (b"three\n",))
     with pytest.raises(NoMatch, match="hunk 2 does not fit at line 3"):
-        fitted(TEXT, (MIDDLE, later))
-    both_fit = fitted(b"x\n" + TEXT, (later, MIDDLE))
+        apply_hunks(TEXT, (MIDDLE, later))
+    both_fit = apply_hunks(b"x\n" + TEXT, (later, MIDDLE))
     assert both_fit.moved == ((1, 1), (2, 1))
 
 
 def test_context_on_one_side_means_an_end_of_the_file() -> None:
     last = Hunk(19, (b"19\n", b"20\n"), 19, (b"19\n", b"20\n", b"21\n"), 2, 0)
     first = Hunk(1, (b"1\n", b"2\n"), 1, (b"0\n", b"1\n", b"2\n"), 0, 2)
-    assert fitted(TEXT, (first, last)).content == b"0\n" + TEXT + b"21\n"
+    assert apply_hunks(TEXT, (first, last)).content == b"0\n" + TEXT + b"21\n"
     with pytest.raises(NoMatch, match="expected the end of the file"):
-        fitted(TEXT + b"more\n", (last,))
+        apply_hunks(TEXT + b"more\n", (last,))
     with pytest.raises(NoMatch, match="does not fit at line 1"):
-        fitted(b"more\n" + TEXT, (first,))
+        apply_hunks(b"more\n" + TEXT, (first,))
 
 
 def test_a_last_line_without_an_end_is_another_line() -> None:
     bare = Hunk(1, (b"1",), 1, (b"one",))
-    assert fitted(b"1", (bare,)).content == b"one"
+    assert apply_hunks(b"1", (bare,)).content == b"one"
     for content in (b"1\n", b"1\n2\n", b"21"):
         with pytest.raises(NoMatch):
-            fitted(content, (bare,))
+            apply_hunks(content, (bare,))
 
 
 def test_no_context_at_all_fits_an_empty_file_alone() -> None:
     fresh = Hunk(0, (), 1, (b"1\n",))
-    assert fitted(b"", (fresh,)).content == b"1\n"
+    assert apply_hunks(b"", (fresh,)).content == b"1\n"
     with pytest.raises(NoMatch, match="no line of context"):
-        fitted(b"x\n", (fresh,))
+        apply_hunks(b"x\n", (fresh,))

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NoMatch
-from assent.core.operation import FileState
-from assent.core.patch.applying import check_kind, check_target, is_link, mode_of
-from assent.core.patch.modes import executable, is_executable, meant
-from assent.core.patch.parsing import parsed
+from assent.core.patch.file_modes import executable, git_mode, is_executable
+from assent.core.patch.parser import parse_patch
+from assent.core.patch.target_state import check_kind, check_target, is_link, target_mode
+from assent.core.plan.operation import FileState
 
 HUNK = b"@@ -1 +1 @@\n-a\n+b\n"
 
@@ -23,15 +23,15 @@ HUNK = b"@@ -1 +1 @@\n-a\n+b\n"
     ],
 )  # fmt: skip
 def test_modes_mean_no_more_than_git_gives_and_never_nothing(said: int, means: int) -> None:
-    assert meant(said) == means
+    assert git_mode(said) == means
 
 
 @given(st.integers(0, 0o7777), st.integers(0, 0o7777))
 def test_a_patched_file_can_be_read_and_is_run_by_its_owner_if_the_patch_says_so(
     said: int, has: int
 ) -> None:
-    (file,) = parsed(b"diff --git a/f b/f\nnew mode 10%04o\n" % said)
-    fresh, changed = mode_of(file, None), mode_of(file, FileState("", 0, has))
+    (file,) = parse_patch(b"diff --git a/f b/f\nnew mode 10%04o\n" % said)
+    fresh, changed = target_mode(file, None), target_mode(file, FileState("", 0, has))
     git = 0o755 if said & 0o100 else 0o644
     assert fresh & ~git == 0
     assert fresh & 0o400
@@ -55,7 +55,7 @@ FILE, LINK = FileState("", 1, 0o644), FileState("", 1, 0o777, "link")
     ],
 )
 def test_a_mode_makes_no_symlink_of_a_file_nor_the_reverse(modes: bytes, before: FileState) -> None:
-    (file,) = parsed(b"diff --git a/f b/f\n" + modes)
+    (file,) = parse_patch(b"diff --git a/f b/f\n" + modes)
     with pytest.raises(NoMatch, match="a new mode does not make a "):
         check_kind(file, before)
 
@@ -71,7 +71,7 @@ def test_a_mode_makes_no_symlink_of_a_file_nor_the_reverse(modes: bytes, before:
     ],
 )
 def test_what_stays_of_its_kind_may_change(modes: bytes, before: FileState) -> None:
-    (file,) = parsed(b"diff --git a/f b/f\n" + modes)
+    (file,) = parse_patch(b"diff --git a/f b/f\n" + modes)
     check_kind(file, before)
     assert is_link(file, before) == (before is LINK)
 

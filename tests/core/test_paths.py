@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from assent.core.errors import Refused
 from assent.core.paths import (
     ancestors,
-    folded,
-    inside,
-    name,
-    normal,
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    normalize,
     one_line,
     parent,
-    refuse_ours,
-    shown,
+    refuse_own_paths,
 )
 
 PLANS = b".opencode/plans"
@@ -34,7 +34,7 @@ PLANS = b".opencode/plans"
     ],
 )
 def test_a_path_is_made_normal(path: bytes, wanted: bytes) -> None:
-    assert normal(path) == wanted
+    assert normalize(path) == wanted
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_path_is_made_normal(path: bytes, wanted: bytes) -> None:
 )
 def test_a_path_out_of_the_workspace_is_refused(path: bytes, message: str) -> None:
     with pytest.raises(Refused) as caught:
-        normal(path)
+        normalize(path)
     assert caught.value.message == message
 
 
@@ -63,7 +63,7 @@ def test_a_path_out_of_the_workspace_is_refused(path: bytes, message: str) -> No
 def test_a_path_has_a_parent_a_name_and_ancestors(
     path: bytes, folder: bytes, own_name: bytes, above: list[bytes]
 ) -> None:
-    assert (parent(path), name(path), ancestors(path)) == (folder, own_name, above)
+    assert (parent(path), base_name(path), ancestors(path)) == (folder, own_name, above)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_path_has_a_parent_a_name_and_ancestors(
     ],
 )
 def test_inside_compares_parts_and_not_letters(path: bytes, folder: bytes, wanted: bool) -> None:
-    assert inside(path, folder) is wanted
+    assert is_inside(path, folder) is wanted
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_inside_compares_parts_and_not_letters(path: bytes, folder: bytes, wante
 def test_paths_are_folded_as_a_careless_file_system_compares_them(
     path: bytes, wanted: bytes
 ) -> None:
-    assert folded(path) == wanted
+    assert casefolded(path) == wanted
 
 
 IGNORED = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
@@ -102,18 +102,18 @@ IGNORED = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A
 
 def test_letters_that_a_file_system_may_ignore_are_ignored_and_no_others() -> None:
     every = [chr(code) for code in (*range(0x2000, 0x2080), 0xFEFE, 0xFEFF, 0xFF00)]
-    dropped = [ord(char) for char in every if folded(f".g{char}it".encode()) == b".git"]
+    dropped = [ord(char) for char in every if casefolded(f".g{char}it".encode()) == b".git"]
     assert dropped == IGNORED
 
 
 @settings(max_examples=20, deadline=None)
 @given(st.binary(max_size=12))
 def test_folding_any_bytes_gives_bytes_and_folding_again_changes_nothing(path: bytes) -> None:
-    assert folded(folded(path)) == folded(path)
+    assert casefolded(casefolded(path)) == casefolded(path)
 
 
 def test_a_name_that_is_not_utf8_is_shown_with_escapes() -> None:
-    assert shown("ä/b".encode() + b"\xff\n") == "ä/b\\xff\n"
+    assert display_path("ä/b".encode() + b"\xff\n") == "ä/b\\xff\n"
 
 
 def test_in_generated_text_a_name_stays_on_one_line_and_hides_nothing() -> None:
@@ -147,26 +147,26 @@ def test_law_1_no_plan_touches_git_the_plans_or_our_own_state(
     path: str, message: str, way_on: str
 ) -> None:
     with pytest.raises(Refused) as caught:
-        refuse_ours(path.encode(), PLANS)
+        refuse_own_paths(path.encode(), PLANS)
     assert (caught.value.message, caught.value.next) == (f"{path or '.'} {message}", way_on)
 
 
 def test_the_folder_of_plans_is_where_the_settings_put_it() -> None:
-    refuse_ours(b".opencode/plans/x", b"docs/Plans")
+    refuse_own_paths(b".opencode/plans/x", b"docs/Plans")
     with pytest.raises(Refused, match=r"^docs/plans/x lies among the plans\.$"):
-        refuse_ours(b"docs/plans/x", b"docs/Plans")
+        refuse_own_paths(b"docs/plans/x", b"docs/Plans")
 
 
 def test_a_state_folder_inside_the_workspace_is_ours_too() -> None:
-    refuse_ours(b"home/state/x", PLANS)
+    refuse_own_paths(b"home/state/x", PLANS)
     with pytest.raises(Refused, match=r"^home/State/x is Assent's own; a plan never touches it\.$"):
-        refuse_ours(b"home/State/x", PLANS, (b"elsewhere", b"Home/state"))
+        refuse_own_paths(b"home/State/x", PLANS, (b"elsewhere", b"Home/state"))
 
 
 @pytest.mark.parametrize("path", [".opencode/agents/plan.md", ".OPENCODE/.gitignore"])
 def test_what_assent_writes_itself_is_no_target(path: str) -> None:
     with pytest.raises(Refused, match=r"is written by Assent alone; a plan never touches it\.$"):
-        refuse_ours(path.encode(), PLANS)
+        refuse_own_paths(path.encode(), PLANS)
 
 
 @pytest.mark.parametrize(
@@ -187,4 +187,4 @@ def test_what_assent_writes_itself_is_no_target(path: str) -> None:
     ],
 )
 def test_everything_else_may_be_touched(path: str) -> None:
-    refuse_ours(path.encode(), PLANS)
+    refuse_own_paths(path.encode(), PLANS)

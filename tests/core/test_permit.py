@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from assent.core.errors import OtherDigest, Refused
-from assent.core.event import Event, PermitGiven, Recorded, RunEnded, RunHalted, RunResumed
-from assent.core.operation import FileState, WriteFile
-from assent.core.permit import Permit, PermittedPlan, permit_text, permitted, permitted_plan
-from assent.core.permit_book import PermitBook, PermitRun, fold_permit, permit_runs
-from assent.core.plan import Plan
+from assent.core.errors import DigestMismatch, Refused
+from assent.core.event import Event, PermitGiven, RunEnded, RunHalted, RunResumed, StoredEvent
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.permit import Permit, PermittedPlan, permit_text, permitted, permitted_plan
+from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 
 OPS = (WriteFile(b"a", None, FileState("d" * 64, 1, 0o644)),)
 TEXT = permit_text("s1", "c1", "mode", "auto-edit")
@@ -31,7 +31,7 @@ def test_only_the_check_can_make_one() -> None:
     [{"digest": "0" * 64}, {"session": "s2"}, {"call": "c2"}, {"source": "rule"}, {"detail": ""}],
 )
 def test_a_permit_for_anything_else_is_refused(change: dict[str, str]) -> None:
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         permitted(PLAN, msgspec.structs.replace(PERMIT, **change))
 
 
@@ -46,12 +46,12 @@ def test_words_in_a_permit_stay_on_their_line() -> None:
     assert b"\x1b" not in text
 
 
-def recorded(*events: Event) -> list[Recorded]:
-    return [Recorded(n, "permit/w", n, "now", event) for n, event in enumerate(events, 1)]
+def recorded(*events: Event) -> list[StoredEvent]:
+    return [StoredEvent(n, "permit/w", n, "now", event) for n, event in enumerate(events, 1)]
 
 
-def book(*events: Event) -> PermitBook:
-    found = PermitBook()
+def book(*events: Event) -> PermitLog:
+    found = PermitLog()
     for one in recorded(*events):
         found = fold_permit(found, one)
     return found
@@ -69,7 +69,7 @@ def test_the_book_knows_the_unfinished_run() -> None:
     assert book(GIVEN, RunHalted("r1"), RunResumed("r1", "resume")).unfinished == RUN
     done = book(GIVEN, RunEnded("r1", "done"))
     assert done.unfinished is None
-    assert done == PermitBook(2, msgspec.structs.replace(RUN, outcome="done"))
+    assert done == PermitLog(2, msgspec.structs.replace(RUN, outcome="done"))
 
 
 def test_every_permit_with_its_end() -> None:

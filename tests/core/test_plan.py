@@ -5,9 +5,9 @@ from typing import Literal
 import pytest
 
 from assent.core.digest import sha256
-from assent.core.errors import BadPlan
-from assent.core.operation import FileState, WriteFile
-from assent.core.plan import Plan, Scope, declared_reliance, declared_scope, template
+from assent.core.errors import InvalidPlan
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.plan.plan import Plan, Scope, declared_reliance, declared_scope, plan_template
 
 DECLARED = b"""---
 scope: {files: [src/*], commands: [make]}
@@ -18,7 +18,7 @@ relies_on: [go.mod, "caf\xc3\xa9"]
 
 
 def test_f23_a_new_plan_starts_with_goal_changes_and_verification() -> None:
-    assert template("add_login-page", "Let people in.") == (
+    assert plan_template("add_login-page", "Let people in.") == (
         b"# Add login page\n\n## Goal\n\nLet people in.\n\n"
         b"## Proposed changes\n\n- [ ] \n\n"
         b"## Verification\n\n- [ ] How a reader can tell that it worked.\n"
@@ -26,7 +26,7 @@ def test_f23_a_new_plan_starts_with_goal_changes_and_verification() -> None:
 
 
 def test_f23_a_plan_without_a_goal_asks_for_one() -> None:
-    lines = template("x", "").decode().splitlines()
+    lines = plan_template("x", "").decode().splitlines()
     assert lines[4] == "What should be true afterwards, and why."
     assert [line for line in lines if line.startswith("#")] == [
         "# X", "## Goal", "## Proposed changes", "## Verification",
@@ -35,12 +35,12 @@ def test_f23_a_plan_without_a_goal_asks_for_one() -> None:
 
 @pytest.mark.parametrize(("name", "title"), [("_", "_"), ("--", "--"), ("a__b", "A  b")])
 def test_a_plan_always_has_a_title(name: str, title: str) -> None:
-    assert template(name, "").decode().splitlines()[0] == f"# {title}"
+    assert plan_template(name, "").decode().splitlines()[0] == f"# {title}"
 
 
 def test_a_template_declares_nothing() -> None:
-    assert declared_scope(template("x", "---\nscope: {files: [a]}")) == Scope()
-    assert declared_reliance(template("x", "")) == ()
+    assert declared_scope(plan_template("x", "---\nscope: {files: [a]}")) == Scope()
+    assert declared_reliance(plan_template("x", "")) == ()
 
 
 def test_a_plan_declares_scope_and_reliance() -> None:
@@ -50,7 +50,7 @@ def test_a_plan_declares_scope_and_reliance() -> None:
 
 @pytest.mark.parametrize("key", ["files", "commands"])
 def test_a_scope_takes_nothing_out(key: str) -> None:
-    with pytest.raises(BadPlan, match="excludes nothing"):
+    with pytest.raises(InvalidPlan, match="excludes nothing"):
         declared_scope(f'---\nscope:\n  {key}: [a, "!b"]\n---\n'.encode())
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.process import OF_PLANS, Limits, signal_of
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, signal_of
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ def test_a_code_that_stands_for_a_signal(code: int, name: str) -> None:
 
 
 def test_only_looking_around_has_a_limit_on_the_size_of_a_file() -> None:
-    assert (Limits().file, OF_PLANS.file) == (1 << 30, 0)
+    assert (ProcessLimits().file, PLAN_COMMAND_LIMITS.file) == (1 << 30, 0)

@@ -5,29 +5,29 @@ from typing import Any
 import msgspec
 import pytest
 
-from assent.core.grant import Pattern
-from assent.core.message import Call
-from assent.core.question import (
+from assent.core.llm.message import ToolCall
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.event import Question, QuestionAsked, QuestionOption
+from assent.core.session.question import (
     NO,
-    NOBODY,
+    NOBODY_ANSWERED,
     PROJECT,
     SESSION,
     UNCONFINED,
     YES,
-    Answers,
-    Consent,
-    choices,
+    PermissionAnswer,
+    QuestionAnswers,
     is_permission,
+    permission_options,
     question_digest,
-    read_consent,
+    read_permission_answer,
 )
-from assent.core.session_event import Option, Question, QuestionAsked
 
-STATUS = Pattern("bash", "git status *")
+STATUS = PermissionPattern("bash", "git status *")
 QUESTION = Question(
     "Permission",
     "May the model run git status?",
-    choices((STATUS,), command=True),
+    permission_options((STATUS,), command=True),
     by="gate",
     things=("run git status",),
     detail="+1",
@@ -37,11 +37,11 @@ QUESTION = Question(
 ASKED = QuestionAsked(
     "q1", "c1", (QUESTION,), "shell", "", "2026-01-01T12:00:00.000Z", "build", "ask", "p"
 )
-CALL = Call("c1", "shell", {"line": "git status", "n": 1})
-PLAIN = Question("Permission", "May it?", (Option(YES), Option(NO)), by="gate")
+CALL = ToolCall("c1", "shell", {"line": "git status", "n": 1})
+PLAIN = Question("Permission", "May it?", (QuestionOption(YES), QuestionOption(NO)), by="gate")
 
 
-def digest(asked: QuestionAsked = ASKED, call: Call = CALL, session: str = "s") -> str:
+def digest(asked: QuestionAsked = ASKED, call: ToolCall = CALL, session: str = "s") -> str:
     return question_digest(session, call, asked)
 
 
@@ -51,13 +51,13 @@ def replaced(**changes: Any) -> QuestionAsked:
 
 CHANGED = {
     "session": digest(session="t"),
-    "call": digest(call=Call("c2", "shell", CALL.args)),
-    "tool called": digest(call=Call("c1", "git", CALL.args)),
-    "arguments": digest(call=Call("c1", "shell", {"line": "git push", "n": 1})),
-    "kind of an argument": digest(call=Call("c1", "shell", {"line": "git status", "n": "1"})),
-    "no arguments": digest(call=Call("c1", "shell", {})),
-    "unreadable arguments": digest(call=Call("c1", "shell", None)),
-    "raw arguments": digest(call=Call("c1", "shell", None, "{")),
+    "call": digest(call=ToolCall("c2", "shell", CALL.args)),
+    "tool called": digest(call=ToolCall("c1", "git", CALL.args)),
+    "arguments": digest(call=ToolCall("c1", "shell", {"line": "git push", "n": 1})),
+    "kind of an argument": digest(call=ToolCall("c1", "shell", {"line": "git status", "n": "1"})),
+    "no arguments": digest(call=ToolCall("c1", "shell", {})),
+    "unreadable arguments": digest(call=ToolCall("c1", "shell", None)),
+    "raw arguments": digest(call=ToolCall("c1", "shell", None, "{")),
     **{
         name: digest(msgspec.structs.replace(ASKED, **{name: "other"}))
         for name in ("id", "call", "tool", "expires_at", "agent", "plan")
@@ -71,15 +71,15 @@ CHANGED = {
     },
     "by": digest(replaced(by="model")),
     "options": digest(replaced(options=())),
-    "an option": digest(replaced(options=(Option(YES), *QUESTION.options[1:]))),
+    "an option": digest(replaced(options=(QuestionOption(YES), *QUESTION.options[1:]))),
     "multiple": digest(replaced(multiple=True)),
     "custom": digest(replaced(custom=False)),
     "things": digest(replaced(things=("run git push",))),
     "things, otherwise split": digest(replaced(things=("run git", " status"))),
     "always": digest(replaced(always=())),
-    "a pattern": digest(replaced(always=(Pattern("bash", "git *"),))),
-    "a pattern's permission": digest(replaced(always=(Pattern("edit", "git status *"),))),
-    "exact": digest(replaced(always=(Pattern("bash", "git status *", exact=True),))),
+    "a pattern": digest(replaced(always=(PermissionPattern("bash", "git *"),))),
+    "a pattern's permission": digest(replaced(always=(PermissionPattern("edit", "git status *"),))),
+    "exact": digest(replaced(always=(PermissionPattern("bash", "git status *", exact=True),))),
     "risk": digest(replaced(risk=("high", "It reads."))),
 }
 
@@ -94,43 +94,47 @@ def test_f96_any_changed_field_gives_another_digest() -> None:
 
 def test_f96_the_same_question_has_the_same_digest_wherever_it_was_kept() -> None:
     stored = msgspec.json.decode(msgspec.json.encode(ASKED), type=QuestionAsked)
-    turned = Call("c1", "shell", {"n": 1, "line": "git status"})
+    turned = ToolCall("c1", "shell", {"n": 1, "line": "git status"})
     named = msgspec.structs.replace(stored, digest=digest())
     assert digest(named, turned) == digest()
 
 
-MEANT: dict[str, tuple[Answers | None, Consent]] = {
-    "yes": (((YES,),), Consent(yes=True)),
-    "for the session": (((SESSION,),), Consent(yes=True, reach="session")),
-    "for the project": (((PROJECT,),), Consent(yes=True, reach="project")),
-    "without the sandbox": (((UNCONFINED,),), Consent(yes=True, unconfined=True)),
-    "no": (((NO,),), Consent(plain=True, why="they said no.")),
-    "enter": (((),), Consent(plain=True, why="they gave no answer.")),
-    "blanks": (((" ",),), Consent(plain=True, why="they gave no answer.")),
-    "words": ((("Use make",),), Consent(words="Use make", why="Use make.")),
-    "a question": ((("Why?",),), Consent(words="Why?", why="Why?")),
-    "another case": ((("yes",),), Consent(words="yes", why="yes.")),
-    "both": (((YES, NO),), Consent(words="Yes, No", why="Yes, No.")),
-    "twice": (((YES,), (YES,)), Consent(words="Yes, Yes", why="Yes, Yes.")),
-    "nobody": (None, Consent(nobody=True, why=NOBODY)),
+MEANT: dict[str, tuple[QuestionAnswers | None, PermissionAnswer]] = {
+    "yes": (((YES,),), PermissionAnswer(yes=True)),
+    "for the session": (((SESSION,),), PermissionAnswer(yes=True, reach="session")),
+    "for the project": (((PROJECT,),), PermissionAnswer(yes=True, reach="project")),
+    "without the sandbox": (((UNCONFINED,),), PermissionAnswer(yes=True, unconfined=True)),
+    "no": (((NO,),), PermissionAnswer(plain=True, why="they said no.")),
+    "enter": (((),), PermissionAnswer(plain=True, why="they gave no answer.")),
+    "blanks": (((" ",),), PermissionAnswer(plain=True, why="they gave no answer.")),
+    "words": ((("Use make",),), PermissionAnswer(words="Use make", why="Use make.")),
+    "a question": ((("Why?",),), PermissionAnswer(words="Why?", why="Why?")),
+    "another case": ((("yes",),), PermissionAnswer(words="yes", why="yes.")),
+    "both": (((YES, NO),), PermissionAnswer(words="Yes, No", why="Yes, No.")),
+    "twice": (((YES,), (YES,)), PermissionAnswer(words="Yes, Yes", why="Yes, Yes.")),
+    "nobody": (None, PermissionAnswer(nobody=True, why=NOBODY_ANSWERED)),
 }
 
 
 @pytest.mark.parametrize(("answers", "consent"), MEANT.values(), ids=MEANT)
-def test_f41_only_the_label_of_a_yes_is_a_yes(answers: Answers | None, consent: Consent) -> None:
-    assert read_consent(QUESTION, answers) == consent
+def test_f41_only_the_label_of_a_yes_is_a_yes(
+    answers: QuestionAnswers | None, consent: PermissionAnswer
+) -> None:
+    assert read_permission_answer(QUESTION, answers) == consent
 
 
 @pytest.mark.parametrize("label", [SESSION, PROJECT, UNCONFINED])
 def test_a_yes_that_was_not_offered_is_none(label: str) -> None:
-    assert read_consent(PLAIN, ((label,),)) == Consent(words=label, why=f"{label}.")
+    assert read_permission_answer(PLAIN, ((label,),)) == PermissionAnswer(
+        words=label, why=f"{label}."
+    )
 
 
 def test_f82_the_choices_say_what_each_would_mean() -> None:
-    assert choices(()) == (Option(YES), Option(NO))
-    assert [one.label for one in choices((), command=True)] == [YES, UNCONFINED, NO]
-    exact = Pattern("bash", "python x.py", exact=True)
-    assert [(one.label, one.description) for one in choices((STATUS, exact))] == [
+    assert permission_options(()) == (QuestionOption(YES), QuestionOption(NO))
+    assert [one.label for one in permission_options((), command=True)] == [YES, UNCONFINED, NO]
+    exact = PermissionPattern("bash", "python x.py", exact=True)
+    assert [(one.label, one.description) for one in permission_options((STATUS, exact))] == [
         (YES, "once"),
         (
             SESSION,

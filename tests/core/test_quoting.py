@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from assent.core.quoting import shell_line
+from assent.core.shell.quote import shell_line
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.digest import sha256
-from assent.core.operation import (
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     FileState,
@@ -13,7 +13,12 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.rebase import LARGEST, Carried, Conflict, carried
+from assent.core.plan.rebase import (
+    MAX_MERGE_BYTES,
+    RebaseConflict,
+    RebasedOperation,
+    rebase_operation,
+)
 
 BASE = b"".join(b"%d\n" % n for n in range(20))
 OURS = BASE.replace(b"5\n", b"ours\n", 1)
@@ -37,9 +42,11 @@ WRITE = WriteFile(b"f", BASED, OURED)
 Files = dict[bytes, FileState | str]
 
 
-def result(op: FileOperation, files: Files) -> Carried | Conflict:
+def result(op: FileOperation, files: Files) -> RebasedOperation | RebaseConflict:
     seen = {path: "folder" if found == "folder" else found for path, found in files.items()}
-    return carried(op, lambda path: seen.get(path), lambda _, found: CONTENTS[found.digest])  # type: ignore[arg-type, return-value]
+    return rebase_operation(
+        op, lambda path: seen.get(path), lambda _, found: CONTENTS[found.digest]
+    )  # type: ignore[arg-type, return-value]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +83,7 @@ def result(op: FileOperation, files: Files) -> Carried | Conflict:
 )  # fmt: skip
 def test_g8_what_still_fits(op: FileOperation, files: Files, becomes: FileOperation | None) -> None:
     found = result(op, files)
-    assert isinstance(found, Carried)
+    assert isinstance(found, RebasedOperation)
     assert found.op == becomes
 
 
@@ -88,7 +95,7 @@ def test_g8_what_still_fits(op: FileOperation, files: Files, becomes: FileOperat
         (WRITE, {b"f": state(b"other\n")}, b"f"),
         (WRITE, {b"f": state(b"\0")}, b"f"),
         (WRITE, {b"f": link(b"x")}, b"f"),
-        (WRITE, {b"f": FileState("0" * 64, LARGEST + 1, 0o644)}, b"f"),
+        (WRITE, {b"f": FileState("0" * 64, MAX_MERGE_BYTES + 1, 0o644)}, b"f"),
         (WriteFile(b"f", BASED, state(BASE, 0o755)), {b"f": state(BASE, 0o600)}, b"f"),
         (WriteFile(b"f", None, OURED), {b"f": THEIRED}, b"f"),
         (WriteFile(b"f", link(b"a"), link(b"b")), {b"f": link(b"c")}, b"f"),
@@ -102,7 +109,7 @@ def test_g8_what_still_fits(op: FileOperation, files: Files, becomes: FileOperat
 )
 def test_g8_what_does_not(op: FileOperation, files: Files, path: bytes) -> None:
     found = result(op, files)
-    assert isinstance(found, Conflict)
+    assert isinstance(found, RebaseConflict)
     assert found.path == path
 
 
@@ -116,8 +123,8 @@ def test_g8_what_is_carried_over_rests_on_the_files_as_they_are(
     op = WriteFile(b"f", before, after)
     found = result(op, {} if now is None else {b"f": now})
     if now == before:
-        assert found == Carried(op)
-    if isinstance(found, Carried) and found.op is not None:
+        assert found == RebasedOperation(op)
+    if isinstance(found, RebasedOperation) and found.op is not None:
         assert footprint(found.op)[0][1] == now
         made = found.content if found.content is not None else CONTENTS[after.digest]
         if isinstance(found.op, WriteFile) and found.op.after.digest not in CONTENTS:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.approval import Approval, Approver, signed_bytes
-from assent.core.errors import IllegalStep
+from assent.core.errors import IllegalState
 from assent.core.event import (
     DraftChanged,
     Event,
@@ -19,17 +18,25 @@ from assent.core.event import (
     PlanRejected,
     PlanRevised,
     PlanSelected,
-    Recorded,
     RunEnded,
     RunHalted,
     RunResumed,
     RunStarted,
+    StoredEvent,
     TextRevised,
-    kind,
+    event_tag,
 )
-from assent.core.journal import Outcome
-from assent.core.lifecycle import State
-from assent.core.record import Consent, PlanRecord, Revision, RunNote, fold, fold_all
+from assent.core.plan.approval import Approval, Approver, signed_bytes
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import (
+    ApprovalRecord,
+    PlanRecord,
+    PlanRun,
+    TextRevision,
+    fold_plan,
+    fold_plan_events,
+)
+from assent.core.run.journal import RunOutcome
 
 NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))
 CREATED = PlanCreated("plan", "workspace", "session", "name", b"path", "goal")
@@ -46,12 +53,12 @@ def yes(
     return PlanApproved(Approval(name, "plan", "c", "o", digest, person, "", at, until, key))
 
 
-def recorded(*events: Event) -> list[Recorded]:
-    return [Recorded(n, "plan/plan", n, NOON, event) for n, event in enumerate(events, 1)]
+def recorded(*events: Event) -> list[StoredEvent]:
+    return [StoredEvent(n, "plan/plan", n, NOON, event) for n, event in enumerate(events, 1)]
 
 
 def record(*events: Event) -> PlanRecord:
-    found = fold_all(None, recorded(CREATED, *events))
+    found = fold_plan_events(None, recorded(CREATED, *events))
     assert found is not None
     return found
 
@@ -62,7 +69,7 @@ def changed(events: int, **fields: object) -> PlanRecord:
 
 A1 = yes("a1").approval
 THIRD = 3  # event of the stream: created, proposed, approved
-SPENT = (Consent(A1, "r1", seq=THIRD),)
+SPENT = (ApprovalRecord(A1, "r1", seq=THIRD),)
 STARTED = (ONE, yes("a1"), RunStarted("r1", "a1", "d1"))
 RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
 
@@ -73,63 +80,70 @@ RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
         ((), EMPTY),
         (
             (TextRevised("c1", 3), TextRevised("c2", 4)),
-            changed(2, revisions=(Revision(1, NOON, "c1"), Revision(2, NOON, "c2"))),
+            changed(2, revisions=(TextRevision(1, NOON, "c1"), TextRevision(2, NOON, "c2"))),
         ),
         ((DraftChanged("b1", (), ()), DraftChanged("b2", (), ())), changed(2, draft="b2")),
         ((PlanSelected("plan"),), changed(1)),
-        ((ONE,), changed(1, state=State.AWAITING_APPROVAL, digest="d1", frozen="f1")),
+        ((ONE,), changed(1, state=PlanState.AWAITING_APPROVAL, digest="d1", frozen="f1")),
         ((ONE, PlanRevised()), changed(2)),
         (
             (ONE, yes("a1"), PlanRevised(), TWO),
             changed(
                 4,
-                state=State.AWAITING_APPROVAL,
+                state=PlanState.AWAITING_APPROVAL,
                 digest="d2",
                 frozen="f2",
-                consents=(Consent(A1, seq=THIRD),),
+                consents=(ApprovalRecord(A1, seq=THIRD),),
             ),
         ),
         (
             (ONE, yes("a1"), PlanRejected("d1", "not so", "ann")),
-            changed(3, consents=(Consent(A1, "", True, seq=THIRD),)),
+            changed(3, consents=(ApprovalRecord(A1, "", True, seq=THIRD),)),
         ),
-        ((PlanDiscarded(),), changed(1, state=State.DISCARDED)),
+        ((PlanDiscarded(),), changed(1, state=PlanState.DISCARDED)),
         (
             STARTED,
-            changed(3, state=State.EXECUTING, runs=(RunNote("r1", "d1", "f1"),), **RUNNING),
+            changed(3, state=PlanState.EXECUTING, runs=(PlanRun("r1", "d1", "f1"),), **RUNNING),
         ),
         (
             (*STARTED, RunEnded("r1", "done")),
-            changed(4, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "done"),), **RUNNING),
+            changed(
+                4, state=PlanState.COMPLETED, runs=(PlanRun("r1", "d1", "f1", "done"),), **RUNNING
+            ),
         ),
         (
             (*STARTED, RunEnded("r1", "nothing")),
             changed(
-                4, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "nothing"),), **RUNNING
+                4,
+                state=PlanState.COMPLETED,
+                runs=(PlanRun("r1", "d1", "f1", "nothing"),),
+                **RUNNING,
             ),
         ),
         (
             (*STARTED, RunEnded("r1", "rolled_back")),
             changed(
                 4,
-                state=State.AWAITING_APPROVAL,
-                runs=(RunNote("r1", "d1", "f1", "rolled_back"),),
+                state=PlanState.AWAITING_APPROVAL,
+                runs=(PlanRun("r1", "d1", "f1", "rolled_back"),),
                 **RUNNING,
             ),
         ),
         (
             (*STARTED, RunHalted("r1")),
             changed(
-                4, state=State.HALTED, runs=(RunNote("r1", "d1", "f1", None, True),), **RUNNING
+                4, state=PlanState.HALTED, runs=(PlanRun("r1", "d1", "f1", None, True),), **RUNNING
             ),
         ),
         (
             (*STARTED, RunHalted("r1"), RunResumed("r1", "roll_back")),
-            changed(5, state=State.EXECUTING, runs=(RunNote("r1", "d1", "f1"),), **RUNNING),
+            changed(5, state=PlanState.EXECUTING, runs=(PlanRun("r1", "d1", "f1"),), **RUNNING),
         ),
         (
             (*STARTED, RunHalted("r1"), RunEnded("r1", "done")),
-            changed(5, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "done"),), **RUNNING),
+            changed(
+                5, state=PlanState.COMPLETED, runs=(PlanRun("r1", "d1", "f1", "done"),), **RUNNING
+            ),
         ),
     ],
 )
@@ -139,19 +153,19 @@ def test_every_event_leaves_its_mark(events: tuple[Event, ...], wanted: PlanReco
 
 @pytest.mark.parametrize("outcome", ["done", "rolled_back"])
 def test_a_plan_discarded_while_halted_stays_discarded_however_its_run_ends(
-    outcome: Outcome,
+    outcome: RunOutcome,
 ) -> None:
     given_up = (*STARTED, RunHalted("r1"), PlanDiscarded())
     again = (*given_up, RunHalted("r1"), RunEnded("r1", outcome))
-    assert record(*given_up).unfinished == RunNote("r1", "d1", "f1", None, True)
+    assert record(*given_up).unfinished == PlanRun("r1", "d1", "f1", None, True)
     assert record(*again) == changed(
-        7, state=State.DISCARDED, runs=(RunNote("r1", "d1", "f1", outcome),), **RUNNING
+        7, state=PlanState.DISCARDED, runs=(PlanRun("r1", "d1", "f1", outcome),), **RUNNING
     )
 
 
 def test_a_record_knows_when_it_last_changed_also_as_an_older_version_kept_it() -> None:
-    now = Recorded(2, "plan/plan", 2, EVENING, TextRevised("c1", 3))
-    found = fold(record(), now)
+    now = StoredEvent(2, "plan/plan", 2, EVENING, TextRevised("c1", 3))
+    found = fold_plan(record(), now)
     assert (found.created_at, found.changed_at) == (NOON, EVENING)
     assert msgspec.structs.replace(found, updated_at="").changed_at == EVENING
     old = msgspec.structs.replace(record(ONE, yes("a1", at=LATER)), updated_at="")
@@ -162,7 +176,7 @@ def test_where_an_approval_was_given_stands_beside_what_was_signed() -> None:
     proposed = record(msgspec.structs.replace(ONE, root=b"/here"))
     assert proposed.root == b"/here"
     given = msgspec.structs.replace(yes("a1"), branch="main", root=b"/there")
-    approved = fold(proposed, Recorded(3, "plan/plan", 3, NOON, given))
+    approved = fold_plan(proposed, StoredEvent(3, "plan/plan", 3, NOON, given))
     assert (approved.root, approved.branch_of(A1)) == (b"/there", "main")
     assert approved.branch_of(None) == ""
     older = msgspec.json.decode(
@@ -176,14 +190,14 @@ def test_where_an_approval_was_given_stands_beside_what_was_signed() -> None:
 
 
 def test_f55_an_event_that_the_table_does_not_know_is_refused() -> None:
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         record(RunStarted("r1", "a1", "d1"))
 
 
 def test_a_record_begins_with_the_creation_of_its_plan() -> None:
-    assert fold_all(None, []) is None
+    assert fold_plan_events(None, []) is None
     with pytest.raises(AssertionError):
-        fold(None, recorded(ONE)[0])
+        fold_plan(None, recorded(ONE)[0])
 
 
 USABLE: list[tuple[str, tuple[Event, ...], str, str]] = [
@@ -225,38 +239,38 @@ def test_the_text_is_the_last_revision() -> None:
 def test_the_unfinished_run_is_the_one_without_an_outcome() -> None:
     again = (*STARTED, RunEnded("r1", "rolled_back"), yes("a2"), RunStarted("r2", "a2", "d1"))
     assert record(ONE).unfinished is None
-    assert record(*STARTED).unfinished == RunNote("r1", "d1", "f1")
+    assert record(*STARTED).unfinished == PlanRun("r1", "d1", "f1")
     assert record(*STARTED, RunEnded("r1", "done")).unfinished is None
     halted = record(*again, RunHalted("r2"))
-    assert halted.unfinished == RunNote("r2", "d1", "f1", None, True)
-    assert halted.runs[0] == RunNote("r1", "d1", "f1", "rolled_back")
+    assert halted.unfinished == PlanRun("r2", "d1", "f1", None, True)
+    assert halted.runs[0] == PlanRun("r1", "d1", "f1", "rolled_back")
 
 
 # From each state, events that its plan may see; several lead back, so that stories grow long.
-NEXT: dict[State, list[Callable[[int], Event]]] = {
-    State.DRAFTING: [
+NEXT: dict[PlanState, list[Callable[[int], Event]]] = {
+    PlanState.DRAFTING: [
         lambda n: TextRevised(f"c{n}", n),
         lambda n: DraftChanged(f"b{n}", (), ()),
         lambda n: PlanProposed(f"d{n % 2}", "c", "o", f"f{n}"),
     ],
-    State.AWAITING_APPROVAL: [
+    PlanState.AWAITING_APPROVAL: [
         lambda n: yes(f"a{n}", f"d{n % 2}"),
         lambda n: RunStarted(f"r{n}", f"a{n - 1}", f"d{n % 2}"),
         lambda _: PlanRevised(),
         lambda _: PlanRejected("d", "no", "ann"),
     ],
-    State.EXECUTING: [
+    PlanState.EXECUTING: [
         lambda n: RunHalted(f"r{n - 1}"),
         lambda n: RunEnded(f"r{n - 1}", "rolled_back"),
         lambda n: RunEnded(f"r{n - 1}", "done"),
     ],
-    State.HALTED: [
+    PlanState.HALTED: [
         lambda n: RunResumed(f"r{n - 2}", "resume"),
         lambda n: RunEnded(f"r{n - 2}", "done"),
         lambda _: PlanDiscarded(),
     ],
-    State.COMPLETED: [lambda _: PlanDiscarded()],
-    State.DISCARDED: [lambda _: PlanSelected("plan")],
+    PlanState.COMPLETED: [lambda _: PlanDiscarded()],
+    PlanState.DISCARDED: [lambda _: PlanSelected("plan")],
 }
 
 
@@ -264,20 +278,20 @@ NEXT: dict[State, list[Callable[[int], Event]]] = {
 @given(st.lists(st.integers(0, 5), max_size=14), st.integers(1, 15))
 def test_law_8_where_the_stream_is_cut_makes_no_difference(choices: list[int], cut: int) -> None:
     stream = recorded(CREATED)
-    whole = fold(None, stream[0])
+    whole = fold_plan(None, stream[0])
     for choice in choices:
         number = len(stream) + 1
         makers = NEXT[whole.state]
         event = makers[choice % len(makers)](number)
-        stream.append(Recorded(number, "plan/plan", number, NOON, event))
-        whole = fold(whole, stream[-1])
-    head = msgspec.json.encode(fold_all(None, stream[:cut]))
+        stream.append(StoredEvent(number, "plan/plan", number, NOON, event))
+        whole = fold_plan(whole, stream[-1])
+    head = msgspec.json.encode(fold_plan_events(None, stream[:cut]))
     kept = msgspec.json.decode(head, type=PlanRecord)
-    assert fold_all(kept, stream[cut:]) == whole
+    assert fold_plan_events(kept, stream[cut:]) == whole
 
 
 def test_an_event_is_called_by_its_tag() -> None:
-    assert [kind(event) for event in (CREATED, *STARTED)] == [
+    assert [event_tag(event) for event in (CREATED, *STARTED)] == [
         "plan_created",
         "plan_proposed",
         "plan_approved",

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from assent.core.approval import Approval, Approver
-from assent.core.changes import Changes
+from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import (
@@ -19,18 +18,26 @@ from assent.core.event import (
     PlanCreated,
     PlanDiscarded,
     PlanProposed,
-    Recorded,
     ReviewShown,
     RunEnded,
     RunsDeleted,
     RunStarted,
+    StoredEvent,
     TextRevised,
 )
-from assent.core.journal import Entry, Finished, Ran, Result, Running, Turned
-from assent.core.operation import FileState, Operation, WriteFile
-from assent.core.permit import Permit
-from assent.core.plan import Plan
-from assent.core.references import references, streams_with_contents
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, Operation, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+    RollbackStartedEntry,
+)
+from assent.core.run.permit import Permit
+from assent.core.run.workspace_changes import WorkspaceChanges
 
 PLAN, RUN = "plan/w/p", "run/w/r"
 
@@ -39,7 +46,7 @@ class Store:
     """A log and its contents, as far as this is about them."""
 
     def __init__(self) -> None:
-        self.events: list[Recorded] = []
+        self.events: list[StoredEvent] = []
         self.blobs: dict[str, bytes] = {}
 
     def keep(self, content: bytes) -> str:
@@ -52,14 +59,14 @@ class Store:
     def add(self, stream: str, *events: Event) -> None:
         for event in events:
             seq = 1 + sum(one.stream == stream for one in self.events)
-            self.events.append(Recorded(len(self.events) + 1, stream, seq, "now", event))
+            self.events.append(StoredEvent(len(self.events) + 1, stream, seq, "now", event))
 
-    def journal(self, *entries: Entry, run: str = RUN) -> None:
+    def journal(self, *entries: JournalEntry, run: str = RUN) -> None:
         self.add(run, *[JournalWritten(entry) for entry in entries])
 
     def needed(self) -> set[bytes]:
         """The contents that are needed, by what they are."""
-        found = references(self.events, self.read, self.blobs.__contains__)
+        found = blob_references(self.events, self.read, self.blobs.__contains__)
         return {self.blobs[digest] for digest in found if digest in self.blobs}
 
     def read(self, digest: str) -> bytes:
@@ -96,8 +103,8 @@ def built(store: Store, operations: Sequence[Operation], run: str = "r") -> Plan
     )  # fmt: skip
     ended = RunEnded(run, "done")
     store.add(PLAN, PlanApproved(approval), RunStarted(run, approval.id, plan.digest), ended)
-    results: list[Result] = ["done" for _ in operations]
-    store.journal(Finished("done", tuple(results)), run=f"run/w/{run}")
+    results: list[OperationResult] = ["done" for _ in operations]
+    store.journal(FinishedEntry("done", tuple(results)), run=f"run/w/{run}")
     return plan
 
 
@@ -153,7 +160,7 @@ def test_a_permit_needs_both_sides_until_it_is_given_up(store: Store) -> None:
 
 
 def test_a_command_needs_what_it_changed_until_it_is_given_up(store: Store) -> None:
-    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
+    changes = store.keep(msgspec.json.encode(WorkspaceChanges((store.write(b"a", b"b"),))))
     store.add("permit/w", CommandEnded("c", 0, "", ("f",), 0, changes))
     assert contents(store.needed()) == {b"a", b"b"}
     store.add("workspace/w", RunsDeleted(("c",), 2))
@@ -162,35 +169,43 @@ def test_a_command_needs_what_it_changed_until_it_is_given_up(store: Store) -> N
 
 def test_a_run_needs_the_snapshot_only_while_it_goes_on(store: Store) -> None:
     snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
-    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
+    changes = store.keep(msgspec.json.encode(WorkspaceChanges((store.write(b"a", b"b"),))))
     back = store.keep(msgspec.json.encode([store.write(b"b", b"back")]))
     output = store.keep(b"said")
-    store.journal(Running(0, snapshot), Ran(0, 0, "", changes, output), Turned(back))
+    store.journal(
+        CommandStartedEntry(0, snapshot),
+        CommandEndedEntry(0, 0, "", changes, output),
+        RollbackStartedEntry(back),
+    )
     every = {b"stood", b"a", b"b", b"back", b"said"}
     assert contents(store.needed()) == every
     store.add("workspace/w", RunsDeleted(("r",), 2))
     assert contents(store.needed()) == every  # it is not over, whatever somebody says
-    store.journal(Finished("rolled_back", ("undone",)))
+    store.journal(FinishedEntry("rolled_back", ("undone",)))
     assert store.needed() == set()
 
 
 def test_what_a_run_said_stays_with_it(store: Store) -> None:
     snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
-    changes = store.keep(msgspec.json.encode(Changes()))
-    store.journal(Running(0, snapshot), Ran(0, 0, "", changes, store.keep(b"said")))
-    store.journal(Finished("done", ("done",)))
+    changes = store.keep(msgspec.json.encode(WorkspaceChanges()))
+    store.journal(
+        CommandStartedEntry(0, snapshot), CommandEndedEntry(0, 0, "", changes, store.keep(b"said"))
+    )
+    store.journal(FinishedEntry("done", ("done",)))
     assert contents(store.needed()) == {b"said"}
 
 
-@pytest.mark.parametrize("ends", [(), (Ran(0, 0, "record"),), (Ran(0, 0, "record"), None)])
+@pytest.mark.parametrize(
+    "ends", [(), (CommandEndedEntry(0, 0, "record"),), (CommandEndedEntry(0, 0, "record"), None)]
+)
 def test_what_stood_before_a_command_stays_until_its_changes_are_known(
-    store: Store, ends: tuple[Ran | None, ...]
+    store: Store, ends: tuple[CommandEndedEntry | None, ...]
 ) -> None:
     snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
-    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
-    reckoned = Ran(0, -1, "unknown", changes)
-    store.journal(Running(0, snapshot), *[end or reckoned for end in ends])
-    store.journal(Finished("done", ("unknown",)))
+    changes = store.keep(msgspec.json.encode(WorkspaceChanges((store.write(b"a", b"b"),))))
+    reckoned = CommandEndedEntry(0, -1, "unknown", changes)
+    store.journal(CommandStartedEntry(0, snapshot), *[end or reckoned for end in ends])
+    store.journal(FinishedEntry("done", ("unknown",)))
     known = ends[-1:] == (None,)
     assert contents(store.needed()) == ({b"a", b"b"} if known else {b"stood"})
     store.add("workspace/w", RunsDeleted(("r",), 2))
@@ -220,4 +235,4 @@ def test_law_9_what_cannot_be_read_lets_nothing_go(store: Store) -> None:
 
 def test_streams_that_name_no_contents_are_not_looked_through() -> None:
     streams = ["plan/w/p", "session/w/s", "grant/w", "run/w/r", "new/w"]
-    assert streams_with_contents(streams) == ["new/", "plan/", "run/"]
+    assert streams_with_blobs(streams) == ["new/", "plan/", "run/"]

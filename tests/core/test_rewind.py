@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NotFound
-from assent.core.event import Recorded
-from assent.core.message import Call, Message, Result, Text
-from assent.core.model import Stop
-from assent.core.rewind import Spoken, chosen, reachable, standing
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason
+from assent.core.session.event import (
     CallEnded,
     CallStarted,
     Compacted,
@@ -26,26 +25,27 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.transcript import Transcript
+from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
+from assent.core.session.transcript import Transcript
 
 STEP = StepStarted(1, "plan", "m", "plan")
-CALL = Call("a", "read", {})
+CALL = ToolCall("a", "read", {})
 
 
 def said(id: str, synthetic: str = "") -> MessageAdded:
-    return MessageAdded(id, "plan", (Text(f"words of {id}"),), synthetic)
+    return MessageAdded(id, "plan", (TextPart(f"words of {id}"),), synthetic)
 
 
 def turn(number: int, answer: str) -> tuple[SessionEvent, ...]:
-    step = (STEP, PartSaid(Text(answer)), StepEnded(Stop.END))
+    step = (STEP, PartSaid(TextPart(answer)), StepEnded(StopReason.END))
     return TurnStarted(number), *step, TurnEnded("end")
 
 
-def recorded(events: Sequence[SessionEvent]) -> list[Recorded]:
-    return [Recorded(n, "s", n, f"t{n}", event) for n, event in enumerate(events, 1)]
+def recorded(events: Sequence[SessionEvent]) -> list[StoredEvent]:
+    return [StoredEvent(n, "s", n, f"t{n}", event) for n, event in enumerate(events, 1)]
 
 
-def read(events: Sequence[SessionEvent]) -> list[Message]:
+def read(events: Sequence[SessionEvent]) -> list[ChatMessage]:
     transcript = Transcript()
     for event in events:
         transcript.add(event)
@@ -53,7 +53,7 @@ def read(events: Sequence[SessionEvent]) -> list[Message]:
 
 
 def ids(events: Sequence[SessionEvent]) -> list[str]:
-    return [each.id for each in reachable(recorded(events))]
+    return [each.id for each in rewind_targets(recorded(events))]
 
 
 FIRST = (said("reminder", "reminder"), said("1"), *turn(1, "One."))
@@ -71,7 +71,7 @@ def test_f148_the_model_reads_what_came_before_the_message_and_what_led_to_it(
 ) -> None:
     back = (*ALL, SessionRewound(message))
     assert read(back) == read(left)
-    assert [one.event for one in standing(recorded(back))] == list(left)
+    assert [one.event for one in without_rewound(recorded(back))] == list(left)
     assert ids(back) == ids(left)
     again = (said("4"), *turn(4, "Four."))
     assert read((*back, *again)) == read((*left, *again))
@@ -85,18 +85,23 @@ def test_f148_what_was_said_in_one_breath_is_told_apart() -> None:
 
 
 def test_f148_a_message_amid_calls_begins_behind_their_results() -> None:
-    calls = (said("1"), STEP, PartSaid(CALL), StepEnded(Stop.CALLS), CallStarted("a", "read"))
-    events = (*calls, said("2"), CallEnded("a", "read", Result("a", "content")), *turn(1, "Fine."))
+    calls = (said("1"), STEP, PartSaid(CALL), StepEnded(StopReason.CALLS), CallStarted("a", "read"))
+    events = (
+        *calls,
+        said("2"),
+        CallEnded("a", "read", ToolResult("a", "content")),
+        *turn(1, "Fine."),
+    )
     expected = [
-        Message("user", (Text("words of 1"),)),
-        Message("assistant", (CALL,), "m"),
-        Message("user", (Result("a", "content"),)),
+        ChatMessage("user", (TextPart("words of 1"),)),
+        ChatMessage("assistant", (CALL,), "m"),
+        ChatMessage("user", (ToolResult("a", "content"),)),
     ]
     assert read((*events, SessionRewound("2"))) == expected
 
 
 def test_f148_calls_that_wait_are_gone_with_it() -> None:
-    asked = (said("1"), STEP, PartSaid(CALL), StepEnded(Stop.CALLS), TurnEnded("waiting"))
+    asked = (said("1"), STEP, PartSaid(CALL), StepEnded(StopReason.CALLS), TurnEnded("waiting"))
     transcript = Transcript()
     for event in (*asked, SessionRewound("1")):
         transcript.add(event)
@@ -107,42 +112,42 @@ def test_f148_what_became_a_summary_is_out_of_reach() -> None:
     events = (*FIRST, Compacted("In short.", 0), *SECOND)
     assert ids(events) == ["2"]
     with pytest.raises(NotFound, match="became a summary"):
-        chosen(recorded(events), "1")
+        chosen_message(recorded(events), "1")
     assert read((*events, SessionRewound("1"))) == read(events)
     with pytest.raises(NotFound, match="became a summary"):
-        chosen(recorded(events[: len(FIRST) + 1]), "")
+        chosen_message(recorded(events[: len(FIRST) + 1]), "")
 
 
 def test_f148_one_can_go_back_again_but_not_to_what_was_cut() -> None:
     events = (*ALL, SessionRewound("2"))
     with pytest.raises(NotFound, match="names 0 messages"):
-        chosen(recorded(events), "3")
-    assert chosen(recorded(events), "").id == "1"
+        chosen_message(recorded(events), "3")
+    assert chosen_message(recorded(events), "").id == "1"
     assert read((*events, SessionRewound("1"))) == []
 
 
 def test_f148_a_message_is_named_by_the_start_of_its_id() -> None:
     events = (said("10"), said("11"), said("2"))
-    assert chosen(recorded(events), "2").id == "2"
+    assert chosen_message(recorded(events), "2").id == "2"
     with pytest.raises(NotFound, match="names 2 messages"):
-        chosen(recorded(events), "1")
+        chosen_message(recorded(events), "1")
     with pytest.raises(NotFound, match="Nobody has said anything"):
-        chosen([], "")
+        chosen_message([], "")
 
 
 def test_f148_each_message_knows_its_turn_and_the_todos_before_it() -> None:
     todos = TodosChanged((Todo("one"),))
     events = (said("1"), TurnStarted(1), todos, said("2"), TurnEnded("end"), said("3"))
-    assert reachable(recorded(events)) == [
-        Spoken("1", "words of 1", "t1", 1, 1, "plan"),
-        Spoken("2", "words of 2", "t4", 1, 4, "plan", "", (Todo("one"),)),
-        Spoken("3", "words of 3", "t6", 2, 6, "plan", "", (Todo("one"),)),
+    assert rewind_targets(recorded(events)) == [
+        UserMessage("1", "words of 1", "t1", 1, 1, "plan"),
+        UserMessage("2", "words of 2", "t4", 1, 4, "plan", "", (Todo("one"),)),
+        UserMessage("3", "words of 3", "t6", 2, 6, "plan", "", (Todo("one"),)),
     ]
 
 
 PIECES = st.sampled_from(
-    [said("h", "hook"), said("m", "mode"), *turn(1, "One."), PartSaid(CALL), StepEnded(Stop.CALLS),
-     CallEnded("a", "read", Result("a", "content"))]
+    [said("h", "hook"), said("m", "mode"), *turn(1, "One."), PartSaid(CALL), StepEnded(StopReason.CALLS),
+     CallEnded("a", "read", ToolResult("a", "content"))]
 )  # fmt: skip
 
 

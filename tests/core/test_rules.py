@@ -4,15 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.agent import Agent
 from assent.core.errors import UsageError
-from assent.core.mode import CustomMode
-from assent.core.rule_tables import BadTable, rules_of, rules_of_tools, wrong_examples
-from assent.core.rules import Layer, Rule
-from assent.core.ruling import Table, agent_layers, deciding, hidden, lacks, opinions
-from assent.core.tool import Action, Request
-from assent.core.typed_rules import typed_rule
-from assent.core.wildcards import expanded, is_bare, matches, start_of
+from assent.core.permission.mode import CustomMode
+from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.permission.rule_argument import parse_rule_argument
+from assent.core.permission.rule_match import (
+    CompiledRuleLayer,
+    agent_layers,
+    deciding_match,
+    hiding_rule,
+    mode_without_tool,
+    rule_matches,
+)
+from assent.core.permission.rule_parser import (
+    InvalidRuleTable,
+    failed_examples,
+    parse_rules,
+    parse_tool_rules,
+)
+from assent.core.permission.wildcard import expand_home, fixed_prefix, matches, matches_everything
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, ResourceAccess
 
 NOTHING = None
 
@@ -21,13 +33,15 @@ def said(
     *tables: object, action: Action = Action.SHELL, resource: str, key: str = ""
 ) -> str | None:
     """Returns what tables of the user, one layer each, come to."""
-    layers = [Layer("user", rules_of(table)) for table in tables]
+    layers = [RuleLayer("user", parse_rules(table)) for table in tables]
     return of(*layers, action=action, resource=resource, key=key)
 
 
-def of(*layers: Layer, action: Action, resource: str, key: str = "") -> str | None:
-    tables = [Table(layer, "/home/ada") for layer in layers]
-    found = deciding(opinions(tables, Request(action, resource, key), lambda: (resource,)))
+def of(*layers: RuleLayer, action: Action, resource: str, key: str = "") -> str | None:
+    tables = [CompiledRuleLayer(layer, "/home/ada") for layer in layers]
+    found = deciding_match(
+        rule_matches(tables, ResourceAccess(action, resource, key), lambda: (resource,))
+    )
     return found.rule.action if found else NOTHING
 
 
@@ -67,7 +81,7 @@ WILDCARDS = [
 @pytest.mark.parametrize(("pattern", "text", "wanted"), WILDCARDS)
 def test_f73_wildcards(pattern: str, text: str, wanted: bool) -> None:
     assert matches(text, pattern) is wanted
-    assert not wanted or text.startswith(start_of(pattern))
+    assert not wanted or text.startswith(fixed_prefix(pattern))
 
 
 def test_f73_no_text_makes_a_pattern_slow() -> None:
@@ -79,7 +93,7 @@ def test_f73_no_text_makes_a_pattern_slow() -> None:
 def test_f73_a_pattern_matches_what_the_definition_says(pattern: str, text: str) -> None:
     wanted = _slow(pattern, text) or (pattern.endswith(" *") and _slow(pattern[:-2], text))
     assert matches(text, pattern) is wanted
-    assert not wanted or text.startswith(start_of(pattern))
+    assert not wanted or text.startswith(fixed_prefix(pattern))
 
 
 def _slow(pattern: str, text: str) -> bool:
@@ -103,8 +117,8 @@ def _slow(pattern: str, text: str) -> bool:
     ],
 )
 def test_f74_home_is_spelled_out(pattern: str, wanted: str) -> None:
-    assert expanded(pattern, "/home/ada") == wanted
-    assert expanded(pattern, "") == pattern
+    assert expand_home(pattern, "/home/ada") == wanted
+    assert expand_home(pattern, "") == pattern
 
 
 F = [
@@ -166,8 +180,8 @@ def test_f72_a_deny_in_any_layer_stays() -> None:
 
 def test_law_9_what_an_untrusted_layer_allows_does_not_count() -> None:
     def layered(under: str, over: str, *, trusted: bool) -> str | None:
-        user = Layer("user", rules_of({"edit": under}) if under else ())
-        project = Layer("project", rules_of({"edit": over}), trusted)
+        user = RuleLayer("user", parse_rules({"edit": under}) if under else ())
+        project = RuleLayer("project", parse_rules({"edit": over}), trusted)
         return of(user, project, action=Action.EDIT, resource="a")
 
     rows = [
@@ -196,29 +210,34 @@ def test_a_bare_star_does_not_ask_about_our_own_doings() -> None:
     [{"edit": "maybe"}, {"edit": {"*": True}}, {"edit": None}, 3, [], "yes", {"edit": ["deny"]}],
 )
 def test_f70_an_unknown_action_is_named(table: object) -> None:
-    with pytest.raises(BadTable):
-        rules_of(table)
+    with pytest.raises(InvalidRuleTable):
+        parse_rules(table)
 
 
 def test_f70_older_switches_are_denials() -> None:
-    found = rules_of_tools({"write": False, "edit": False, "bash": False, "read": True}, "x")
-    assert found == (Rule("edit", "*", "deny", source="x"), Rule("bash", "*", "deny", source="x"))
-    with pytest.raises(BadTable):
-        rules_of_tools(["write"])
+    found = parse_tool_rules({"write": False, "edit": False, "bash": False, "read": True}, "x")
+    assert found == (
+        PermissionRule("edit", "*", "deny", source="x"),
+        PermissionRule("bash", "*", "deny", source="x"),
+    )
+    with pytest.raises(InvalidRuleTable):
+        parse_tool_rules(["write"])
 
 
 def test_a_rule_can_be_typed() -> None:
-    assert typed_rule("deny bash:git push *") == Rule(
+    assert parse_rule_argument("deny bash:git push *") == PermissionRule(
         "bash", "git push *", "deny", source="the command line"
     )
-    assert typed_rule("allow edit").pattern == "*"
+    assert parse_rule_argument("allow edit").pattern == "*"
     with pytest.raises(UsageError):
-        typed_rule("deny bash:")
+        parse_rule_argument("deny bash:")
 
 
 def test_examples_prove_a_rule() -> None:
-    rule = Rule("edit", "~/*.lock", "deny", "", ("~/a.lock", "b.lock"), ("~/a.lock.py", "~/c.lock"))
-    assert wrong_examples(rule, "/home/ada") == (
+    rule = PermissionRule(
+        "edit", "~/*.lock", "deny", "", ("~/a.lock", "b.lock"), ("~/a.lock.py", "~/c.lock")
+    )
+    assert failed_examples(rule, "/home/ada") == (
         "it should match 'b.lock' and does not",
         "it should not match '~/c.lock' and does",
     )
@@ -277,29 +296,32 @@ HIDES = [
 def test_f97_a_tool_that_is_denied_for_everything_need_not_be_offered(
     table: object, tool: str, action: Action, wanted: bool
 ) -> None:
-    layers = (Layer("user", ()), Layer("project", rules_of(table), trusted=False))
-    assert (hidden(layers, tool, action) is not None) is wanted
+    layers = (RuleLayer("user", ()), RuleLayer("project", parse_rules(table), trusted=False))
+    assert (hiding_rule(layers, tool, action) is not None) is wanted
 
 
 def test_f8_a_mode_with_a_list_of_tools_has_no_others() -> None:
     modes = (CustomMode("docs", "ask", tools=("read", "edit")), CustomMode("any", "ask"))
-    assert (lacks(modes, ("edit",)), lacks(modes, ("shell", "bash"))) == ("", "docs")
-    assert lacks(modes[1:], ("shell",)) == ""
+    assert (mode_without_tool(modes, ("edit",)), mode_without_tool(modes, ("shell", "bash"))) == (
+        "",
+        "docs",
+    )
+    assert mode_without_tool(modes[1:], ("shell",)) == ""
 
 
 def test_f9_a_projects_words_over_an_agent_only_narrow_it() -> None:
-    own = Agent("build", rules=rules_of({"bash": "deny", "edit": "allow"}), source="user")
-    over = Agent("build", rules=rules_of({"bash": "ask", "edit": "ask"}), source="project")
+    own = Agent("build", rules=parse_rules({"bash": "deny", "edit": "allow"}), source="user")
+    over = Agent("build", rules=parse_rules({"bash": "ask", "edit": "ask"}), source="project")
     layers = agent_layers(own.narrowed(over))
     assert of(*layers, action=Action.SHELL, resource="make") == "deny"
     assert of(*layers, action=Action.EDIT, resource="a") == "ask"
-    wide = Agent("build", rules=rules_of("allow"), source="project")
+    wide = Agent("build", rules=parse_rules("allow"), source="project")
     twice = agent_layers(own.narrowed(over).narrowed(wide))
     assert of(*twice, action=Action.EDIT, resource="a") == "ask"
     assert of(*agent_layers(wide), action=Action.EDIT, resource="a") is NOTHING
 
 
 def test_a_bare_pattern_names_nothing() -> None:
-    assert [is_bare(pattern) for pattern in ("*", "**", "*/*", "", "? *", "*.env", "a")] == [
+    assert [matches_everything(pattern) for pattern in ("*", "**", "*/*", "", "? *", "*.env", "a")] == [
         *[True] * 5, False, False,
     ]  # fmt: skip

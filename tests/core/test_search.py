@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.search import matches, spliced
+from assent.core.text.stream_search import count_matches, splice
 
 
 def chunkings(content: bytes) -> Iterable[list[bytes]]:
@@ -25,7 +25,7 @@ def chunkings(content: bytes) -> Iterable[list[bytes]]:
 @pytest.mark.parametrize("wanted", [b"a", b"aa", b"ab", b"aba", b"aab", b"abababab", b"c"])
 def test_matches_are_counted_whatever_the_pieces(content: bytes, wanted: bytes) -> None:
     expected = (content.count(wanted), content.find(wanted))
-    assert all(matches(pieces, wanted) == expected for pieces in chunkings(content))
+    assert all(count_matches(pieces, wanted) == expected for pieces in chunkings(content))
 
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"ab", b"aab"]), max_size=12).map(b"".join)
@@ -39,12 +39,12 @@ def cut(content: bytes, size: int) -> list[bytes]:
 @given(TEXTS, st.sampled_from([b"a", b"ab", b"ba", b"aab", b"aaba"]), st.integers(1, 7))
 def test_longer_streams_are_searched_alike(content: bytes, wanted: bytes, size: int) -> None:
     expected = (content.count(wanted), content.find(wanted))
-    assert matches(cut(content, size), wanted) == expected
+    assert count_matches(cut(content, size), wanted) == expected
 
 
 def test_no_pieces_hold_nothing() -> None:
-    assert matches([], b"x") == (0, -1)
-    assert b"".join(spliced([], 0, 0, b"put")) == b"put"
+    assert count_matches([], b"x") == (0, -1)
+    assert b"".join(splice([], 0, 0, b"put")) == b"put"
 
 
 @pytest.mark.parametrize("content", [b"", b"a", b"abc", b"abcdef"])
@@ -53,7 +53,7 @@ def test_a_splice_replaces_the_same_bytes_whatever_the_pieces(content: bytes, pu
     for at in range(len(content) + 1):
         for end in range(at, len(content) + 1):
             expected = content[:at] + put + content[end:]
-            found = {b"".join(spliced(p, at, end - at, put)) for p in chunkings(content)}
+            found = {b"".join(splice(p, at, end - at, put)) for p in chunkings(content)}
             assert found == {expected}
 
 
@@ -61,6 +61,6 @@ def test_a_splice_replaces_the_same_bytes_whatever_the_pieces(content: bytes, pu
 @given(TEXTS, st.integers(1, 7), st.integers(1, 7))
 def test_an_exact_edit_is_one_search_and_one_splice(content: bytes, one: int, two: int) -> None:
     whole = content + b"find" + content
-    count, at = matches(cut(whole, one), b"find")
-    edited = b"".join(spliced(cut(whole, two), at, 4, b"put"))
+    count, at = count_matches(cut(whole, one), b"find")
+    edited = b"".join(splice(cut(whole, two), at, 4, b"put"))
     assert (count, edited) == (1, whole.replace(b"find", b"put"))

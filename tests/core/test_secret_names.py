@@ -4,23 +4,23 @@ import os
 
 import pytest
 
-from assent.core.secret_names import SECRETS, Secret, secret
+from assent.core.permission.secret_files import SECRET_FILES, SecretFilePattern, secret_file
 
-HITS = [(row, hit) for row in SECRETS for hit in row.hits]
-MISSES = [(row, miss) for row in SECRETS for miss in row.misses]
+HITS = [(row, hit) for row in SECRET_FILES for hit in row.hits]
+MISSES = [(row, miss) for row in SECRET_FILES for miss in row.misses]
 
 
 @pytest.mark.parametrize(("row", "path"), HITS, ids=str)
-def test_a_row_finds_what_it_names(row: Secret, path: str) -> None:
+def test_a_row_finds_what_it_names(row: SecretFilePattern, path: str) -> None:
     assert _judged(path) == row
 
 
 @pytest.mark.parametrize(("row", "path"), MISSES, ids=str)
-def test_a_row_does_not_find_what_it_excludes(row: Secret, path: str) -> None:
+def test_a_row_does_not_find_what_it_excludes(row: SecretFilePattern, path: str) -> None:
     assert _judged(path) != row
 
 
-@pytest.mark.parametrize("glob", [glob for row in SECRETS for glob in row.globs])
+@pytest.mark.parametrize("glob", [glob for row in SECRET_FILES for glob in row.globs])
 def test_every_glob_is_found_by_the_quick_way_too(glob: str) -> None:
     assert _judged(glob.replace("*", "x")) is not None
 
@@ -41,10 +41,10 @@ def test_a_name_that_some_file_system_takes_for_another_is_found() -> None:
 
 
 def test_names_that_are_no_text_do_no_harm() -> None:
-    assert secret(b"\xff", b"\xff.env") == secret(b"", b".env")
-    assert secret(b"\xff", b"\xff\n") is None
+    assert secret_file(b"\xff", b"\xff.env") == secret_file(b"", b".env")
+    assert secret_file(b"\xff", b"\xff\n") is None
 
 
-def _judged(path: str) -> Secret | None:
+def _judged(path: str) -> SecretFilePattern | None:
     folder, name = os.path.split(os.fsencode(path))
-    return secret(folder, name)
+    return secret_file(folder, name)

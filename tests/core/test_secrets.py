@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assent.core.secrets import secret
+from assent.core.text.secrets import find_secret
 
 RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
 
@@ -39,7 +39,7 @@ RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
     ],
 )
 def test_secrets(text: str, name: str) -> None:
-    assert secret(f"before\n{text}\nafter\n") == name
+    assert find_secret(f"before\n{text}\nafter\n") == name
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_secrets(text: str, name: str) -> None:
     ],
 )
 def test_no_secrets(text: str) -> None:
-    assert secret(text) is None
+    assert find_secret(text) is None
 
 
 @pytest.mark.parametrize(
@@ -78,5 +78,5 @@ def test_no_secrets(text: str) -> None:
 def test_hostile_text_takes_no_more_than_a_moment(piece: str) -> None:
     text = piece * (400_000 // len(piece))
     start = time.process_time()
-    secret(text)
+    find_secret(text)
     assert time.process_time() - start < 2

@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from assent.core.rpc import (
-    Asked,
-    Fault,
-    Garbage,
-    Heard,
-    Noticed,
-    Reply,
-    answering,
-    asking,
-    heard,
-    noticing,
+from assent.core.jsonrpc import (
+    InvalidJsonRpc,
+    RpcError,
+    RpcMessage,
+    RpcNotification,
+    RpcRequest,
+    RpcResponse,
+    decode_message,
+    encode_notification,
+    encode_request,
+    encode_response,
 )
-from assent.core.served import Answered, Served, answered, has_tools, listed
+from assent.core.mcp import McpResult, McpTool, has_tools, parse_result, parse_tools
 
 EMPTY = {"type": "object", "properties": {}}
 
@@ -24,20 +24,20 @@ EMPTY = {"type": "object", "properties": {}}
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        (b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}', Reply(1, {"a": 1})),
-        (b'{"jsonrpc":"2.0","id":1,"result":null}', Reply(1, None)),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"a":1}}', RpcResponse(1, {"a": 1})),
+        (b'{"jsonrpc":"2.0","id":1,"result":null}', RpcResponse(1, None)),
         (
             b'{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"m","data":[]}}',
-            Fault(1, -1, "m"),
+            RpcError(1, -1, "m"),
         ),
-        (b'{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}', Fault(None, -1, "m")),
-        (b'{"jsonrpc":"2.0","error":"odd"}', Fault(None, 0, "")),
-        (b'{"jsonrpc":"2.0","id":"x","method":"ping"}', Asked("x", "ping")),
-        (b'{"jsonrpc":"2.0","method":"n","params":{}}', Noticed("n")),
+        (b'{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}', RpcError(None, -1, "m")),
+        (b'{"jsonrpc":"2.0","error":"odd"}', RpcError(None, 0, "")),
+        (b'{"jsonrpc":"2.0","id":"x","method":"ping"}', RpcRequest("x", "ping")),
+        (b'{"jsonrpc":"2.0","method":"n","params":{}}', RpcNotification("n")),
     ],
 )
-def test_lines(line: bytes, found: Heard) -> None:
-    assert heard(line) == found
+def test_lines(line: bytes, found: RpcMessage) -> None:
+    assert decode_message(line) == found
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_lines(line: bytes, found: Heard) -> None:
     ],
 )  # fmt: skip
 def test_garbage(line: bytes) -> None:
-    with pytest.raises(Garbage):
-        heard(line)
+    with pytest.raises(InvalidJsonRpc):
+        decode_message(line)
 
 
 def test_what_is_said() -> None:
     question = b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1}}'
-    assert asking(7, "m", {"a": 1}) == question
-    assert noticing("m", {}) == b'{"jsonrpc":"2.0","method":"m","params":{}}'
-    assert answering(Asked(3, "ping")) == b'{"jsonrpc":"2.0","id":3,"result":{}}'
-    assert b'"error":{"code":-32601,' in answering(Asked("a", "roots/list"))
+    assert encode_request(7, "m", {"a": 1}) == question
+    assert encode_notification("m", {}) == b'{"jsonrpc":"2.0","method":"m","params":{}}'
+    assert encode_response(RpcRequest(3, "ping")) == b'{"jsonrpc":"2.0","id":3,"result":{}}'
+    assert b'"error":{"code":-32601,' in encode_response(RpcRequest("a", "roots/list"))
 
 
 def test_an_introduction() -> None:
@@ -67,13 +67,13 @@ def test_an_introduction() -> None:
     assert not has_tools({"protocolVersion": "2024-11-05", "capabilities": {}})
     odd_ones: list[Any] = [None, [], {}, {"protocolVersion": "2025-06-18"}]
     for odd in (*odd_ones, {"protocolVersion": "9", "capabilities": {}}):
-        with pytest.raises(Garbage):
+        with pytest.raises(InvalidJsonRpc):
             has_tools(odd)
 
 
 def test_f15_what_a_tool_claims_about_itself_is_not_even_read() -> None:
     claims = {"name": "a", "annotations": {"readOnlyHint": True}, "_meta": {"reads": True}}
-    assert listed({"tools": [claims], "nextCursor": "c"}) == ([Served("a", "", EMPTY)], "c")
+    assert parse_tools({"tools": [claims], "nextCursor": "c"}) == ([McpTool("a", "", EMPTY)], "c")
 
 
 @pytest.mark.parametrize(
@@ -86,25 +86,25 @@ def test_f15_what_a_tool_claims_about_itself_is_not_even_read() -> None:
     ],
 )  # fmt: skip
 def test_lists_that_make_no_sense(tools: Any) -> None:
-    with pytest.raises(Garbage):
-        listed({"tools": tools})
+    with pytest.raises(InvalidJsonRpc):
+        parse_tools({"tools": tools})
 
 
 @pytest.mark.parametrize(
     ("result", "found"),
     [
-        ({"content": []}, Answered("")),
-        ({"content": [{"type": "text", "text": "a"}], "isError": True}, Answered("a", failed=True)),
-        ({"content": [{"type": "text", "text": "a"}], "isError": "no"}, Answered("a")),
-        ({"content": [], "structuredContent": {"a": 1}}, Answered('{"a":1}')),
+        ({"content": []}, McpResult("")),
+        ({"content": [{"type": "text", "text": "a"}], "isError": True}, McpResult("a", failed=True)),
+        ({"content": [{"type": "text", "text": "a"}], "isError": "no"}, McpResult("a")),
+        ({"content": [], "structuredContent": {"a": 1}}, McpResult('{"a":1}')),
         (
             {"content": [{"type": "resource", "resource": {"uri": "u", "text": "t"}}]},
-            Answered("t"),
+            McpResult("t"),
         ),
-        ({"content": [{"type": "resource_link", "uri": "u"}]}, Answered("[A link to u]")),
-        ({"content": [{"type": "hologram"}, {}]}, Answered("[hologram; not shown]\n[something; not "
+        ({"content": [{"type": "resource_link", "uri": "u"}]}, McpResult("[A link to u]")),
+        ({"content": [{"type": "hologram"}, {}]}, McpResult("[hologram; not shown]\n[something; not "
          "shown]")),
     ],
 )  # fmt: skip
-def test_answers(result: Any, found: Answered) -> None:
-    assert answered(result) == found
+def test_answers(result: Any, found: McpResult) -> None:
+    assert parse_result(result) == found

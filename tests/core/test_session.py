@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.message import Result, Text
-from assent.core.mode import MODES, Mode, agent_of
-from assent.core.model import Stop, Usage
-from assent.core.session import SessionRecord, added, fold_session
-from assent.core.session_event import (
+from assent.core.llm.message import TextPart, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.permission.mode import MODES, Mode, default_agent
+from assent.core.session.event import (
     CallEnded,
     ChildStarted,
     Compacted,
@@ -31,13 +30,14 @@ from assent.core.session_event import (
     TurnStarted,
     WorkHalted,
 )
+from assent.core.session.record import SessionRecord, add_usage, fold_session
 
 STARTED = SessionStarted("s", "w", "slug", "plan", "A goal")
 FIRST = SessionRecord("s", "w", "slug", "plan", "t1", "t1", 1, "A goal")
 
 
 def message(agent: str = "plan", synthetic: str = "", model: str = "") -> MessageAdded:
-    return MessageAdded("1", agent, (Text("words"),), synthetic, model)
+    return MessageAdded("1", agent, (TextPart("words"),), synthetic, model)
 
 
 def folded(
@@ -61,15 +61,18 @@ def folded(
         (SessionDeleted(), {"deleted": True}),
         (TurnStarted(1), {"turns": 1, "working": True}),
         (StepStarted(1, "plan", "m", "plan"), {"steps": 1}),
-        (StepEnded(Stop.END, Usage(3, 1), 0.5), {"usage": Usage(3, 1), "cost": 0.5}),
-        (StepEnded(Stop.END, Usage(3, 1)), {"usage": Usage(3, 1), "cost": None}),
-        (Compacted("s", 1, Usage(2), 0.25), {"usage": Usage(2), "cost": 0.25}),
+        (
+            StepEnded(StopReason.END, TokenUsage(3, 1), 0.5),
+            {"usage": TokenUsage(3, 1), "cost": 0.5},
+        ),
+        (StepEnded(StopReason.END, TokenUsage(3, 1)), {"usage": TokenUsage(3, 1), "cost": None}),
+        (Compacted("s", 1, TokenUsage(2), 0.25), {"usage": TokenUsage(2), "cost": 0.25}),
         (TurnEnded("end"), {"ended": "end"}),
         (QuestionAsked("q", "c", ()), {"questions": ("q",)}),
         (ChildStarted("c", "s2", "explore", "Look"), {"children": 1}),
         (WorkHalted("paused"), {"halt": "paused"}),
         (ModeChanged("ask", custom="docs"), {"mode": "ask", "custom": "docs"}),
-        (CallEnded("c", "read", Result("c", "")), {}),
+        (CallEnded("c", "read", ToolResult("c", "")), {}),
     ],
 )
 def test_what_an_event_changes(event: SessionEvent, changes: dict[str, object]) -> None:
@@ -91,17 +94,17 @@ def test_a_step_reads_what_was_said() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_only_plan_mode_has_the_plan_agent(mode: Mode) -> None:
-    assert agent_of(mode) == ("plan" if mode == "plan" else "build")
+    assert default_agent(mode) == ("plan" if mode == "plan" else "build")
 
 
-USAGES = st.builds(Usage, *[st.integers(0, 100)] * 5)
+USAGES = st.builds(TokenUsage, *[st.integers(0, 100)] * 5)
 EVENTS: st.SearchStrategy[SessionEvent] = st.one_of(
     st.builds(message, st.sampled_from(["plan", "build"]), st.sampled_from(["", "mode"])),
     st.builds(ModeChanged, st.sampled_from(MODES)),
     st.builds(PlanLinked, st.sampled_from(["", "p"]), st.integers(0, 9), st.integers(0, 9)),
     st.builds(lambda words: TodosChanged((Todo(words),)), st.text(max_size=3)),
     st.builds(TurnStarted, st.integers(1, 9)),
-    st.builds(StepEnded, st.just(Stop.END), USAGES, st.none() | st.floats(0, 1)),
+    st.builds(StepEnded, st.just(StopReason.END), USAGES, st.none() | st.floats(0, 1)),
     st.just(TurnEnded("end")),
 )
 
@@ -116,6 +119,6 @@ def test_where_a_stream_is_cut_makes_no_difference(events: list[SessionEvent], c
 
 
 @given(USAGES, USAGES)
-def test_tokens_add_up(one: Usage, other: Usage) -> None:
-    assert added(one, other) == added(other, one)
-    assert added(one, Usage()) == one
+def test_tokens_add_up(one: TokenUsage, other: TokenUsage) -> None:
+    assert add_usage(one, other) == add_usage(other, one)
+    assert add_usage(one, TokenUsage()) == one

@@ -5,13 +5,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import Refused
-from assent.core.process import Errors
-from assent.core.shell import MOST_COMMANDS, Command, Joint, Pipeline, parse
-from assent.core.shell_words import LONGEST, Word
+from assent.core.shell.lexer import MAX_LINE, ShellWord
+from assent.core.shell.parser import (
+    MAX_COMMANDS,
+    ListOperator,
+    ParsedCommand,
+    Pipeline,
+    parse_command_line,
+)
+from assent.core.shell.process import StderrMode
 
 
-def command(*texts: str, errors: Errors = Errors.KEPT) -> Command:
-    return Command(tuple(map(Word, texts)), errors)
+def command(*texts: str, errors: StderrMode = StderrMode.KEPT) -> ParsedCommand:
+    return ParsedCommand(tuple(map(ShellWord, texts)), errors)
 
 
 def one(*texts: str) -> tuple[Pipeline, ...]:
@@ -20,7 +26,7 @@ def one(*texts: str) -> tuple[Pipeline, ...]:
 
 def answer(line: str) -> tuple[Pipeline, ...] | str:
     try:
-        return parse(line)
+        return parse_command_line(line)
     except Refused as refused:
         return refused.message
 
@@ -46,33 +52,33 @@ WORDS = {
 
 @pytest.mark.parametrize(("line", "words"), WORDS.items())
 def test_words_are_those_of_bash(line: str, words: tuple[str, ...]) -> None:
-    assert parse(line) == one(*words)
+    assert parse_command_line(line) == one(*words)
 
 
 PATTERNS = {
-    "a *.py": Word("*.py", "*.py"),
-    "a '*'.py": Word("*.py"),
-    "a \\*.py": Word("*.py"),
-    "a '*'*": Word("**", "\\**"),
-    "a b[c'-'d]?": Word("b[c-d]?", "b[c\\-d]?"),
-    "a 'x y'*": Word("x y*", "x\\ y*"),
+    "a *.py": ShellWord("*.py", "*.py"),
+    "a '*'.py": ShellWord("*.py"),
+    "a \\*.py": ShellWord("*.py"),
+    "a '*'*": ShellWord("**", "\\**"),
+    "a b[c'-'d]?": ShellWord("b[c-d]?", "b[c\\-d]?"),
+    "a 'x y'*": ShellWord("x y*", "x\\ y*"),
 }
 
 
 @pytest.mark.parametrize(("line", "word"), PATTERNS.items())
-def test_wildcards_count_only_outside_quotes(line: str, word: Word) -> None:
-    assert parse(line)[0].commands[0].words[1] == word
+def test_wildcards_count_only_outside_quotes(line: str, word: ShellWord) -> None:
+    assert parse_command_line(line)[0].commands[0].words[1] == word
 
 
 def test_a_line_is_pipelines_and_what_joins_them() -> None:
     line = "a|b 2>&1 && c 2>/dev/null || d 2> /dev/null; e"
-    assert parse(line) == (
-        Pipeline((command("a"), command("b", errors=Errors.MERGED))),
-        Pipeline((command("c", errors=Errors.DROPPED),), Joint.IF_IT_WORKED),
-        Pipeline((command("d", errors=Errors.DROPPED),), Joint.IF_IT_FAILED),
-        Pipeline((command("e"),), Joint.ALWAYS),
+    assert parse_command_line(line) == (
+        Pipeline((command("a"), command("b", errors=StderrMode.MERGED))),
+        Pipeline((command("c", errors=StderrMode.DROPPED),), ListOperator.IF_IT_WORKED),
+        Pipeline((command("d", errors=StderrMode.DROPPED),), ListOperator.IF_IT_FAILED),
+        Pipeline((command("e"),), ListOperator.ALWAYS),
     )
-    assert parse("a;") == one("a")
+    assert parse_command_line("a;") == one("a")
 
 
 REFUSED = """
@@ -136,7 +142,7 @@ a ||| b|no command
 def test_all_else_is_refused_by_name(row: str) -> None:
     line, _, part = row.rpartition("|")
     with pytest.raises(Refused) as refused:
-        parse(line)
+        parse_command_line(line)
     assert part in refused.value.message
     assert refused.value.message.endswith(".")
 
@@ -161,17 +167,17 @@ def test_all_else_is_refused_by_name(row: str) -> None:
 )
 def test_what_nobody_sees_is_refused(line: str) -> None:
     with pytest.raises(Refused):
-        parse(line)
+        parse_command_line(line)
 
 
 def test_a_line_has_limits() -> None:
-    most = ";".join(["a"] * MOST_COMMANDS)
-    assert len(parse(most)) == MOST_COMMANDS
+    most = ";".join(["a"] * MAX_COMMANDS)
+    assert len(parse_command_line(most)) == MAX_COMMANDS
     with pytest.raises(Refused, match="more than"):
-        parse(most + "|a")
-    assert parse("a" * LONGEST) == one("a" * LONGEST)
+        parse_command_line(most + "|a")
+    assert parse_command_line("a" * MAX_LINE) == one("a" * MAX_LINE)
     with pytest.raises(Refused, match="longer than"):
-        parse("a" * (LONGEST + 1))
+        parse_command_line("a" * (MAX_LINE + 1))
 
 
 @settings(max_examples=100, deadline=None)
@@ -204,5 +210,5 @@ HOSTILE = (
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("end", ["", "'", '"', "]", "}", ",}", "[:"])
 def test_long_hostile_text_does_not_take_long(piece: str, end: str) -> None:
-    line = "a " + piece * ((LONGEST - 10) // len(piece)) + end
+    line = "a " + piece * ((MAX_LINE - 10) // len(piece)) + end
     assert answer(line)

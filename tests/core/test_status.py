@@ -6,31 +6,31 @@ from collections.abc import Mapping
 import pytest
 from tests.core.states import TOOL, A, B, Z
 
-from assent.core.motion import (
-    Clear,
-    Motion,
-    Put,
-    Seen,
-    Status,
-    Swap,
-    Take,
-    backward,
-    forward,
-    places,
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    forward_status,
+    involved_paths,
 )
 
-SIGNS: dict[str, Seen] = {"-": None, "/": "folder", "A": A, "B": B, "Z": Z, "x": TOOL}
-WORDS = {"t": Status.TODO, "d": Status.DONE, "c": Status.CONFLICT}
+SIGNS: dict[str, PathState] = {"-": None, "/": "folder", "A": A, "B": B, "Z": Z, "x": TOOL}
+WORDS = {"t": MoveStatus.TODO, "d": MoveStatus.DONE, "c": MoveStatus.CONFLICT}
 
-TAKE = Take(0, b"path", b"slot", A)
-MOVED_TAKE = Take(0, b"path", b"slot", A, b"other")
-CLEAR = Clear(0, b"path", b"slot")
-PUT = Put(0, b"path", b"slot", A)
-MOVED_PUT = Put(0, b"path", b"slot", A, b"other")
-SWAP = Swap(0, b"path", b"slot", A, B)
+TAKE = MoveToSlot(0, b"path", b"slot", A)
+MOVED_TAKE = MoveToSlot(0, b"path", b"slot", A, b"other")
+CLEAR = ClearFolder(0, b"path", b"slot")
+PUT = MoveFromSlot(0, b"path", b"slot", A)
+MOVED_PUT = MoveFromSlot(0, b"path", b"slot", A, b"other")
+SWAP = SwapWithSlot(0, b"path", b"slot", A, B)
 
 # Rows: what stands under the name. Columns: what lies in the slot. `x` is A with another mode.
-FORWARD: list[tuple[Motion, str, str]] = [
+FORWARD: list[tuple[SlotMove, str, str]] = [
     (TAKE, "-/AZ", """
           - / A Z
         - c c d c
@@ -74,7 +74,7 @@ FORWARD: list[tuple[Motion, str, str]] = [
         B c c d c c
         Z c c d c c"""),
 ]  # fmt: skip
-BACKWARD: list[tuple[Motion, str, str]] = [
+BACKWARD: list[tuple[SlotMove, str, str]] = [
     *[(motion, others, """
           - / A Z
         - d t t t
@@ -114,10 +114,10 @@ BACKWARD: list[tuple[Motion, str, str]] = [
         Z d c c d c"""),
 ]  # fmt: skip
 
-Case = tuple[Motion, dict[bytes, Seen], Status]
+Case = tuple[SlotMove, dict[bytes, PathState], MoveStatus]
 
 
-def cases(grids: list[tuple[Motion, str, str]]) -> list[Case]:
+def cases(grids: list[tuple[SlotMove, str, str]]) -> list[Case]:
     """Reads the grids, each for every sign that may stand under the other name."""
     found: list[Case] = []
     for motion, others, grid in grids:
@@ -130,37 +130,43 @@ def cases(grids: list[tuple[Motion, str, str]]) -> list[Case]:
 
 
 def test_going_forward_the_disk_decides() -> None:
-    wrong = [case for case in cases(FORWARD) if forward(case[0], case[1]) is not case[2]]
+    wrong = [case for case in cases(FORWARD) if forward_status(case[0], case[1]) is not case[2]]
     assert wrong == []
 
 
 def test_going_backward_the_disk_decides() -> None:
-    wrong = [case for case in cases(BACKWARD) if backward(case[0], case[1]) is not case[2]]
+    wrong = [case for case in cases(BACKWARD) if backward_status(case[0], case[1]) is not case[2]]
     assert wrong == []
 
 
 MOTIONS = (TAKE, MOVED_TAKE, CLEAR, PUT, MOVED_PUT, SWAP)
 
 
-def moved(motion: Motion, seen: Mapping[bytes, Seen]) -> dict[bytes, Seen]:
+def moved(motion: SlotMove, seen: Mapping[bytes, PathState]) -> dict[bytes, PathState]:
     """Does a motion, or reverses it: both exchange a name with a slot, one of them free or not."""
     return {**seen, b"path": seen[motion.slot], b"slot": seen[motion.path]}
 
 
 @pytest.mark.parametrize("motion", MOTIONS, ids=lambda motion: type(motion).__name__)
 def test_law_5_a_motion_that_was_done_is_seen_to_be_done_and_can_be_reversed(
-    motion: Motion,
+    motion: SlotMove,
 ) -> None:
     starts = {
-        Take: {b"path": A, b"slot": None},
-        Clear: {b"path": "folder", b"slot": None},
-        Put: {b"path": None, b"slot": A},
-        Swap: {b"path": A, b"slot": B},
+        MoveToSlot: {b"path": A, b"slot": None},
+        ClearFolder: {b"path": "folder", b"slot": None},
+        MoveFromSlot: {b"path": None, b"slot": A},
+        SwapWithSlot: {b"path": A, b"slot": B},
     }
-    start: dict[bytes, Seen] = {**starts[type(motion)], b"other": None}  # type: ignore[dict-item]
-    assert (forward(motion, start), backward(motion, start)) == (Status.TODO, Status.DONE)
+    start: dict[bytes, PathState] = {**starts[type(motion)], b"other": None}  # type: ignore[dict-item]
+    assert (forward_status(motion, start), backward_status(motion, start)) == (
+        MoveStatus.TODO,
+        MoveStatus.DONE,
+    )
     end = moved(motion, start)
-    assert (forward(motion, end), backward(motion, end)) == (Status.DONE, Status.TODO)
+    assert (forward_status(motion, end), backward_status(motion, end)) == (
+        MoveStatus.DONE,
+        MoveStatus.TODO,
+    )
     assert moved(motion, end) == start
 
 
@@ -175,5 +181,5 @@ def test_law_5_a_motion_that_was_done_is_seen_to_be_done_and_can_be_reversed(
         (SWAP, (b"path", b"slot")),
     ],
 )
-def test_places_are_the_names_that_tell(motion: Motion, wanted: tuple[bytes, ...]) -> None:
-    assert places(motion) == wanted
+def test_places_are_the_names_that_tell(motion: SlotMove, wanted: tuple[bytes, ...]) -> None:
+    assert involved_paths(motion) == wanted

@@ -7,9 +7,10 @@ from tests.core.states import A, B, C, Tree, applied, below
 from tests.core.test_draft_model import files, stories
 
 from assent.core.digest import operation_ids
-from assent.core.draft import check_tree, segments, stage
-from assent.core.errors import Impossible
-from assent.core.operation import (
+from assent.core.errors import ImpossibleOperations
+from assent.core.plan.dependencies import check_dependencies, content_sources, without_operation
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -18,7 +19,6 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.succession import check_succession, origins, without
 
 MAKE = RunCommand((b"make",))
 Story = tuple[Tree, list[Operation], Tree]
@@ -50,7 +50,7 @@ Story = tuple[Tree, list[Operation], Tree]
 def test_an_operation_goes(
     operations: tuple[Operation, ...], index: int, left: tuple[Operation, ...]
 ) -> None:
-    assert without(operations, index) == left
+    assert without_operation(operations, index) == left
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_an_operation_goes(
 def test_what_a_later_segment_rests_on_stays_and_the_way_is_named(
     operations: tuple[Operation, ...],
 ) -> None:
-    with pytest.raises(Impossible) as refused:
-        without(operations, 0)
+    with pytest.raises(ImpossibleOperations) as refused:
+        without_operation(operations, 0)
     last = operation_ids(operations)[-1]
     assert "p behind a command rests on this operation" in refused.value.message
     assert refused.value.next == f"assent stage remove {last[:12]}"
@@ -88,10 +88,10 @@ def test_a_segment_expects_what_the_one_before_it_leaves(
     operations: tuple[Operation, ...], holds: bool
 ) -> None:
     if holds:
-        check_succession(operations)
+        check_dependencies(operations)
         return
-    with pytest.raises(Impossible, match="was staged against other content"):
-        check_succession(operations)
+    with pytest.raises(ImpossibleOperations, match="was staged against other content"):
+        check_dependencies(operations)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_segment_expects_what_the_one_before_it_leaves(
 def test_old_content_lies_where_the_first_operation_found_it(
     operations: tuple[Operation, ...], found: dict[FileState, bytes]
 ) -> None:
-    assert origins(operations) == found
+    assert content_sources(operations) == found
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_what_an_earlier_segment_deletes_makes_room(
     if possible:
         check()
         return
-    with pytest.raises(Impossible, match="a file cannot take its place"):
+    with pytest.raises(ImpossibleOperations, match="a file cannot take its place"):
         check()
 
 
@@ -140,8 +140,8 @@ def test_what_an_earlier_segment_deletes_makes_room(
 def test_a_draft_that_was_possible_step_by_step_holds_together(story: Story) -> None:
     start, steps, _ = story
     draft = stage((), steps)
-    check_succession(draft)
-    for state, path in origins(draft).items():
+    check_dependencies(draft)
+    for state, path in content_sources(draft).items():
         assert start[path] == state
 
 
@@ -157,13 +157,13 @@ def test_without_one_operation_the_rest_still_does_what_it_did(
     index = data.draw(st.integers(0, len(draft) - 1))
     gone = draft[index]
     try:
-        left = without(draft, index)
-    except Impossible:
+        left = without_operation(draft, index)
+    except ImpossibleOperations:
         paths = {path for path, *_ in footprint(gone)}
         later = {path for op in draft[index + 1 :] for path, *_ in footprint(op)}
         assert paths & later
         return
-    check_succession(left)
+    check_dependencies(left)
     kept = applied(start, files(left))
     touched = {path for path, *_ in footprint(gone)}
     assert {p: s for p, s in kept.items() if p not in touched} == {

@@ -2,7 +2,15 @@
 
 import pytest
 
-from assent.core.template import Attached, Piece, Printed, Words, fenced, joined, pieces
+from assent.core.session.slash_command import (
+    TemplateFile,
+    TemplatePart,
+    TemplateShell,
+    TemplateText,
+    fenced_block,
+    joined_template,
+    template_parts,
+)
 
 PLACES = {
     "all arguments": ("Fix $ARGUMENTS now", "a  'b c'", "Fix a  'b c' now"),
@@ -20,36 +28,36 @@ PLACES = {
 
 @pytest.mark.parametrize(("template", "typed", "text"), PLACES.values(), ids=PLACES)
 def test_f138_placeholders_stand_for_what_was_typed(template: str, typed: str, text: str) -> None:
-    parts = pieces(template, typed)
-    assert {type(part) for part in parts} <= {Words}
-    assert joined(parts, {}) == text.strip()
+    parts = template_parts(template, typed)
+    assert {type(part) for part in parts} <= {TemplateText}
+    assert joined_template(parts, {}) == text.strip()
 
 
-TOKENS: dict[str, tuple[str, str, tuple[Piece, ...]]] = {
-    "a file": ("See @src/a.py.", "", (Words("See "), Attached("src/a.py"), Words("."))),
-    "a file that was typed": ("See @$1", "b.py", (Words("See "), Attached("b.py"))),
-    "a line": ("On !`git status`:", "", (Words("On "), Printed("git status"), Words(":"))),
+TOKENS: dict[str, tuple[str, str, tuple[TemplatePart, ...]]] = {
+    "a file": ("See @src/a.py.", "", (TemplateText("See "), TemplateFile("src/a.py"), TemplateText("."))),
+    "a file that was typed": ("See @$1", "b.py", (TemplateText("See "), TemplateFile("b.py"))),
+    "a line": ("On !`git status`:", "", (TemplateText("On "), TemplateShell("git status"), TemplateText(":"))),
     "a typed word stays one": (
-        "!`grep $1 f`", "'a; rm -rf x'", (Printed("grep 'a; rm -rf x' f"),)),
-    "typed words": ("!`ls $ARGUMENTS`", "a 'b c'", (Printed("ls a 'b c'"),)),
-    "a quote in a word": ("!`ls $1`", '"it\'s"', (Printed("ls 'it'\"'\"'s'"),)),
-    "an address": ("Ask me@example.org", "", (Words("Ask me@example.org"),)),
-    "in backticks": ("Use `@decorator`", "", (Words("Use `@decorator`"),)),
-    "an open line": ("A !`line", "", (Words("A !`line"),)),
+        "!`grep $1 f`", "'a; rm -rf x'", (TemplateShell("grep 'a; rm -rf x' f"),)),
+    "typed words": ("!`ls $ARGUMENTS`", "a 'b c'", (TemplateShell("ls a 'b c'"),)),
+    "a quote in a word": ("!`ls $1`", '"it\'s"', (TemplateShell("ls 'it'\"'\"'s'"),)),
+    "an address": ("Ask me@example.org", "", (TemplateText("Ask me@example.org"),)),
+    "in backticks": ("Use `@decorator`", "", (TemplateText("Use `@decorator`"),)),
+    "an open line": ("A !`line", "", (TemplateText("A !`line"),)),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("template", "typed", "parts"), TOKENS.values(), ids=TOKENS)
 def test_f138_files_and_lines_are_found(
-    template: str, typed: str, parts: tuple[Piece, ...]
+    template: str, typed: str, parts: tuple[TemplatePart, ...]
 ) -> None:
-    assert pieces(template, typed) == parts
+    assert template_parts(template, typed) == parts
 
 
 def test_f138_outputs_stand_in_place_and_files_below() -> None:
-    parts = pieces("Look at @a, @gone and !`ls`, then @a.", "")
-    contents: dict[Piece, str] = {Attached("a"): "x ``` y", Printed("ls"): "a\nb"}
-    assert joined(parts, contents) == (
+    parts = template_parts("Look at @a, @gone and !`ls`, then @a.", "")
+    contents: dict[TemplatePart, str] = {TemplateFile("a"): "x ``` y", TemplateShell("ls"): "a\nb"}
+    assert joined_template(parts, contents) == (
         "Look at @a, @gone and a\nb, then @a.\n\na:\n````\nx ``` y\n````"
     )
-    assert fenced("t", "x\n") == "t\n```\nx\n```"
+    assert fenced_block("t", "x\n") == "t\n```\nx\n```"

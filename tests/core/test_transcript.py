@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.message import Call, Message, Reasoning, Result, Text
-from assent.core.model import Stop
-from assent.core.session_event import (
+from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason
+from assent.core.session.event import (
     CallEnded,
     CallStarted,
     Compacted,
@@ -20,19 +20,19 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
-from assent.core.transcript import LOST, NEVER_BEGAN, SUMMARY, Transcript
+from assent.core.session.transcript import LOST, NEVER_BEGAN, SUMMARY, Transcript
 
 STEP = StepStarted(1, "plan", "m", "plan")
-END = StepEnded(Stop.CALLS)
-A, B = Call("a", "read", {}), Call("b", "read", {})
+END = StepEnded(StopReason.CALLS)
+A, B = ToolCall("a", "read", {}), ToolCall("b", "read", {})
 
 
 def said(text: str) -> MessageAdded:
-    return MessageAdded("1", "plan", (Text(text),))
+    return MessageAdded("1", "plan", (TextPart(text),))
 
 
 def ended(call: str) -> CallEnded:
-    return CallEnded(call, "read", Result(call, f"content of {call}"))
+    return CallEnded(call, "read", ToolResult(call, f"content of {call}"))
 
 
 def folded(events: Sequence[SessionEvent]) -> Transcript:
@@ -42,12 +42,12 @@ def folded(events: Sequence[SessionEvent]) -> Transcript:
     return transcript
 
 
-def user(*texts: str) -> list[Message]:
-    return [Message("user", (Text(text),)) for text in texts]
+def user(*texts: str) -> list[ChatMessage]:
+    return [ChatMessage("user", (TextPart(text),)) for text in texts]
 
 
-ANSWER = Message("assistant", (A, B), "m")
-RESULTS = Message("user", (Result("a", "content of a"), Result("b", "content of b")))
+ANSWER = ChatMessage("assistant", (A, B), "m")
+RESULTS = ChatMessage("user", (ToolResult("a", "content of a"), ToolResult("b", "content of b")))
 ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
 
 
@@ -65,7 +65,7 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
             [
                 *user("go"),
                 ANSWER,
-                Message("user", (RESULTS.parts[0], Result("b", NEVER_BEGAN, failed=True))),
+                ChatMessage("user", (RESULTS.parts[0], ToolResult("b", NEVER_BEGAN, failed=True))),
             ],
         ),
         (
@@ -73,18 +73,18 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
             [
                 *user("go"),
                 ANSWER,
-                Message("user", (RESULTS.parts[0], Result("b", LOST, failed=True))),
+                ChatMessage("user", (RESULTS.parts[0], ToolResult("b", LOST, failed=True))),
             ],
         ),
         (
             (said("first"), said("second"), STEP, said("third")),
-            [Message("user", (Text("first"), Text("second"))), *user("third")],
+            [ChatMessage("user", (TextPart("first"), TextPart("second"))), *user("third")],
         ),
-        ((said("go"), STEP, PartSaid(Text("lost")), StepRetried(1, 2.0, "429")), user("go")),
-        ((said("go"), STEP, PartSaid(Reasoning("hm")), END), user("go")),
+        ((said("go"), STEP, PartSaid(TextPart("lost")), StepRetried(1, 2.0, "429")), user("go")),
+        ((said("go"), STEP, PartSaid(ReasoningPart("hm")), END), user("go")),
         (
-            (said("go"), STEP, PartSaid(Text("half")), TurnEnded("interrupted")),
-            [*user("go"), Message("assistant", (Text("half"),), "m")],
+            (said("go"), STEP, PartSaid(TextPart("half")), TurnEnded("interrupted")),
+            [*user("go"), ChatMessage("assistant", (TextPart("half"),), "m")],
         ),
         (
             (*ASKED, ended("a"), ended("b"), said("more"), Compacted("so far", 1)),
@@ -98,7 +98,7 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
         ((said("go"), ended("x")), user("go")),
         (
             (said("go"), STEP, PartSaid(A), PartSaid(A), END, ended("a"), ended("a")),
-            [*user("go"), Message("assistant", (A,), "m"), Message("user", RESULTS.parts[:1])],
+            [*user("go"), ChatMessage("assistant", (A,), "m"), ChatMessage("user", RESULTS.parts[:1])],
         ),
     ],
     ids=[
@@ -108,7 +108,7 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
         "more kept than there is", "a stray result", "a call twice",
     ],
 )  # fmt: skip
-def test_what_a_model_reads(events: Sequence[SessionEvent], messages: list[Message]) -> None:
+def test_what_a_model_reads(events: Sequence[SessionEvent], messages: list[ChatMessage]) -> None:
     assert list(folded(events).messages) == messages
 
 
@@ -123,9 +123,9 @@ IDS = st.sampled_from("abc")
 EVENTS: st.SearchStrategy[SessionEvent] = st.one_of(
     st.builds(said, st.sampled_from(["go", "on"])),
     st.just(STEP),
-    st.builds(lambda i: PartSaid(Call(i, "read", {})), IDS),
-    st.just(PartSaid(Text("words"))),
-    st.just(PartSaid(Reasoning("thoughts"))),
+    st.builds(lambda i: PartSaid(ToolCall(i, "read", {})), IDS),
+    st.just(PartSaid(TextPart("words"))),
+    st.just(PartSaid(ReasoningPart("thoughts"))),
     st.just(StepRetried(1, 1.0, "again")),
     st.just(END),
     st.builds(ended, IDS),
@@ -134,13 +134,13 @@ EVENTS: st.SearchStrategy[SessionEvent] = st.one_of(
 )
 
 
-def check(messages: Sequence[Message]) -> None:
+def check(messages: Sequence[ChatMessage]) -> None:
     """Every call has one result, directly after it; no result is without a call."""
     wanted: list[str] = []
     for message in messages:
-        results = [part.call for part in message.parts if isinstance(part, Result)]
+        results = [part.call for part in message.parts if isinstance(part, ToolResult)]
         assert results == wanted
-        wanted = [part.id for part in message.parts if isinstance(part, Call)]
+        wanted = [part.id for part in message.parts if isinstance(part, ToolCall)]
         assert len(set(wanted)) == len(wanted)
         assert message.parts
     assert wanted == []
@@ -157,7 +157,7 @@ def test_f113_whatever_happened_the_next_request_is_valid(events: list[SessionEv
 @given(st.lists(EVENTS, max_size=40))
 def test_a_message_that_was_sent_stays_the_same_object(events: list[SessionEvent]) -> None:
     transcript = Transcript()
-    known: list[Message] = []
+    known: list[ChatMessage] = []
     for event in events:
         transcript.add(event)
         now = list(transcript.messages)

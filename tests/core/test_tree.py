@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TREES, A, B, Tree, applied, below, is_possible
 
-from assent.core.draft import check_tree, segments, stage
-from assent.core.errors import Impossible
-from assent.core.operation import (
+from assent.core.errors import ImpossibleOperations
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     MoveFile,
@@ -113,7 +113,7 @@ def test_a_name_may_change_from_file_to_folder_and_back(
 def test_one_name_cannot_be_a_file_and_a_folder(
     tree: Tree, operations: tuple[Operation, ...], message: str, way_on: str
 ) -> None:
-    with pytest.raises(Impossible) as caught:
+    with pytest.raises(ImpossibleOperations) as caught:
         check(tree, operations)
     assert (caught.value.message, caught.value.next) == (message, way_on)
 
@@ -141,7 +141,7 @@ def test_a_draft_is_refused_exactly_where_its_end_is_impossible(start: Tree, end
     assert applied(start, steps_between(start, end)) == end
     try:
         check(start, draft)
-    except Impossible:
+    except ImpossibleOperations:
         assert not is_possible(end)
     else:
         assert is_possible(end)

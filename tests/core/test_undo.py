@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TREES, A, B, C, Tree, Z, applied, below, is_possible
 
-from assent.core.motion import Seen
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
 from assent.core.paths import ancestors
-from assent.core.undo import Ground, Inversion, invert, is_behind_a_link, undo_text
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
+from assent.core.run.slot_move import PathState
+from assent.core.undo.inversion import Inversion, UndoContext, invert, is_behind_link, undo_text
 
 
-def look(tree: Tree, path: bytes) -> Seen:
+def look(tree: Tree, path: bytes) -> PathState:
     return tree.get(path) or ("folder" if below(tree, path) else None)
 
 
@@ -21,13 +21,13 @@ def inverted(
     operations: list[FileOperation],
     disk: Tree,
     made: tuple[bytes, ...] = (),
-    empty: Mapping[bytes, Seen] | None = None,
+    empty: Mapping[bytes, PathState] | None = None,
 ) -> Inversion:
     """Inverts operations against a tree; `empty` adds folders that no file shows."""
     paths = [path for op in operations for path, *_ in footprint(op)]
     above = [folder for path in paths for folder in ancestors(path)]
     seen = {path: look(disk, path) for path in (*paths, *above)} | dict(empty or {})
-    return invert(operations, made, Ground(seen, lambda folder: below(disk, folder)))
+    return invert(operations, made, UndoContext(seen, lambda folder: below(disk, folder)))
 
 
 RUN: list[FileOperation] = [
@@ -55,7 +55,9 @@ def test_law_7_a_run_is_taken_back_in_reverse_order() -> None:
 def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
     disk = {**END, b"old": Z, b"gone": Z}
     seen = {path: look(disk, path) for op in RUN for path, *_ in footprint(op)}
-    ground = Ground(seen, lambda folder: below(disk, folder), denied={1: "old: no", 3: "to: no"})
+    ground = UndoContext(
+        seen, lambda folder: below(disk, folder), denied={1: "old: no", 3: "to: no"}
+    )
     found = invert(RUN, (b"new",), ground)
     assert [index for index, _ in found.operations] == [0]
     assert found.denied == ((1, "old: no"), (3, "to: no"))
@@ -82,7 +84,7 @@ def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
     ],
 )
 def test_f142_what_changed_since_is_a_conflict_and_the_rest_is_taken_back(
-    change: Mapping[bytes, Seen], index: int, reason: str
+    change: Mapping[bytes, PathState], index: int, reason: str
 ) -> None:
     disk = {path: state for path, state in {**END, **change}.items() if state is not None}
     found = inverted(RUN, disk, (b"new",))  # type: ignore[arg-type]
@@ -108,8 +110,8 @@ def test_f142_halves_of_a_swap_stay_together() -> None:
 
 def test_f142_what_is_kept_nowhere_is_named_and_the_rest_is_taken_back() -> None:
     run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"o", None, C)]
-    seen: dict[bytes, Seen] = {b"f": B, b"o": C}
-    ground = Ground(seen, lambda folder: (), lambda digest: digest != A.digest)
+    seen: dict[bytes, PathState] = {b"f": B, b"o": C}
+    ground = UndoContext(seen, lambda folder: (), lambda digest: digest != A.digest)
     found = invert(run, (), ground)
     reason = "what stood in f before is kept nowhere"
     assert found == Inversion(((1, DeleteFile(b"o", C)),), ((0, reason),))
@@ -139,8 +141,8 @@ def test_f142_a_symlink_of_somebody_else_is_in_the_way_and_one_of_the_run_goes()
     ("path", "behind"), [(b"d", False), (b"d/f", True), (b"d/e/f", True), (b"o/f", False)]
 )
 def test_nothing_is_behind_a_symlink(path: bytes, behind: bool) -> None:
-    seen: dict[bytes, Seen] = {b"d": LINK, b"d/e": None, b"o": A}
-    assert is_behind_a_link(path, seen) == behind
+    seen: dict[bytes, PathState] = {b"d": LINK, b"d/e": None, b"o": A}
+    assert is_behind_link(path, seen) == behind
 
 
 FILE_TO_FOLDER: list[FileOperation] = [DeleteFile(b"d", A), WriteFile(b"d/f", None, B)]

@@ -5,78 +5,101 @@ from collections.abc import Sequence
 import pytest
 from tests.core.states import A, B, C
 
-from assent.core.changes import Changes, Skipped
-from assent.core.course import Back
-from assent.core.journal import (
-    Entered,
-    Entry,
-    Finished,
-    Ran,
-    Recovering,
-    Result,
-    Settled,
-    Started,
-    Turned,
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
 )
-from assent.core.motion import Layout
-from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile
-from assent.core.vouched import ACCEPTED, UNKNOWN, vouched, was_accepted
+from assent.core.run.final_files import ACCEPTED, UNKNOWN, final_files, was_accepted
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+    RecoveringEntry,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SettledEntry,
+    StartedEntry,
+)
+from assent.core.run.slot_move import SlotLayout
+from assent.core.run.state import Rollback
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
 
 RUN = RunCommand((b"make",))
 WRITES = (WriteFile(b"x", None, A), WriteFile(b"y", A, B))
 PLAN: tuple[Operation, ...] = (*WRITES, RUN, WriteFile(b"z", None, C))
-START = Started("p", "d", "a", Layout("run"))
-LATER = Entered(2, Layout("run.2"))
-DONE: tuple[Entry, ...] = (START, Settled("done"))
-ALL = Finished("done", ("done",) * 4)
-BACK = Back((DeleteFile(b"x", A), WriteFile(b"y", B, A)), ((0,), (1,)))
+START = StartedEntry("p", "d", "a", SlotLayout("run"))
+LATER = SegmentEnteredEntry(2, SlotLayout("run.2"))
+DONE: tuple[JournalEntry, ...] = (START, SettledEntry("done"))
+ALL = FinishedEntry("done", ("done",) * 4)
+BACK = Rollback((DeleteFile(b"x", A), WriteFile(b"y", B, A)), ((0,), (1,)))
 
 
-def end(*results: Result) -> Finished:
-    return Finished("done", results)
+def end(*results: OperationResult) -> FinishedEntry:
+    return FinishedEntry("done", results)
 
 
 def told(
-    entries: Sequence[Entry], changes: Changes, operations: tuple[Operation, ...] = PLAN
+    entries: Sequence[JournalEntry],
+    changes: WorkspaceChanges,
+    operations: tuple[Operation, ...] = PLAN,
 ) -> tuple[dict[bytes, FileState | None], dict[bytes, str]]:
-    found = vouched(operations, entries, {"back": BACK}, lambda ended: changes)
+    found = final_files(operations, entries, {"back": BACK}, lambda ended: changes)
     return dict(found.files), dict(found.uncovered)
 
 
 def test_g16_what_segments_and_commands_did_comes_together() -> None:
-    changes = Changes((WriteFile(b"x", A, B), MoveFile(b"y", b"w", B)))
-    entries = (*DONE, Ran(2, 0), LATER, Settled("done"), ALL)
+    changes = WorkspaceChanges((WriteFile(b"x", A, B), MoveFile(b"y", b"w", B)))
+    entries = (*DONE, CommandEndedEntry(2, 0), LATER, SettledEntry("done"), ALL)
     assert told(entries, changes) == ({b"x": B, b"y": None, b"w": B, b"z": C}, {})
 
 
 def test_g16_what_a_command_changed_unrecorded_is_not_covered() -> None:
-    changes = Changes((), (Skipped(b"x", "changed", "ignored"), Skipped(b"z", "new", "large")))
-    entries = (*DONE, Ran(2, 0), LATER, Settled("done"), ALL)
+    changes = WorkspaceChanges(
+        (), (SkippedFile(b"x", "changed", "ignored"), SkippedFile(b"z", "new", "large"))
+    )
+    entries = (*DONE, CommandEndedEntry(2, 0), LATER, SettledEntry("done"), ALL)
     files, uncovered = told(entries, changes)
     assert (files, list(uncovered)) == ({b"y": B, b"z": C}, [b"x"])
 
 
 def test_g16_after_a_command_of_which_nothing_is_known_nothing_before_it_is_covered() -> None:
-    entries = (*DONE, Ran(2, 0), LATER, Settled("done"), ALL)
-    assert told(entries, Changes(known=False)) == ({b"z": C}, {b"x": UNKNOWN, b"y": UNKNOWN})
+    entries = (*DONE, CommandEndedEntry(2, 0), LATER, SettledEntry("done"), ALL)
+    assert told(entries, WorkspaceChanges(known=False)) == (
+        {b"z": C},
+        {b"x": UNKNOWN, b"y": UNKNOWN},
+    )
 
 
 def test_g16_what_is_as_it_was_is_no_change() -> None:
-    changes = Changes((DeleteFile(b"x", A), WriteFile(b"y", B, A)))
-    assert told((*DONE, Ran(2, 1), end()), changes) == ({}, {})
+    changes = WorkspaceChanges((DeleteFile(b"x", A), WriteFile(b"y", B, A)))
+    assert told((*DONE, CommandEndedEntry(2, 1), end()), changes) == ({}, {})
 
 
 def test_g16_a_way_back_counts_too() -> None:
-    there = (*DONE, Ran(2, 1), Recovering("roll_back"), Turned("back"), Entered(0, Layout("run.3")))
-    assert told((*there, Settled("done"), end()), Changes()) == ({}, {})
-    assert told((*there, Settled("rolled_back"), end()), Changes()) == ({b"x": A, b"y": B}, {})
-    cut = (*there, Settled("done", accepted=True), end())
-    assert told(cut, Changes()) == ({}, {b"x": ACCEPTED, b"y": ACCEPTED})
+    there = (
+        *DONE,
+        CommandEndedEntry(2, 1),
+        RecoveringEntry("roll_back"),
+        RollbackStartedEntry("back"),
+        SegmentEnteredEntry(0, SlotLayout("run.3")),
+    )
+    assert told((*there, SettledEntry("done"), end()), WorkspaceChanges()) == ({}, {})
+    assert told((*there, SettledEntry("rolled_back"), end()), WorkspaceChanges()) == (
+        {b"x": A, b"y": B},
+        {},
+    )
+    cut = (*there, SettledEntry("done", accepted=True), end())
+    assert told(cut, WorkspaceChanges()) == ({}, {b"x": ACCEPTED, b"y": ACCEPTED})
 
 
 def test_g16_of_a_segment_that_was_accepted_the_results_decide() -> None:
-    entries = (START, Settled("done", accepted=True), end("done", "unknown"))
-    assert told(entries, Changes(), WRITES) == ({b"x": A}, {b"y": ACCEPTED})
+    entries = (START, SettledEntry("done", accepted=True), end("done", "unknown"))
+    assert told(entries, WorkspaceChanges(), WRITES) == ({b"x": A}, {b"y": ACCEPTED})
 
 
 @pytest.mark.parametrize(
@@ -84,11 +107,11 @@ def test_g16_of_a_segment_that_was_accepted_the_results_decide() -> None:
     [
         (end("done", "done"), DONE, False),
         (end("done", "failed"), DONE, True),
-        (end("done", "done"), (START, Settled("done", accepted=True)), True),
-        (Finished("rolled_back", ("undone",)), DONE, False),
+        (end("done", "done"), (START, SettledEntry("done", accepted=True)), True),
+        (FinishedEntry("rolled_back", ("undone",)), DONE, False),
     ],
 )
 def test_g16_accepted_is_not_done(
-    last: Finished, entries: tuple[Entry, ...], accepted: bool
+    last: FinishedEntry, entries: tuple[JournalEntry, ...], accepted: bool
 ) -> None:
     assert was_accepted(last, entries) == accepted

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assent.core.motion import Layout, Put, Take, motions
-from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.whole import brought, taken
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.run.slot_move import MoveFromSlot, MoveToSlot, SlotLayout, slot_moves
+from assent.core.run.whole_folders import added_folders, removed_folders
 
 ONE, OTHER = FileState("1" * 64, 1, 0o644), FileState("2" * 64, 1, 0o644)
 
@@ -34,7 +34,7 @@ def gone(path: bytes, prune: int) -> DeleteFile:
 def test_a_folder_is_brought_if_all_of_it_is_new(
     operations: list[FileOperation], missing: list[bytes], expected: list[bytes]
 ) -> None:
-    assert brought(operations, missing) == expected
+    assert added_folders(operations, missing) == expected
 
 
 @pytest.mark.parametrize(
@@ -63,16 +63,16 @@ def test_a_folder_is_taken_if_all_that_is_in_it_goes(
     def below(folder: bytes) -> list[bytes]:
         return [path for path in there if path.startswith(folder + b"/")]
 
-    assert taken(operations, below) == expected
+    assert removed_folders(operations, below) == expected
 
 
 def test_files_of_a_whole_folder_keep_motions_and_slots_of_their_own() -> None:
     operations: list[FileOperation] = [new(b"a/b/x"), gone(b"c/y", 1), new(b"z")]
     stage = b".opencode/assent/stage/run"
-    layout = Layout("run", whole=(b"a", b"c"))
-    take, put, alone = motions(operations, layout)
-    assert take == Take(1, b"c/y", stage + b"/1.whole/y", ONE, None, b"c")
-    assert put == Put(0, b"a/b/x", stage + b"/0.whole/b/x", ONE, None, b"a")
-    assert alone == Put(2, b"z", stage + b"/2.new", ONE)
+    layout = SlotLayout("run", whole=(b"a", b"c"))
+    take, put, alone = slot_moves(operations, layout)
+    assert take == MoveToSlot(1, b"c/y", stage + b"/1.whole/y", ONE, None, b"c")
+    assert put == MoveFromSlot(0, b"a/b/x", stage + b"/0.whole/b/x", ONE, None, b"a")
+    assert alone == MoveFromSlot(2, b"z", stage + b"/2.new", ONE)
     assert (take.folder_slot, put.folder_slot) == (stage + b"/1.whole", stage + b"/0.whole")
     assert layout.whole_folder_slots == (stage + b"/0.whole", stage + b"/1.whole")

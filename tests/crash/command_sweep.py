@@ -19,11 +19,11 @@ from tests.crash.stories import Step, Story, write
 from tests.crash.sweep import in_child, killed
 from tests.crash.trees import Tree, file, tree
 
-from assent.core.errors import Unsettled
-from assent.core.journal import Way, finished
-from assent.core.lifecycle import State
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
+from assent.core.errors import RunUnfinished
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.plan.drafts import Drafts
 from assent.testing.watched import Listener, Moments, kill
@@ -120,9 +120,9 @@ class CommandSweep:
     def _verb(self, listen: Listener) -> None:
         engine = self.rig.open(listen)
         if self.way == "back":
-            finished(engine.runs.recover("roll_back"))
+            drive_to_end(engine.runs.recover("roll_back"))
         else:
-            finished(engine.runs.build(self.rig.plan_id))
+            drive_to_end(engine.runs.build(self.rig.plan_id))
 
     def _undisturbed(self) -> list[str]:
         moments = Moments()
@@ -133,12 +133,12 @@ class CommandSweep:
     def _recover(self) -> Ended:
         engine = self.rig.open()
         all_quiet(engine)
-        first = finished(engine.runs.recover())
+        first = drive_to_end(engine.runs.recover())
         ran = self._times()
         last = first
         if first.outcome == "needs_you":
-            word: Way = "resume" if self.way == "resume" else "roll_back"
-            last = finished(engine.runs.recover(word))
+            word: RecoveryChoice = "resume" if self.way == "resume" else "roll_back"
+            last = drive_to_end(engine.runs.recover(word))
         state = self._state(engine)
         engine.close()
         results: list[str] = [result for _, result in first.operations]
@@ -156,7 +156,7 @@ class CommandSweep:
 
     def _broken(self, end: Ended) -> list[str]:
         """Says what is not as it must be after a recovery."""
-        done = end.last.endswith(State.COMPLETED)
+        done = end.last.endswith(PlanState.COMPLETED)
         waits = end.first == "needs_you"
         held = {
             "it ends": end.last.partition(",")[0] in ("done", "rolled_back", "nothing"),
@@ -177,7 +177,7 @@ def all_quiet(engine: Engine) -> None:
     while True:
         try:
             engine._doors.command_runner.check_at_rest()
-        except Unsettled:
+        except RunUnfinished:
             assert monotonic() < until, "it goes on and on"
             sleep(0.01)
         else:

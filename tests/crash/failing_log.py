@@ -26,7 +26,7 @@ from tests.crash.trees import Tree, file, tree
 
 from assent.cli import main
 from assent.core.event import JournalWritten
-from assent.core.journal import Finished, Halted, finished
+from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
 from assent.ports import Batch
 from assent.store.faults import system_fault
 from assent.store.sqlite import SqliteStore
@@ -147,7 +147,7 @@ class Failing:
                 rig.build()
                 if self.verb == "redo":
                     engine = rig.open()
-                    finished(engine.undo.apply(engine.undo.preview(), "test"))
+                    drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
                     engine.close()
                 self.before, self.after = rig.tree(), rig.story.start
                 self.after = STORY.finish if self.verb == "redo" else STORY.start
@@ -209,13 +209,13 @@ class Failing:
         if not began:
             if answer.exit == 0 or answer.tree != self.before:
                 found.append(f"nothing began, exit {answer.exit}: {answer.err}")
-        elif isinstance(entries[-1], Finished):
+        elif isinstance(entries[-1], FinishedEntry):
             done = entries[-1].outcome == "done"
             if (answer.exit, row.get("outcome")) != ((0, "done") if done else (1, "rolled_back")):
                 found.append(f"over, exit {answer.exit}: {answer.out} {answer.err}")
         else:
-            found += self._unfinished(answer, row, run, halted=isinstance(entries[-1], Halted))
-        settled = finished(engine.runs.recover())
+            found += self._unfinished(answer, row, run, halted=isinstance(entries[-1], HaltedEntry))
+        settled = drive_to_end(engine.runs.recover())
         wanted = {"done": self.after, "rolled_back": self.rig.story.start}
         if self.verb in ("undo", "redo"):
             wanted["rolled_back"] = self.before

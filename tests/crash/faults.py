@@ -9,7 +9,7 @@ from tests.crash.rig import Rig
 from tests.crash.trees import look
 
 from assent.core.errors import AssentError
-from assent.core.journal import Way, finished
+from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.ports import Batch, Store
@@ -20,7 +20,7 @@ from assent.testing.watched import Listener, Moments, failing, silent
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")
-WAYS: tuple[Way, ...] = ("roll_back", "resume", "accept")
+WAYS: tuple[RecoveryChoice, ...] = ("roll_back", "resume", "accept")
 LEADS_TO = {"roll_back": "rolled_back", "resume": "done", "accept": "done"}
 SETTLED = 3  # entries of a journal: started, committed, settled
 
@@ -70,16 +70,16 @@ class Faulty:
             self.ends[end] += 1
             at += 1
 
-    def _attempt(self, fault: Moments, way: Way) -> str:
+    def _attempt(self, fault: Moments, way: RecoveryChoice) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""
         self.rig.restore(self.rig.approved)
         store = self._store()
         report = self._build(store, fault)
         engine = self._open(store, silent)
         self._check(engine, report, fault)
-        settled = finished(engine.runs.recover())
+        settled = drive_to_end(engine.runs.recover())
         if settled.outcome == "needs_you":
-            settled = finished(engine.runs.recover(way))
+            settled = drive_to_end(engine.runs.recover(way))
             assert settled.outcome == LEADS_TO[way], settled.notes
             if way == "accept":
                 self._check_nothing_is_lost(settled)
@@ -90,7 +90,7 @@ class Faulty:
 
     def _build(self, store: Store, listen: Listener) -> RunReport | None:
         try:
-            return finished(self._open(store, listen).runs.build(self.rig.plan_id))
+            return drive_to_end(self._open(store, listen).runs.build(self.rig.plan_id))
         except (AssentError, OSError):
             return None
 

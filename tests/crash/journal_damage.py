@@ -25,12 +25,12 @@ from tests.crash.trees import Tree, seen
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.journal import Way, finished
+from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.store.chain import FIELDS, START, link
 from assent.testing.watched import Moments, kill
 
 RUN = "stream LIKE 'run/%'"
-WAYS: tuple[Way, ...] = ("resume", "roll_back", "accept")
+WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
 LEADS_TO = {"resume": "done", "roll_back": "rolled_back", "accept": "done"}
 ESCAPED = "../../../../escaped"
 PATHS = [b64encode(b"../escaped/one").decode()]
@@ -194,17 +194,17 @@ class Damaging:
         if way == "accept" and steps[-1].outcome not in ("done", "rolled_back", "nothing", "store"):
             self._complain(f"{where}: accept ends {steps[-1].outcome}: {steps[-1].text}")
 
-    def _recovered(self, way: Way) -> list[Told]:
+    def _recovered(self, way: RecoveryChoice) -> list[Told]:
         """Recovers; if a person has to decide, they do, once or, if they have to, twice."""
         steps = [self._recover("auto")]
         while steps[-1].outcome == "needs_you" and len(steps) < 3:
             steps.append(self._recover(way))
         return steps
 
-    def _recover(self, way: Way) -> Told:
+    def _recover(self, way: RecoveryChoice) -> Told:
         engine = self.rig.open()
         try:
-            report = finished(engine.runs.recover(way))
+            report = drive_to_end(engine.runs.recover(way))
             outcome: str = report.outcome
             text = " ".join(report.notes)
         except AssentError as error:

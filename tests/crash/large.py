@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 
@@ -47,7 +47,7 @@ def main(megabytes: int, folder: Path) -> Peak:
         digests.append(_digest(site))
     for _ in range(2):
         engine = open_site(site)
-        outcomes.append(finished(engine.undo.apply(engine.undo.preview(), "test")).outcome)
+        outcomes.append(drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome)
         digests.append(_digest(site))
     return Peak(_peak(), outcomes, digests)
 
@@ -58,7 +58,7 @@ def _written(engine: Engine, seed: int, megabytes: int) -> str:
     record = engine.approvals.propose(record)
     engine.reviews.review(record)
     record = engine.approvals.approve(record, record.digest, "", "test")
-    return finished(engine.runs.build(record.plan_id)).outcome
+    return drive_to_end(engine.runs.build(record.plan_id)).outcome
 
 
 def _digest(site: Site) -> str:

@@ -21,7 +21,7 @@ from tests.crash.sweep import Ended, Report, Sweep, in_child
 from tests.crash.trees import file, link, tree
 
 from assent.core.errors import AssentError
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 ROOMY = 8 << 20
@@ -84,7 +84,7 @@ class Limits(Sweep):
         if self.most_files:
             resource.setrlimit(resource.RLIMIT_NOFILE, (self.most_files, self.most_files))
         try:
-            return finished(self.rig.open().runs.build(self.rig.plan_id)).outcome
+            return drive_to_end(self.rig.open().runs.build(self.rig.plan_id)).outcome
         except (AssentError, OSError) as error:
             return type(error).__name__
 

@@ -13,10 +13,10 @@ from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Sweep, _promised
 
 from assent.core.errors import AssentError
-from assent.core.journal import finished
-from assent.core.operation import FileOperation, footprint
-from assent.core.session import SessionRecord
-from assent.core.tool import Edit
+from assent.core.plan.operation import FileOperation, footprint
+from assent.core.run.journal import drive_to_end
+from assent.core.session.record import SessionRecord
+from assent.core.tool import EditEffect
 from assent.engine.engine import Engine
 
 
@@ -48,7 +48,7 @@ class PermitSweep(Sweep):
     def _recover(self) -> Ended:
         engine = self.rig.open()
         journal = self._journal(engine)
-        recovery = finished(engine.runs.recover()).outcome
+        recovery = drive_to_end(engine.runs.recover()).outcome
         runs = engine.plans.repository().permit_runs()
         run = (runs[-1].outcome or "unfinished") if runs else "not started"
         tree = self.rig.tree()
@@ -64,7 +64,7 @@ class PermitSweep(Sweep):
         return 0
 
 
-def edit(rig: Rig) -> Edit:
+def edit(rig: Rig) -> EditEffect:
     """Returns what the story's plan does, with its contents."""
     engine = rig.open()
     plan = engine.plans.repository().plan(rig.record(engine))
@@ -73,7 +73,7 @@ def edit(rig: Rig) -> Edit:
     blobs = engine._doors.blobs
     contents = {s.digest: blobs.read(s.digest) for s in states if blobs.has(s.digest)}
     engine.close()
-    return Edit(operations, contents)
+    return EditEffect(operations, contents)
 
 
 if __name__ == "__main__":

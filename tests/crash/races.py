@@ -18,7 +18,7 @@ from tests.crash.sweep import killed
 from tests.crash.trees import Tree, file, tree
 
 from assent.core.errors import AssentError
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.testing.watched import Listener, Moments, kill
 
@@ -47,7 +47,7 @@ class Race:
         self.keeps_key = True
 
     def build(self, engine: Engine) -> str:
-        return finished(engine.runs.build(self.rig.plan_id)).outcome
+        return drive_to_end(engine.runs.build(self.rig.plan_id)).outcome
 
     def round(self) -> Round:
         self.rig.restore(self.ready)
@@ -84,14 +84,14 @@ def two_recoveries(folder: Path) -> Race:
     race = Race(folder, BY_NAME["eight_operations"])
 
     def build(listen: Listener) -> None:
-        finished(race.rig.open(listen).runs.build(race.rig.plan_id))
+        drive_to_end(race.rig.open(listen).runs.build(race.rig.plan_id))
 
     renames = Moments(lambda name: name == "hands.rename_noreplace", at=3, act=kill)
     assert killed(build, renames)
     race.ready = race.rig.save()
 
     def recover(engine: Engine) -> str:
-        return finished(engine.runs.recover()).outcome
+        return drive_to_end(engine.runs.recover()).outcome
 
     race.acts = (recover, recover)
     return race
@@ -134,7 +134,7 @@ def _with_another(folder: Path, path: bytes, both: dict[bytes, bytes]) -> Race:
     race.trees["both"] = tree({name: file(content) for name, content in both.items()})
 
     def build_other(engine: Engine) -> str:
-        return finished(engine.runs.build(other)).outcome
+        return drive_to_end(engine.runs.build(other)).outcome
 
     race.acts = (race.build, build_other)
     return race

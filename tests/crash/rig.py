@@ -13,8 +13,8 @@ from tests.crash.stories import Story
 from tests.crash.trees import Tree, plant, seen, wipe
 
 from assent.core.errors import AssentError
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.testing.engines import Site, open_site
@@ -132,7 +132,7 @@ class Rig:
         """Builds the plan with an engine of its own."""
         engine = self.open(listen)
         try:
-            return finished(engine.runs.build(self.plan_id))
+            return drive_to_end(engine.runs.build(self.plan_id))
         finally:
             engine.close()
 
@@ -192,7 +192,7 @@ def propose(site: Site, story: Story, text: bytes, name: str) -> str:
 def exit_code(engine: Engine, plan_id: str) -> int:
     """Builds once more and returns what the command line would exit with."""
     try:
-        finished(engine.runs.build(plan_id))
+        drive_to_end(engine.runs.build(plan_id))
     except AssentError as error:
         return error.exit
     return 0

@@ -6,7 +6,7 @@ from typing import TypeAlias
 import msgspec
 from tests.crash.trees import Tree, file, folder, link, tree
 
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.drafts import Drafts
 
 Step: TypeAlias = Callable[[Drafts, PlanRecord], object]

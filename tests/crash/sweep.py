@@ -24,7 +24,7 @@ from tests.crash.stories import BY_NAME
 from tests.crash.trees import Tree
 
 from assent.core.event import JournalWritten
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.testing.watched import Listener, Moments, changes, kill
 
@@ -73,11 +73,11 @@ class Sweep:
     def do(self, engine: Engine) -> None:
         """Does what the sweep is about."""
         if self.verb == "undo":
-            finished(engine.undo.apply(engine.undo.preview(), "test"))
+            drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
             return
         if self.verb == "approve":
             say_yes(engine, self.rig.plan_id)
-        finished(engine.runs.build(self.rig.plan_id))
+        drive_to_end(engine.runs.build(self.rig.plan_id))
 
     def report(self, depth: int) -> Report:
         """Kills at every moment."""
@@ -138,12 +138,12 @@ class Sweep:
         self.do(self.rig.open(listen))
 
     def _settle(self, listen: Listener) -> None:
-        finished(self.rig.open(listen).runs.recover())
+        drive_to_end(self.rig.open(listen).runs.recover())
 
     def _recover(self) -> Ended:
         engine = self.rig.open()
         journal = self._journal(engine)
-        recovery = finished(engine.runs.recover()).outcome
+        recovery = drive_to_end(engine.runs.recover()).outcome
         record = engine.plans.repository().load(self._plan(engine))
         spent = any(consent.run for consent in record.consents)
         run = (record.runs[-1].outcome or "unfinished") if record.runs else "not started"

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.crash.trees import file, plant, seen, tree
 
-from assent.core.errors import Expired, Spent
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.errors import ApprovalUsed, Expired
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.store.clock import SystemClock
 from assent.testing.engines import Site, open_site
@@ -38,7 +38,7 @@ class Bench:
         return engine.approvals.approve(record, record.digest, "", "test")
 
     def build(self, record: PlanRecord) -> str:
-        return finished(self.open().runs.build(record.plan_id)).outcome
+        return drive_to_end(self.open().runs.build(record.plan_id)).outcome
 
     def tree(self) -> dict[bytes, bytes]:
         found = seen(bytes(self.site.root))
@@ -127,7 +127,7 @@ def test_without_expiry_a_clock_set_back_changes_nothing(tmp_path: Path) -> None
     record = bench.approved("one", b"a.txt", b"a\n")
     bench.seconds = NOW - 4000 * DAY
     assert bench.build(record) == "done"
-    with pytest.raises(Spent):
+    with pytest.raises(ApprovalUsed):
         bench.build(record)
     assert bench.tree() == {b"a.txt": b"a\n"}
 
@@ -141,10 +141,10 @@ def test_undo_takes_back_the_run_that_came_last_not_the_one_with_the_latest_time
     bench.build(bench.approved("two", b"b.txt", b"b\n"))
     bench.seconds = NOW - 60 * DAY
     engine = bench.open()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert bench.tree() == {b"a.txt": b"a\n"}
     engine = bench.open()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert bench.tree() == {}
 
 
@@ -172,5 +172,5 @@ def test_a_run_that_was_killed_is_recovered_whatever_the_clock_says(tmp_path: Pa
     next(work)
     work.close()  # the process is gone while the slots are being filled
     bench.seconds = NOW - 4000 * DAY
-    assert finished(bench.open().runs.recover()).outcome == "rolled_back"
+    assert drive_to_end(bench.open().runs.recover()).outcome == "rolled_back"
     assert bench.tree() == {b"a.txt": b"old\n"}

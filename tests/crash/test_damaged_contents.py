@@ -12,8 +12,8 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, WriteFile
-from assent.core.plan import Plan
+from assent.core.plan.operation import DeleteFile, WriteFile
+from assent.core.plan.plan import Plan
 from assent.workspace.spares import LocalSpares
 
 STORY = BY_NAME["eight_operations"]

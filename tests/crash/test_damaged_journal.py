@@ -26,7 +26,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES
 from tests.crash.trees import Tree
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 NAMES = [story.name for story in STORIES]
 STORY = BY_NAME["eight_operations"]
@@ -113,7 +113,7 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
             database.execute("DELETE FROM events WHERE kind = 'run_ended'")
         (rig.site.state / "log.db-anchor").unlink(missing_ok=True)
         engine = rig.open()
-        report = finished(engine.runs.recover())
+        report = drive_to_end(engine.runs.recover())
         assert sweep.count.read_bytes() == b"ran\n", (n, way)
         where = (n, way, report.outcome, report.notes)
         # Without a fault in the log, the run goes on until the doubt shows, and says so at once.
@@ -130,7 +130,7 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
                 assert there == begun, where
             if report.outcome != "needs_you":
                 break
-            report = finished(engine.runs.recover(way))
+            report = drive_to_end(engine.runs.recover(way))
             if said == 1 and way == "resume" and not warned:
                 assert sweep.count.read_bytes() == b"ran\n", where
         ends[f"{way} {report.outcome}"] += 1
@@ -178,14 +178,14 @@ def test_a_command_whose_records_are_lost_is_unknown_and_runs_after_a_second_wor
     damaged = rig.save()
 
     engine = rig.open()
-    report = finished(engine.runs.recover())
+    report = drive_to_end(engine.runs.recover())
     assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
     assert any("may have run" in note for note in report.notes)
-    report = finished(engine.runs.recover("resume"))
+    report = drive_to_end(engine.runs.recover("resume"))
     assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
     assert any("assent recover --resume: runs the command again" in note for note in report.notes)
     assert sweep.count.read_bytes() == b"ran\n"
-    report = finished(engine.runs.recover("resume"))
+    report = drive_to_end(engine.runs.recover("resume"))
     assert report.outcome == "done"
     assert sweep.count.read_bytes() == b"ran\nran\n"
     assert _files(rig.tree()) == _files(FINISH)
@@ -194,13 +194,13 @@ def test_a_command_whose_records_are_lost_is_unknown_and_runs_after_a_second_wor
     rig.restore(damaged)
     sweep.count.write_bytes(b"ran\n")
     engine = rig.open()
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, report.operations[1][1]) == ("rolled_back", "unknown")
     assert any("Not covered by a roll-back" in note for note in report.notes)
     assert rig.tree()[b"in.txt"] == START[b"in.txt"]
-    assert finished(engine.runs.recover()).outcome == "nothing"
+    assert drive_to_end(engine.runs.recover()).outcome == "nothing"
     engine.close()
     assert sweep.count.read_bytes() == b"ran\n"
 

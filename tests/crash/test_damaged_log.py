@@ -13,7 +13,7 @@ from tests.crash.stories import BY_NAME
 from tests.crash.trees import Entry
 
 from assent.core.errors import AssentError
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 STORY = BY_NAME["eight_operations"]
 STRIDE = 67  # bytes between two places that are overwritten, one after the other
@@ -126,7 +126,7 @@ def _true_end(rig: Rig, where: str) -> str:
     """Builds; whatever comes of it, no file is torn, and done means done."""
     end: str
     try:
-        end = finished(rig.open().runs.build(rig.plan_id)).outcome
+        end = drive_to_end(rig.open().runs.build(rig.plan_id)).outcome
     except AssentError as error:
         end = type(error).__name__
     found = rig.tree()

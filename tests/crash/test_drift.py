@@ -10,7 +10,7 @@ from tests.crash.stories import Story, delete, move, point, write
 from tests.crash.trees import Tree, file, link, plant, seen, tree
 
 from assent.core.errors import Drift
-from assent.core.paths import shown
+from assent.core.paths import display_path
 
 RELIES = b"---\nrelies_on: [base.txt]\n---\n# Rests on a file\n\n- [ ] change the others\n"
 START: Tree = {
@@ -66,7 +66,7 @@ def _meddled(rig: Rig, path: bytes, kind: Meddling) -> None:
     with pytest.raises(Drift, match=r"expected .*, found ") as caught:
         rig.build()
     assert caught.value.exit == 5
-    assert f"{shown(path)}: expected" in caught.value.message
+    assert f"{display_path(path)}: expected" in caught.value.message
     assert rig.tree() == left
     assert rig.leftovers() == []
     _put_back(rig)
@@ -90,7 +90,7 @@ def test_a_folder_that_became_a_way_out_is_not_entered(folder: bytes, tmp_path: 
     before, left = seen(outside), rig.tree()
     with pytest.raises(Drift, match="expected a folder, found a symlink") as caught:
         rig.build()
-    assert f"{shown(folder)}: expected a folder" in caught.value.message
+    assert f"{display_path(folder)}: expected a folder" in caught.value.message
     assert seen(outside) == before
     assert rig.tree() == left
     os.unlink(rig.root + b"/" + folder)

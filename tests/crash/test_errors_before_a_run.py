@@ -11,9 +11,9 @@ from _pytest.mark import ParameterSet
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, Story
 
-from assent.core.errors import IllegalStep, StoreError
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.errors import IllegalState, StoreError
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.testing.watched import Moments, failing
 
@@ -39,7 +39,7 @@ def test_a_draft_survives_every_failing_call_of_the_contents(
         engine = rig.open()
         proposed = drafting.go_on(engine)
         approved = engine.approvals.approve(proposed, proposed.digest, "", "test")
-        assert finished(engine.runs.build(approved.plan_id)).outcome == "done"
+        assert drive_to_end(engine.runs.build(approved.plan_id)).outcome == "done"
         assert rig.tree() == story.finish
         if not fired:
             assert at > 30
@@ -55,7 +55,7 @@ def test_an_undo_survives_every_failing_call_of_the_contents(
     built = rig.save()
 
     def undo(engine: Engine) -> None:
-        finished(engine.undo.apply(engine.undo.preview(), "test"))
+        drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
 
     for at in count():
         rig.restore(built)
@@ -79,7 +79,7 @@ class _Drafting:
     def go_on(self, engine: Engine) -> PlanRecord:
         try:
             engine.plans.new("again", "crash", "try it")
-        except IllegalStep:
+        except IllegalState:
             engine.plans.use("crash/again")  # its file was there before the error
         for step in self._story.steps[self._done :]:
             step(engine.drafts, engine.plans.find("crash/again"))

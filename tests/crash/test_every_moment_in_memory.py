@@ -8,10 +8,10 @@ from typing import NamedTuple, TypeAlias
 
 import pytest
 
-from assent.core.approval import ApprovedPlan
-from assent.core.displaced import Spares, displaced, no_spares
-from assent.core.journal import Finished
-from assent.core.paths import STAGE, inside
+from assent.core.paths import STAGE, is_inside
+from assent.core.plan.approval import ApprovedPlan
+from assent.core.run.displaced_files import DisplacedLookup, displaced_slots, no_displaced
+from assent.core.run.journal import FinishedEntry
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobs
 from assent.testing.fuse import Crash, Fuse
@@ -35,7 +35,7 @@ class World:
     """A disk, a journal and a blob store that outlive the executor."""
 
     run = "run"
-    spares: Spares = staticmethod(no_spares)
+    spares: DisplacedLookup = staticmethod(no_displaced)
 
     def __init__(self, case: Case, *, keeps: bool = True) -> None:
         self.fuse = Fuse()
@@ -95,7 +95,7 @@ class World:
         if not entries:
             return "rolled_back"
         last = entries[-1]
-        assert isinstance(last, Finished)
+        assert isinstance(last, FinishedEntry)
         return last.outcome
 
     def check(self, case: Case, *, power: bool = False) -> None:
@@ -104,12 +104,12 @@ class World:
         A power cut may bring back an emptied slot in Assent's own folder; nothing else may remain.
         """
         wanted = case.finish if self.outcome == "done" else case.start
-        files = {p: node for p, node in self.hands.files.items() if not inside(p, STAGE)}
+        files = {p: node for p, node in self.hands.files.items() if not is_inside(p, STAGE)}
         assert self.outcome in ("done", "rolled_back")
         assert files == {**wanted, b"w/mine": Node(b"not touched")}
         assert power or files == self.hands.files
         slots = STAGE + b"/" + self.run.encode()
-        assert power or not any(inside(folder, slots) for folder in self.hands.folders)
+        assert power or not any(is_inside(folder, slots) for folder in self.hands.folders)
 
 
 class Left(NamedTuple):
@@ -133,7 +133,7 @@ class Undoing(World):
         for _ in self.executor().apply(self.approved, World.run):
             pass
         entries = self.journal.read(World.run)
-        slots = displaced(first.operations, entries)
+        slots = displaced_slots(first.operations, entries)
         self.spares = lambda path, state: slots.get((path, state))
         self.approved = yes(case.operations)
         self.hands.sync_to_disk()
@@ -193,7 +193,7 @@ def made_folders(case: Case) -> tuple[bytes, ...]:
     world = World(case)
     world.apply()
     last = world.journal.read("run")[-1]
-    assert isinstance(last, Finished)
+    assert isinstance(last, FinishedEntry)
     return last.made
 
 

@@ -16,8 +16,14 @@ from tests.execute.commands import (
     CommandWorld,
 )
 
-from assent.core.journal import Ran, Recovering, Result, Running, Way
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    OperationResult,
+    RecoveringEntry,
+    RecoveryChoice,
+)
 
 UNDO = b"unbuild"
 ENDS = ("done", "rolled_back", "needs_you", "not started")
@@ -50,7 +56,7 @@ def check(world: CommandWorld) -> None:
         return
     found = world.results
     assert len(found) == len(world.case.operations)
-    assert set(found) <= set(get_args(Result))
+    assert set(found) <= set(get_args(OperationResult))
     assert world.files[b"w/mine"] == START[b"w/mine"]
     if world.outcome == "done":
         assert (found, world.files) == (("done",) * len(found), world.case.finish)
@@ -129,8 +135,12 @@ def test_a_roll_back_asked_for_at_once_needs_a_second_word_only_where_an_end_was
 
 def unseen(world: CommandWorld) -> bool:
     """Tells whether a command began last whose end is not on record, or is that nobody saw it."""
-    commands = [entry for entry in world.entries if isinstance(entry, Running | Ran)]
-    return bool(commands) and not isinstance(commands[-1], Ran)
+    commands = [
+        entry
+        for entry in world.entries
+        if isinstance(entry, CommandStartedEntry | CommandEndedEntry)
+    ]
+    return bool(commands) and not isinstance(commands[-1], CommandEndedEntry)
 
 
 def halted(case: CommandCase) -> CommandWorld:
@@ -153,7 +163,7 @@ def halted(case: CommandCase) -> CommandWorld:
 @pytest.mark.parametrize("power", [False, True], ids=["crash", "power cut"])
 @pytest.mark.parametrize("way", ["roll_back", "resume", "accept"])
 def test_a_way_out_that_is_cut_off_at_any_moment_is_still_a_way_out(
-    case: CommandCase, way: Way, power: bool
+    case: CommandCase, way: RecoveryChoice, power: bool
 ) -> None:
     for moment in itertools.count():
         world = halted(case)
@@ -170,11 +180,11 @@ def test_a_way_out_that_is_cut_off_at_any_moment_is_still_a_way_out(
         assert world.outcome in ("done", "rolled_back")
 
 
-def check_way(world: CommandWorld, way: Way, began: list[bytes]) -> None:
+def check_way(world: CommandWorld, way: RecoveryChoice, began: list[bytes]) -> None:
     """A way out that was cut off leads where it should, or asks again."""
     more = world.commander.began[len(began) :]
     if way == "accept":
-        heard = Recovering("accept") in world.entries
+        heard = RecoveringEntry("accept") in world.entries
         assert (world.outcome, more) == ("done" if heard else "needs_you", [])
         assert set(world.results) <= {"done", "failed", "unknown", "not_started"}
     else:

@@ -9,9 +9,9 @@ from tests.crash.rig import Rig
 from tests.crash.stories import Story, write
 from tests.crash.sweep import killed
 
-from assent.core.journal import finished
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.plan.drafts import Drafts
 from assent.testing.watched import Moments
 
@@ -61,7 +61,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     assert killed(lambda listen: rig.build(), Moments())
     engine = rig.open()
     all_quiet(engine)
-    report = finished(engine.runs.recover())
+    report = drive_to_end(engine.runs.recover())
     results = [result for _, result in report.operations]
     assert (report.outcome, results) == ("needs_you", ["done", "unknown", "not_started"])
     assert report.exits == (None, None, None)  # nobody saw how it ended
@@ -70,7 +70,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     assert (told.code, told.cut) == (None, "unknown")
     assert rig.tree()[b"log.txt"].content == b"first\nhalf\n"
     assert "Changed since that command began, and taken for its work: log.txt." in report.notes
-    assert finished(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert rig.tree() == START
 
 

@@ -12,7 +12,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES, Story
 from tests.crash.trees import Tree, folder, seen, tree
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 EACH = [pytest.param(story, id=story.name) for story in STORIES]
 RENAMES = ("hands.rename_noreplace", "hands.rename_exchange")
@@ -96,7 +96,7 @@ def _tried(rig: Rig, meddler: Meddler) -> str:
         assert _is_swapped(rig.story, meddler.path), place
         assert meddler.changed.items() <= rig.tree().items(), place
         aside = _step_aside(rig, meddler.path)
-        report = finished(rig.open().runs.recover("roll_back"))
+        report = drive_to_end(rig.open().runs.recover("roll_back"))
         assert rig.tree() == {**rig.story.start, **aside}, place
     elif meddler.kind is taken_by_a_folder:  # of a folder that somebody made anew nothing is known
         assert _without_folder_modes(rig.tree()) == _without_folder_modes(meddler.wanted()), place
@@ -178,7 +178,7 @@ def test_a_folder_that_becomes_a_way_out_in_the_middle_leads_nowhere(
             way_out = _WayOut(rig, at, path, os.fsencode(outside))
             report = rig.build(way_out)
             assert report.outcome in ("done", "rolled_back", "needs_you")
-            finished(rig.open().runs.recover())
+            drive_to_end(rig.open().runs.recover())
             assert seen(os.fsencode(outside)) == {}
             if not way_out.done:
                 break

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.engine.trees import Entries, laid, lay, states
 
-from assent.core.draft import net
-from assent.core.operation import DeleteFile, FileOperation, WriteFile
+from assent.core.plan.draft import net_changes
+from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobs
 from assent.testing.fuse import Crash, Fuse
@@ -49,7 +49,7 @@ def test_law_5_cut_at_every_call_all_or_nothing_remains(
 ) -> None:
     lay(tmp_path / "outside", {b"x": ("file", 0o644, b"precious")})
     operations = between(start, end)
-    assert net(operations)
+    assert net_changes(operations)
     ends = set()
     moment, cut = 0, True
     while cut:

@@ -16,7 +16,7 @@ from tests.crash.rig import Rig
 from tests.crash.sweep import Report, decides, in_child, killed
 from tests.crash.trees import Tree
 
-from assent.core.journal import Way, finished
+from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.testing.watched import Listener, Moments, kill, silent
 
 
@@ -32,9 +32,9 @@ class Left(msgspec.Struct, frozen=True):
 class WayOut:
     """One way out of one halted run."""
 
-    def __init__(self, folder: Path, way: Way) -> None:
+    def __init__(self, folder: Path, way: RecoveryChoice) -> None:
         self.rig = Rig(folder, STORY)
-        self.way: Way = way
+        self.way: RecoveryChoice = way
         self.rig.build(Person(self.rig.root))
         if way == "resume":
             os.unlink(self.rig.root + b"/last.txt")
@@ -57,7 +57,7 @@ class WayOut:
         return report
 
     def _decide(self, listen: Listener) -> None:
-        finished(self.rig.open(listen).runs.recover(self.way))
+        drive_to_end(self.rig.open(listen).runs.recover(self.way))
 
     def _undisturbed(self) -> Left:
         moments = Moments(decides)
@@ -66,7 +66,7 @@ class WayOut:
 
     def _go_on(self) -> Left:
         """Recovers as the next start does; if a person is needed after all, decides once more."""
-        if finished(self.rig.open().runs.recover()).outcome == "needs_you":
+        if drive_to_end(self.rig.open().runs.recover()).outcome == "needs_you":
             self._decide(silent)
         return self._left([])
 
@@ -78,5 +78,9 @@ class WayOut:
 
 if __name__ == "__main__":
     way, folder = sys.argv[1:]
-    ways: dict[str, Way] = {"resume": "resume", "roll_back": "roll_back", "accept": "accept"}
+    ways: dict[str, RecoveryChoice] = {
+        "resume": "resume",
+        "roll_back": "roll_back",
+        "accept": "accept",
+    }
     sys.stdout.buffer.write(msgspec.json.encode(WayOut(Path(folder), ways[way]).report()))

@@ -13,10 +13,10 @@ from tests.crash.trees import Tree, file, tree
 from tests.disks.possible import needs_fuse
 
 from assent.core.digest import sha256
-from assent.core.errors import Impossible, Refused, WorkspaceError
-from assent.core.journal import finished
-from assent.core.operation import FileState, WriteFile
-from assent.core.plan import Plan
+from assent.core.errors import ImpossibleOperations, Refused, WorkspaceError
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import drive_to_end
 from assent.execute.files import laid_out
 from assent.workspace.hands import LocalHands
 
@@ -47,7 +47,7 @@ def test_g6_every_plan_is_built_and_taken_back(story: Story, caseless: Path) -> 
     assert rig.build().outcome == "done"
     assert rig.tree() == story.finish
     engine = rig.open()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (files(rig.tree()), rig.leftovers()) == (files(story.start), [])
 
@@ -91,7 +91,7 @@ def test_one_file_under_two_names_is_refused_when_it_is_proposed_and_when_it_is_
     new = FileState(sha256(NEW), len(NEW), 0o644)
     twice = (WriteFile(b"A", None, new), WriteFile(b"a", None, new))
     engine = rig.open()
-    with pytest.raises(Impossible, match="A and a are one file here"):
+    with pytest.raises(ImpossibleOperations, match="A and a are one file here"):
         engine.approvals.check_plan(Plan(b"text", twice))
     engine.close()
     with pytest.raises(WorkspaceError, match="A and a are one file here") as refused:

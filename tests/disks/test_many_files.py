@@ -7,7 +7,7 @@ import pytest
 from tests.crash.rig import approve
 from tests.crash.stories import Story, move, write
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.testing.engines import Site, open_site
 
 MANY = 100_000
@@ -22,12 +22,12 @@ def test_g5_a_folder_of_100_000_files_moves_and_comes_back(tmp_path: Path) -> No
     story = Story("many", {}, (move(b"here", b"there"), write(b"x", b"new")), {})
     plan_id = approve(site, story)
     engine = open_site(site)
-    report = finished(engine.runs.build(plan_id))
+    report = drive_to_end(engine.runs.build(plan_id))
     assert (report.outcome, len(report.operations)) == ("done", MANY + 1)
     assert (count(root / "here"), count(root / "there")) == (0, MANY)
     engine.close()
     engine = open_site(site)
-    undone = finished(engine.undo.apply(engine.undo.preview(), "test"))
+    undone = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     engine.close()
     assert (undone.outcome, {result for _, result in undone.operations}) == ("done", {"undone"})
     assert (count(root / "here"), count(root / "there"), left_over(root)) == (MANY, 0, [])

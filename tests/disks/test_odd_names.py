@@ -7,7 +7,7 @@ from tests.crash.rig import Rig, command
 from tests.crash.stories import Story, delete, move, write
 from tests.crash.trees import file, tree
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 NAMES = {
     "newline": b"two\nlines",
@@ -43,7 +43,7 @@ def test_f145_odd_names_go_through_and_come_back(name: bytes, tmp_path: Path) ->
     assert rig.build().outcome == "done"
     assert files(rig) == finish
     engine = rig.open()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert files(rig) == start
 

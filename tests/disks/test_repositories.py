@@ -10,7 +10,7 @@ from tests.crash.stories import Story, delete, move, write
 from tests.crash.trees import Tree, file, seen, tree
 
 from assent.core.errors import Refused
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 
 BASE = """
 git init -q -b main . && git config user.name t && git config user.email t@localhost
@@ -51,7 +51,7 @@ def test_f143_a_plan_leaves_git_as_it_was(place: str, tmp_path: Path) -> None:
     )
     assert git_state(root) == was
     engine = rig.open()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (rig.tree(), git_state(root)) == (about, was)
 

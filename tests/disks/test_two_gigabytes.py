@@ -8,7 +8,7 @@ import pytest
 from tests.crash.rig import approve
 from tests.crash.stories import Story, delete
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.testing.engines import Site, open_site
 
 SIZE = (1 << 31) + 4097
@@ -28,8 +28,8 @@ def test_f145_a_file_over_two_gigabytes_goes_and_comes_back(tmp_path: Path) -> N
     site = Site(tmp_path / "work", tmp_path / "state")
     plan = approve(site, Story("large", {}, (delete(b"large.bin"),), {}))
     engine = open_site(site)
-    assert (finished(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert (drive_to_end(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (large.stat().st_size, digest(large)) == (SIZE, wanted)
     for path in (large, *site.state.rglob("blobs/*/*")):

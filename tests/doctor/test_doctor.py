@@ -15,8 +15,8 @@ from assent.cli.doctor import report_on
 from assent.cli.output import Output
 from assent.config.places import Places
 from assent.core.errors import Refused
-from assent.core.process import Hold, Standing
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.doctor import approvals, paths
 from assent.doctor.check import Check, NotHeld, Result, made
 from assent.doctor.confinement import escapes, limits
@@ -31,7 +31,7 @@ from assent.sandbox.trial.selftest import Confine
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import Sight
 
-LACK = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+LACK = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
 
 
 def patient(standings: Standings, state: Path) -> Patient:
@@ -162,7 +162,7 @@ def test_a_self_test_that_breaks_has_failed(tmp_path: Path) -> None:
 
     standings = Standings(tmp_path, broken, None, real_tool, lambda: None)
     standing, rows = escapes(standings)
-    assert standing.hold is Hold.OFF
+    assert standing.hold is SandboxState.OFF
     assert [(row.channel, row.name, row.result) for row in (*rows, *limits(standings))] == [
         ("sandbox", "self-test", Result.FAILED),
         ("sandbox: call", "limits", Result.FAILED),

@@ -2,19 +2,27 @@
 
 from collections.abc import Iterable, Iterator
 
-from assent.core.briefing import Briefing
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.message import Call, Part, Text
-from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
-from assent.core.provider import Prices
+from assent.core.event import StoredEvent
+from assent.core.llm.message import MessagePart, TextPart, ToolCall
+from assent.core.llm.provider import Prices
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
+from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.models.cut import Cuttable
 from assent.ports import Opened
 from assent.testing.turns import MemoryTurn
 
-Move = Answer | BaseException
+Move = StreamEvent | BaseException
 PRICES = Prices(1_000_000, 2_000_000, 0, 0)  # one dollar a token of input, two of output
 
 
@@ -23,15 +31,15 @@ class Spoken:
 
     def __init__(self, *scripts: Iterable[Move]) -> None:
         self._scripts = [list(script) for script in scripts]
-        self.asked: list[Prompt] = []
+        self.asked: list[ModelRequest] = []
         self.closed = 0
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         self.asked.append(prompt)
         script = self._scripts.pop(0)
         return Cuttable(lambda cut: self._answer(script))
 
-    def _answer(self, script: list[Move]) -> Iterator[Answer]:
+    def _answer(self, script: list[Move]) -> Iterator[StreamEvent]:
         try:
             for move in script:
                 if isinstance(move, BaseException):
@@ -41,21 +49,23 @@ class Spoken:
             self.closed += 1
 
 
-def says(*parts: Part | str, usage: Usage | None = None, stop: Stop | None = None) -> list[Move]:
+def says(
+    *parts: MessagePart | str, usage: TokenUsage | None = None, stop: StopReason | None = None
+) -> list[Move]:
     """A whole answer."""
-    said = [Text(part) if isinstance(part, str) else part for part in parts]
-    calls = any(isinstance(part, Call) for part in said)
-    usual = Stop.CALLS if calls else Stop.END
-    return [*map(Said, said), Stopped(stop or usual, usage or Usage())]
+    said = [TextPart(part) if isinstance(part, str) else part for part in parts]
+    calls = any(isinstance(part, ToolCall) for part in said)
+    usual = StopReason.CALLS if calls else StopReason.END
+    return [*map(PartCompleted, said), StreamEnded(stop or usual, usage or TokenUsage())]
 
 
 def driver(model: object, limits: Limits | None = None, **known: object) -> NativeDriver:
     """A driver whose clock stands still."""
     opened = Opened(model, "test/model", **known)  # type: ignore[arg-type]
-    return NativeDriver(lambda name: opened, Briefing(), limits, clock=lambda: 0.0)
+    return NativeDriver(lambda name: opened, PromptContext(), limits, clock=lambda: 0.0)
 
 
-def drive(it: NativeDriver, turn: MemoryTurn) -> list[Recorded | Delta]:
+def drive(it: NativeDriver, turn: MemoryTurn) -> list[StoredEvent | StreamDelta]:
     """Drives a turn to its end."""
     return list(it.drive(turn))
 

@@ -6,14 +6,21 @@ from threading import Thread
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, says
 
-from assent.core.agent import Agent
-from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted
-from assent.core.event import Recorded
-from assent.core.interruption import INTERRUPTED
-from assent.core.message import Call, Text
-from assent.core.model import Answer, Delta, Prompt, Said, Stop, Usage
-from assent.core.session_event import MessageAdded, TurnEnded
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEvent,
+    TokenUsage,
+)
+from assent.core.session.agent import Agent
+from assent.core.session.cancellation import INTERRUPTED_PLANNING
+from assent.core.session.event import MessageAdded, TurnEnded
+from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.ending import KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits, Purse, Spent
@@ -21,9 +28,9 @@ from assent.models.cut import Cut, Cuttable
 from assent.ports import Opened
 from assent.testing.turns import MemoryTurn
 
-READ = Call("c1", "read", {"path": "a"})
+READ = ToolCall("c1", "read", {"path": "a"})
 TOOLS = {"read": lambda args: "content"}
-FIVE = Usage(4, 1)  # six dollars, five tokens
+FIVE = TokenUsage(4, 1)  # six dollars, five tokens
 
 
 def turn_of(*answers: bool) -> MemoryTurn:
@@ -34,7 +41,7 @@ def turn_of(*answers: bool) -> MemoryTurn:
 
 def reads(count: int) -> Spoken:
     """A model that reads again and again, and then says so."""
-    calls = [says(Call(f"c{n}", "read", {"n": n}), usage=FIVE) for n in range(count)]
+    calls = [says(ToolCall(f"c{n}", "read", {"n": n}), usage=FIVE) for n in range(count)]
     return Spoken(*calls, says("Done.", usage=FIVE))
 
 
@@ -111,7 +118,7 @@ def test_f110_the_next_turn_asks_anew() -> None:
 
 def test_f110_seconds_are_those_of_one_turn() -> None:
     opened = Opened(reads(3), "test/model")
-    it = NativeDriver(lambda name: opened, Briefing(), Limits(max_seconds=30.0), Ticking(4.0))
+    it = NativeDriver(lambda name: opened, PromptContext(), Limits(max_seconds=30.0), Ticking(4.0))
     turn = turn_of(False)
     drive(it, turn)
     ended = turn.events[-1]
@@ -218,7 +225,7 @@ def test_f126_what_nobody_counted_is_marked_as_a_guess() -> None:
 
 def test_a_report_of_a_child_is_read_before_the_turn_ends() -> None:
     turn = turn_of()
-    report = MessageAdded("m9", "plan", (Text("The child is done."),), "task")
+    report = MessageAdded("m9", "plan", (TextPart("The child is done."),), "task")
     turn.reports = [report]
     model = Spoken(says("I wait."), says("It is done."))
     drive(driver(model), turn)
@@ -227,11 +234,11 @@ def test_a_report_of_a_child_is_read_before_the_turn_ends() -> None:
     assert sum(isinstance(event, TurnEnded) for event in turn.events) == 1
 
 
-@pytest.mark.parametrize("stop", [Stop.LENGTH, Stop.END])
-def test_a_turn_that_cannot_go_on_does_not_wait_for_reports(stop: Stop) -> None:
+@pytest.mark.parametrize("stop", [StopReason.LENGTH, StopReason.END])
+def test_a_turn_that_cannot_go_on_does_not_wait_for_reports(stop: StopReason) -> None:
     turn = turn_of()
-    turn.reports = [MessageAdded("m9", "plan", (Text("Late."),), "task")]
-    limits = Limits(max_turns=1) if stop is Stop.END else None
+    turn.reports = [MessageAdded("m9", "plan", (TextPart("Late."),), "task")]
+    limits = Limits(max_turns=1) if stop is StopReason.END else None
     drive(driver(Spoken(says("Done.", stop=stop)), limits), turn)
     assert len(turn.reports) == 1
 
@@ -239,7 +246,7 @@ def test_a_turn_that_cannot_go_on_does_not_wait_for_reports(stop: Stop) -> None:
 class Over(MemoryTurn):
     """A turn that somebody else ends before the next step."""
 
-    def read_new_messages(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[StoredEvent, ...]:
         self._over = True
         return self.append_events(TurnEnded("paused", "Lunch."))
 
@@ -256,15 +263,15 @@ class Waiting:
     def __init__(self, on_wait: Callable[[], None]) -> None:
         self._on_wait = on_wait
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         return Cuttable(self._answer)
 
-    def _answer(self, cut: Cut) -> Iterator[Answer]:
-        yield Delta("text", "ha")
+    def _answer(self, cut: Cut) -> Iterator[StreamEvent]:
+        yield StreamDelta("text", "ha")
         self._on_wait()
         cut.wait(30)
         cut.raise_if_cancelled()
-        yield Said(Text("never"))
+        yield PartCompleted(TextPart("never"))
 
 
 def test_f111_a_request_under_way_is_ended_from_another_thread() -> None:
@@ -278,7 +285,7 @@ def test_f111_a_request_under_way_is_ended_from_another_thread() -> None:
     with pytest.raises(Interrupted):
         drive(it, turn)
     threads[0].join()
-    assert turn.events[-1] == TurnEnded("interrupted", INTERRUPTED)
+    assert turn.events[-1] == TurnEnded("interrupted", INTERRUPTED_PLANNING)
 
 
 def test_f111_a_stop_between_two_requests_ends_the_turn_and_not_the_next_one() -> None:
@@ -292,7 +299,10 @@ def test_f111_a_stop_between_two_requests_ends_the_turn_and_not_the_next_one() -
     turn = MemoryTurn(tools={"read": read})
     with pytest.raises(Interrupted):
         drive(it, turn)
-    assert (len(model.asked), turn.events[-1]) == (1, TurnEnded("interrupted", INTERRUPTED))
+    assert (len(model.asked), turn.events[-1]) == (
+        1,
+        TurnEnded("interrupted", INTERRUPTED_PLANNING),
+    )
     turn.begin("Go on")
     drive(it, turn)
     assert turn.events[-1] == TurnEnded("end")

@@ -5,11 +5,19 @@ from collections.abc import Iterator
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, fails, says
 
-from assent.core.errors import ModelError, Overflow
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Retried, Said, Usage
-from assent.core.session_event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
-from assent.core.transcript import SUMMARY
+from assent.core.errors import ContextOverflow, ModelError
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import PartCompleted, RequestRetried, TokenUsage
+from assent.core.session.event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
+from assent.core.session.transcript import SUMMARY
 from assent.drivers.native.compact import LEFT_OUT, RESULT, kept, rendered, window
 from assent.drivers.native.ending import KEPT, LARGER, TOO_MUCH
 from assent.drivers.native.gauge import IMAGE, TOOLS, Gauge, tokens
@@ -20,19 +28,19 @@ from assent.testing.turns import MemoryTurn
 SMALL = 8_000  # tokens that the model of these tests can read
 SOME = "word " * 200  # 250 tokens
 LONG = "word " * 5_000  # 6,250 tokens
-SUM = Message("user", (Text(SUMMARY + "It went well."),))
+SUM = ChatMessage("user", (TextPart(SUMMARY + "It went well."),))
 
 
-def said(text: str, role: str = "user") -> Message:
-    return Message(role, (Text(text),))  # type: ignore[arg-type]
+def said(text: str, role: str = "user") -> ChatMessage:
+    return ChatMessage(role, (TextPart(text),))  # type: ignore[arg-type]
 
 
-def results(*texts: str) -> Message:
-    return Message("user", tuple(Result(f"c{n}", text) for n, text in enumerate(texts)))
+def results(*texts: str) -> ChatMessage:
+    return ChatMessage("user", tuple(ToolResult(f"c{n}", text) for n, text in enumerate(texts)))
 
 
-def calls() -> Message:
-    return Message("assistant", (Call("c0", "read", {"path": "a"}),))
+def calls() -> ChatMessage:
+    return ChatMessage("assistant", (ToolCall("c0", "read", {"path": "a"}),))
 
 
 def grown(text: str = LONG) -> MemoryTurn:
@@ -45,7 +53,9 @@ def grown(text: str = LONG) -> MemoryTurn:
 
 
 def test_f114_tokens_are_estimated_by_characters() -> None:
-    message = Message("user", (Text("x" * 40), Image("image/png", b""), Result("c", "y" * 8)))
+    message = ChatMessage(
+        "user", (TextPart("x" * 40), ImagePart("image/png", b""), ToolResult("c", "y" * 8))
+    )
     assert tokens(message) == 10 + IMAGE + 2
     gauge = Gauge()
     assert gauge.estimate(("s" * 400,), (message,)) == TOOLS + 100 + 12 + IMAGE
@@ -54,24 +64,24 @@ def test_f114_tokens_are_estimated_by_characters() -> None:
 def test_f114_the_providers_number_is_preferred_and_only_what_is_new_is_estimated() -> None:
     gauge, messages = Gauge(), [said("x" * 400)]
     gauge.estimate(("s" * 400,), messages)
-    gauge.update(Usage(5_000, 100), sent=1)
+    gauge.update(TokenUsage(5_000, 100), sent=1)
     messages += [said("y" * 4_000, "assistant"), said("z" * 40)]
     assert gauge.estimate(("s" * 400,), messages) == 5_100 + 10
-    gauge.update(Usage(), sent=3)  # nothing was counted
+    gauge.update(TokenUsage(), sent=3)  # nothing was counted
     assert gauge.estimate((), [*messages, said("z" * 40)]) == 5_100 + 20
 
 
 def test_the_gauge_looks_at_each_message_once() -> None:
-    class Watched(tuple[Part, ...]):
+    class Watched(tuple[MessagePart, ...]):
         looks = 0
 
-        def __iter__(self) -> Iterator[Part]:
+        def __iter__(self) -> Iterator[MessagePart]:
             Watched.looks += 1
             return super().__iter__()
 
-    gauge, messages = Gauge(), list[Message]()
+    gauge, messages = Gauge(), list[ChatMessage]()
     for _ in range(50):
-        messages.append(Message("user", Watched([Text("x")])))
+        messages.append(ChatMessage("user", Watched([TextPart("x")])))
         gauge.estimate((), messages)
     assert Watched.looks == 50
 
@@ -98,8 +108,10 @@ def test_the_summary_is_made_from_short_words_and_begins_with_the_earlier_one() 
     history = (
         SUM,
         said("Build it"),
-        Message("assistant", (Reasoning("Hm."), Call("c0", "read", {"path": "a"}))),
-        Message("user", (Result("c0", "x" * (RESULT + 7), failed=True), Image("image/png", b""))),
+        ChatMessage("assistant", (ReasoningPart("Hm."), ToolCall("c0", "read", {"path": "a"}))),
+        ChatMessage(
+            "user", (ToolResult("c0", "x" * (RESULT + 7), failed=True), ImagePart("image/png", b""))
+        ),
     )
     text = rendered(history, 10_000)
     assert text == (
@@ -121,18 +133,18 @@ def test_a_session_that_fits_is_left_alone() -> None:
 
 def test_f33_what_holds_now_is_said_anew_after_a_summary() -> None:
     turn = grown()
-    model = Spoken(says("It began.", usage=Usage(9, 2)), says("Done."))
+    model = Spoken(says("It began.", usage=TokenUsage(9, 2)), says("Done."))
     drive(driver(model, context=SMALL, prices=PRICES), turn)
     asked, main = model.asked
     assert (asked.kind, asked.system, asked.tools) == ("compact", (words("compact"),), ())
-    compacted = Compacted("It began.", 1, Usage(9, 2), 13.0)
+    compacted = Compacted("It began.", 1, TokenUsage(9, 2), 13.0)
     place = turn.events.index(compacted)
     reminder = turn.events[place + 1]
     assert isinstance(reminder, MessageAdded)
     assert (reminder.synthetic, reminder.agent) == ("reminder", "plan")
     assert isinstance(turn.events[place + 2], StepStarted)
     assert main.messages == (
-        Message("user", (Text(SUMMARY + "It began."),)),
+        ChatMessage("user", (TextPart(SUMMARY + "It began."),)),
         said("Now the rest"),
         said("Mode: plan."),
     )
@@ -141,7 +153,10 @@ def test_f33_what_holds_now_is_said_anew_after_a_summary() -> None:
 
 def test_a_retry_voids_half_a_summary() -> None:
     turn = grown()
-    model = Spoken([Said(Text("Half")), Retried(1, 2.0, "Busy."), *says("Whole.")], says("Done."))
+    model = Spoken(
+        [PartCompleted(TextPart("Half")), RequestRetried(1, 2.0, "Busy."), *says("Whole.")],
+        says("Done."),
+    )
     drive(driver(model, context=SMALL), turn)
     assert [event.summary for event in turn.events if isinstance(event, Compacted)] == ["Whole."]
     assert StepRetried(1, 2.0, "Busy.") in turn.events
@@ -155,13 +170,15 @@ def test_an_earlier_summary_is_merged_into_the_next() -> None:
     drive(driver(model, context=SMALL), turn)
     told = model.asked[0].messages[0].parts[0].text  # type: ignore[union-attr]
     assert told.startswith(f"# Person or tool\n{SUMMARY}First.")
-    assert model.asked[1].messages[0] == Message("user", (Text(SUMMARY + "Second."),))
+    assert model.asked[1].messages[0] == ChatMessage("user", (TextPart(SUMMARY + "Second."),))
 
 
 def test_f114_the_providers_count_decides_when() -> None:
     turn = MemoryTurn(tools={"read": lambda args: SOME})
     model = Spoken(
-        says("Look.", Call("c1", "read", {}), usage=Usage(7_000, 10)), says("Sum."), says("Done.")
+        says("Look.", ToolCall("c1", "read", {}), usage=TokenUsage(7_000, 10)),
+        says("Sum."),
+        says("Done."),
     )
     drive(driver(model, context=SMALL), turn)
     assert [prompt.kind for prompt in model.asked] == ["main", "compact", "main"]
@@ -169,7 +186,7 @@ def test_f114_the_providers_count_decides_when() -> None:
 
 def test_an_overflow_makes_room_and_asks_again_in_the_same_step() -> None:
     turn = grown(SOME)
-    model = Spoken([Overflow("Too long.")], says("Sum."), says("Done."))
+    model = Spoken([ContextOverflow("Too long.")], says("Sum."), says("Done."))
     drive(driver(model), turn)
     assert [(prompt.kind, prompt.turn) for prompt in model.asked] == [
         ("main", 2),
@@ -182,24 +199,24 @@ def test_an_overflow_makes_room_and_asks_again_in_the_same_step() -> None:
 def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
     turn = grown(SOME)
     turn.reminds = SOME
-    over = [Overflow("Too long.")]
+    over = [ContextOverflow("Too long.")]
     model = Spoken(over, says("Sum."), over, says("Sum."), over)
     error = fails(driver(model, context=SMALL), turn)
-    assert (type(error), error.message) == (Overflow, f"Too long. {TOO_MUCH}")
+    assert (type(error), error.message) == (ContextOverflow, f"Too long. {TOO_MUCH}")
     assert [prompt.kind for prompt in model.asked] == ["main", "compact"] * 2 + ["main"]
     assert turn.events[-1] == TurnEnded("failed", "Too long.")
 
 
 def test_an_overflow_with_nothing_to_summarise_is_told_at_once() -> None:
     turn = grown("Short.")
-    error = fails(driver(Spoken([Overflow("Too long.")])), turn)
+    error = fails(driver(Spoken([ContextOverflow("Too long.")])), turn)
     assert (error.message, error.next) == (f"Too long. {TOO_MUCH}", LARGER)
 
 
 def test_where_a_summary_does_not_help_it_is_not_made_in_every_step() -> None:
     turn = grown()
     turn.reminds = LONG  # what holds now fills the window by itself
-    steps = [says(Call(f"c{n}", "read", {})) for n in range(5)]
+    steps = [says(ToolCall(f"c{n}", "read", {})) for n in range(5)]
     model = Spoken(says("Sum."), says("Sum."), says("Sum."), *steps, says("Done."))
     drive(driver(model, context=SMALL), turn)
     assert [prompt.kind for prompt in model.asked] == ["compact"] * 3 + ["main"] * 6
@@ -207,7 +224,7 @@ def test_where_a_summary_does_not_help_it_is_not_made_in_every_step() -> None:
 
 def test_a_summary_that_overflows_itself_is_made_of_less() -> None:
     turn = grown(LONG * 2)
-    over = [Overflow("Too long.")]
+    over = [ContextOverflow("Too long.")]
     model = Spoken(over, over, says("Sum."), says("Done."))
     drive(driver(model, context=SMALL), turn)
     lengths = [len(p.messages[0].parts[0].text) for p in model.asked[:3]]  # type: ignore[union-attr]
@@ -227,4 +244,4 @@ def test_one_huge_message_is_summarised_too_and_nothing_loops() -> None:
     model = Spoken(says("Sum."), says("Done."))
     drive(driver(model, context=SMALL), turn)
     assert [prompt.kind for prompt in model.asked] == ["compact", "main"]
-    assert model.asked[1].messages == (Message("user", (Text(SUMMARY + "Sum."),)),)
+    assert model.asked[1].messages == (ChatMessage("user", (TextPart(SUMMARY + "Sum."),)),)

@@ -7,10 +7,10 @@ from tests.drivers.speaking import Spoken, driver, says
 
 from assent.config.agents import AgentPlaces, load_agents
 from assent.config.yaml_reader import read_yaml
-from assent.core.advice import absent_from
-from assent.core.agent import Agent
-from assent.core.briefing import Briefing, Instruction
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
+from assent.core.session.agent import Agent
+from assent.core.session.prompt_context import InstructionFile, PromptContext
+from assent.core.text.tool_mentions import missing_tools
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers, system, words
 from assent.ports import Opened
@@ -21,10 +21,10 @@ NAMES = [
     "base", "provider", "agent", "tools", "environment", "instructions", "facts", "message",
     "hooks",
 ]  # fmt: skip
-BRIEFING = Briefing(
+BRIEFING = PromptContext(
     ("Workspace: /home/someone/projects/example", "Platform: linux", "Date: 2026-01-01",
      "Git branch: main"),
-    (Instruction("AGENTS.md", "Use tabs.\n"), Instruction("a/AGENTS.md", "Use spaces.")),
+    (InstructionFile("AGENTS.md", "Use tabs.\n"), InstructionFile("a/AGENTS.md", "Use spaces.")),
     ("Tests run with make.",),
 )  # fmt: skip
 
@@ -52,7 +52,7 @@ def test_f136_the_layers_stand_in_order_and_empty_ones_are_left_out() -> None:
         Layer("hooks", ""),
     )
     assert system(found) == tuple(layer.text for layer in found[:-2])
-    assert system(layers(Agent("x"), Briefing())) == (words("base"), words("tools"))
+    assert system(layers(Agent("x"), PromptContext())) == (words("base"), words("tools"))
 
 
 def test_f136_a_provider_has_its_own_words_where_that_helps() -> None:
@@ -65,21 +65,21 @@ def test_f136_the_request_has_what_the_layers_say() -> None:
     model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
     opened = Opened(model, "openai/gpt")
     list(NativeDriver(lambda name: opened, BRIEFING).drive(turn))
-    absent = absent_from([offer.name for offer in turn.available_tools()])
+    absent = missing_tools([offer.name for offer in turn.available_tools()])
     told = layers(turn.agent, BRIEFING, "openai/gpt", absent=absent)
     assert model.asked[0].system == system(told)
 
 
 def test_the_system_prompt_is_made_once_in_a_turn() -> None:
     turn = MemoryTurn(tools={"read": lambda args: "x"})
-    model = Spoken(says(Call("c1", "read", {})), says("Done."))
+    model = Spoken(says(ToolCall("c1", "read", {})), says("Done."))
     list(driver(model).drive(turn))
     first, second = model.asked
     assert first.system is second.system
 
 
 def test_f136_the_plan_agents_prompt_is_short() -> None:
-    found = layers(agents()["plan"], Briefing(BRIEFING.environment), "openai/gpt")
+    found = layers(agents()["plan"], PromptContext(BRIEFING.environment), "openai/gpt")
     assert sum(len(layer.text) for layer in found) <= MOST
 
 

@@ -6,10 +6,10 @@ from tests.models.asking import CLIENTS, NAMES, client, model, retrying
 from tests.models.server import FAULTS, Heard, Server, Turn, serving
 from tests.models.speech import Reply
 
-from assent.core.briefing import Briefing
 from assent.core.errors import ModelError
-from assent.core.message import Result, Text
-from assent.core.session_event import CallStarted, StepEnded, StepRetried, TurnEnded
+from assent.core.llm.message import TextPart, ToolResult
+from assent.core.session.event import CallStarted, StepEnded, StepRetried, TurnEnded
+from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.ending import GO_ON, KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
@@ -25,7 +25,7 @@ STEPS = 50
 def drive(asked: Model, turn: MemoryTurn, limits: Limits | None = None) -> None:
     opened = Opened(asked, "test/model-1")
     try:
-        list(NativeDriver(lambda name: opened, Briefing(), limits).drive(turn))
+        list(NativeDriver(lambda name: opened, PromptContext(), limits).drive(turn))
     finally:
         while CLIENTS:
             CLIENTS.pop().close()
@@ -44,7 +44,7 @@ def test_f112_no_fault_doubles_a_call_or_a_text(wire: str, fault: str) -> None:
             server._turns.pop(1)
         drive(retrying(model(server, wire), []), turn)
     assert [type(e) for e in turn.events].count(CallStarted) == 1
-    texts = [p.text for m in turn.messages[1:] for p in m.parts if isinstance(p, Text)]
+    texts = [p.text for m in turn.messages[1:] for p in m.parts if isinstance(p, TextPart)]
     assert texts == ["I look.", "Done."]
     assert [type(e) for e in turn.events].count(StepRetried) == (0 if fault == "drip" else 1)
     assert turn.events[-1] == TurnEnded("end")
@@ -80,7 +80,7 @@ def test_the_scripted_model_answers_each_step_with_its_turn() -> None:
     script = msgspec.convert({"turns": turns}, Script)
     turn = MemoryTurn(tools=TOOLS)
     drive(Scripted(script, "scripted:x"), turn)
-    assert turn.messages[2].parts == (Result("call_main_1_1", "content of a"),)
+    assert turn.messages[2].parts == (ToolResult("call_main_1_1", "content of a"),)
     assert turn.record.steps == 2
     turn.begin("And now?")
     with pytest.raises(ModelError) as caught:

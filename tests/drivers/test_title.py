@@ -4,11 +4,11 @@ import pytest
 from tests.drivers.speaking import Spoken, says
 
 from assent.core.errors import ModelError
-from assent.core.message import Message, Text
-from assent.core.model import Retried, Said
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import PartCompleted, RequestRetried
 from assent.drivers.native.title import title
 
-SESSION = (Message("user", (Text("Make the parser faster"),)),)
+SESSION = (ChatMessage("user", (TextPart("Make the parser faster"),)),)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,9 @@ def test_a_title_is_one_short_line(said: str, named: str) -> None:
 
 
 def test_what_a_failed_attempt_said_is_in_no_title() -> None:
-    model = Spoken([Said(Text("Wrong")), Retried(1, 2.0, "Busy."), *says("Right")])
+    model = Spoken(
+        [PartCompleted(TextPart("Wrong")), RequestRetried(1, 2.0, "Busy."), *says("Right")]
+    )
     assert title(model, SESSION) == "Right"
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.engine.world import World
 
-from assent.core.changes import NO_FILES, Changes, Left
-from assent.core.errors import Unsettled
-from assent.core.operation import RunCommand
-from assent.core.process import STOPPED, Chunk, Ended, never
+from assent.core.errors import RunUnfinished
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.engine.run.recording import Recorder
@@ -31,9 +31,9 @@ class Acting:
         self._root = root
         self._recorder = recorder
         self._acts = acts
-        self._stopped: Callable[[], bool] = never
+        self._stopped: Callable[[], bool] = never_stopped
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         assert int(command.argv[0]) < len(self._acts)
 
     def check_allowed(self, command: RunCommand) -> None:
@@ -41,23 +41,25 @@ class Acting:
 
     def check_at_rest(self) -> None:
         if self.outlived:
-            raise Unsettled(f"It still runs: {self.outlived}.")
+            raise RunUnfinished(f"It still runs: {self.outlived}.")
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return ""
 
     def record(self) -> str:
         return self._recorder.store(self._recorder.take())
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         number, code = command.argv
         self._acts[int(number)](self._root)
-        yield STOPPED if self._stopped() else Ended(int(code))
+        yield INTERRUPTED_RESULT if self._stopped() else ProcessResult(int(code))
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
-    def changes(self, before: str) -> Changes:
+    def changes(self, before: str) -> WorkspaceChanges:
         return self._recorder.changes(self._recorder.load(before))
 
 

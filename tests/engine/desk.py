@@ -6,38 +6,46 @@ from typing import Any
 import msgspec
 from tests.engine.world import World
 
-from assent.core.agent import Agent
 from assent.core.digest import sha256
-from assent.core.event import Recorded
-from assent.core.grant import Pattern
-from assent.core.message import Call, Message, Result, Text
-from assent.core.model import Delta, Stop, Usage
-from assent.core.operation import DeleteFile, FileState, WriteFile
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
-    Level,
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
+from assent.core.permission.grant import PermissionPattern
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     PartSaid,
     Question,
+    RiskLevel,
     StepEnded,
     StepStarted,
     Todo,
     TurnEnded,
 )
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.core.tool import (
     Action,
     Decision,
-    Edit,
+    EditEffect,
     Effect,
-    EnterPlan,
-    Fact,
-    Outcome,
-    PlanText,
-    Posture,
-    Present,
-    Questions,
-    Request,
-    TodoList,
+    EnterPlanEffect,
+    MemoryEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    ResourceAccess,
+    TodosEffect,
+    ToolOutcome,
     Verdict,
 )
 from assent.engine.session.tooling import Tooling
@@ -61,7 +69,7 @@ class Anything(msgspec.Struct):
 class OpenGate:
     """Implements ports.Gate by the mode alone, as the real one does without rules."""
 
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         edits = any(request.action is Action.EDIT for request in requests)
         if any("secret" in request.resource for request in requests):
             return Decision(Verdict.ASK, "It may be private.")
@@ -71,25 +79,29 @@ class OpenGate:
             return Decision(Verdict.ASK, "ask mode")
         return Decision(Verdict.RUN, f"{posture.mode} mode")
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         return ""
 
-    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         return "low", ()
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+    def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
         return ()
 
-    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> bool:
         return False
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
         return ()
 
 
@@ -111,8 +123,8 @@ class Person:
 class NoPrograms:
     """Implements ports.Process, Shell and Fetch where nothing can be run or fetched."""
 
-    def sandbox_status(self) -> Standing:
-        return Standing(Hold.OFF)
+    def sandbox_status(self) -> SandboxStatus:
+        return SandboxStatus(SandboxState.OFF)
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return None
@@ -135,63 +147,65 @@ class NoPrograms:
 
 class NoProcess(NoPrograms):
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise AssertionError("nothing runs here")
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise AssertionError("nothing runs here")
 
 
 class NoShell(NoPrograms):
     def run(
-        self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Iterator[Chunk | Ended]:
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise AssertionError("nothing runs here")
 
 
-def _wish(effect: Callable[[Anything, Around], Effect]) -> Callable[[Anything, Around], Outcome]:
-    return lambda args, around: Outcome("Fine.", effect=effect(args, around))
+def _wish(
+    effect: Callable[[Anything, Around], Effect],
+) -> Callable[[Anything, Around], ToolOutcome]:
+    return lambda args, around: ToolOutcome("Fine.", effect=effect(args, around))
 
 
-def _read(args: Anything, around: Around) -> Outcome:
+def _read(args: Anything, around: Around) -> ToolOutcome:
     content = around.overlay.content(args.path.encode())
-    return Outcome(content.decode(), metadata={"seen": {args.path: sha256(content)}})
+    return ToolOutcome(content.decode(), metadata={"seen": {args.path: sha256(content)}})
 
 
-def _long(args: Anything, around: Around) -> Outcome:
-    return Outcome("the beginning", rest=b"all of it")
+def _long(args: Anything, around: Around) -> ToolOutcome:
+    return ToolOutcome("the beginning", rest=b"all of it")
 
 
-def _write(args: Anything, around: Around) -> Edit:
+def _write(args: Anything, around: Around) -> EditEffect:
     path, content = args.path.encode(), args.text.encode()
     before = around.overlay.state(path)
     assert before != "folder"
     after = FileState(sha256(content), len(content), 0o644)
-    return Edit((WriteFile(path, before, after),), {after.digest: content})
+    return EditEffect((WriteFile(path, before, after),), {after.digest: content})
 
 
-def _delete(args: Anything, around: Around) -> Edit:
+def _delete(args: Anything, around: Around) -> EditEffect:
     state = around.overlay.state(args.path.encode())
     assert isinstance(state, FileState)
-    return Edit((DeleteFile(args.path.encode(), state),))
+    return EditEffect((DeleteFile(args.path.encode(), state),))
 
 
-def _todos(args: Anything, around: Around) -> TodoList:
-    return TodoList(tuple(Todo(words) for words in args.items))
+def _todos(args: Anything, around: Around) -> TodosEffect:
+    return TodosEffect(tuple(Todo(words) for words in args.items))
 
 
-def _questions(args: Anything, around: Around) -> Questions:
-    return Questions(tuple(Question("Choice", words) for words in args.items))
+def _questions(args: Anything, around: Around) -> QuestionsEffect:
+    return QuestionsEffect(tuple(Question("Choice", words) for words in args.items))
 
 
 def _tool(
-    name: str, action: Action, run: Callable[[Anything, Around], Outcome], only: str = ""
+    name: str, action: Action, run: Callable[[Anything, Around], ToolOutcome], only: str = ""
 ) -> Tool:
-    def touches(args: Anything, around: Around) -> tuple[Request, ...]:
-        return (Request(action, args.path or name),)
+    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+        return (ResourceAccess(action, args.path or name),)
 
     return Tool(name, Anything, touches, run, action, only)
 
@@ -201,12 +215,17 @@ TOOLS = (
     _tool("long", Action.READ, _long),
     _tool("write", Action.EDIT, _wish(_write)),
     _tool("delete", Action.EDIT, _wish(_delete)),
-    _tool("write_plan", Action.PLAN, _wish(lambda args, _: PlanText(args.text, args.name)), "plan"),
+    _tool(
+        "write_plan",
+        Action.PLAN,
+        _wish(lambda args, _: PlanTextEffect(args.text, args.name)),
+        "plan",
+    ),
     _tool("todo", Action.PLAN, _wish(_todos)),
     _tool("question", Action.PLAN, _wish(_questions)),
-    _tool("present_plan", Action.PRESENT, _wish(lambda args, _: Present())),
-    _tool("enter_plan", Action.PLAN, _wish(lambda args, _: EnterPlan(args.text)), "build"),
-    _tool("remember", Action.PLAN, _wish(lambda args, _: Fact(args.text))),
+    _tool("present_plan", Action.PRESENT, _wish(lambda args, _: PresentPlanEffect())),
+    _tool("enter_plan", Action.PLAN, _wish(lambda args, _: EnterPlanEffect(args.text)), "build"),
+    _tool("remember", Action.PLAN, _wish(lambda args, _: MemoryEffect(args.text))),
 )
 
 
@@ -236,9 +255,9 @@ class Script:
 
     def __init__(self, *answers: str | Sequence[tuple[str, dict[str, Any]]]) -> None:
         self.answers = list(answers)
-        self.prompts: list[tuple[Message, ...]] = []
+        self.prompts: list[tuple[ChatMessage, ...]] = []
 
-    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+    def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
         while True:
             yield from turn.read_new_messages()
             if turn.is_over:
@@ -263,12 +282,12 @@ class Script:
         self.prompts.append(turn.messages)
         answer = self.answers.pop(0)
         if isinstance(answer, str):
-            parts: list[Text | Call] = [Text(answer)]
+            parts: list[TextPart | ToolCall] = [TextPart(answer)]
         else:
-            parts = [Call(f"{step}.{n}", *call) for n, call in enumerate(answer, 1)]
+            parts = [ToolCall(f"{step}.{n}", *call) for n, call in enumerate(answer, 1)]
         said = [PartSaid(part) for part in parts]
-        yield from turn.append_events(*said, StepEnded(Stop.END, Usage(10, 1), 0.5))
-        return [part for part in parts if isinstance(part, Call)]
+        yield from turn.append_events(*said, StepEnded(StopReason.END, TokenUsage(10, 1), 0.5))
+        return [part for part in parts if isinstance(part, ToolCall)]
 
 
 def work(
@@ -292,12 +311,12 @@ def turn(
     return work(world, record, Script(*answers), person)
 
 
-def results(world: World, record: SessionRecord) -> list[Result]:
+def results(world: World, record: SessionRecord) -> list[ToolResult]:
     """What the model was told about its calls."""
     found = []
     for recorded in world.engine().sessions.events(record):
         result = getattr(recorded.event, "result", None)
-        if isinstance(result, Result):
+        if isinstance(result, ToolResult):
             found.append(result)
     return found
 

@@ -9,15 +9,14 @@ import msgspec
 from tests.engine.desk import NoProcess, NoPrograms, NoShell, Person
 from tests.engine.world import World
 
-from assent.core.agent import Agent
 from assent.core.errors import Interrupted
-from assent.core.event import Recorded
-from assent.core.message import Call, Message, Result, Text
-from assent.core.mode import CustomMode
-from assent.core.model import Delta, Stop
-from assent.core.rules import Policy
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta
+from assent.core.permission.mode import CustomMode
+from assent.core.permission.rule import PermissionPolicy
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     CallEnded,
     MessageAdded,
     PartSaid,
@@ -25,6 +24,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
@@ -53,7 +53,7 @@ class Cast:
     def __init__(self, answers: Mapping[str, Sequence[Answer]]) -> None:
         self.answers = {name: list(each) for name, each in answers.items()}
         self.before: Callable[[Turn, Actor], None] = lambda turn, actor: None
-        self.prompts: dict[str, list[tuple[Message, ...]]] = {}
+        self.prompts: dict[str, list[tuple[ChatMessage, ...]]] = {}
         self._alone = Lock()
 
     def next(self, turn: Turn, taken: int) -> Answer:
@@ -79,7 +79,7 @@ class Actor:
     def child_driver(self, steps: int = 0) -> "Actor":
         return Actor(self.cast, steps)
 
-    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+    def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
         try:
             yield from self._steps(turn)
         except (KeyboardInterrupt, Interrupted):
@@ -89,7 +89,7 @@ class Actor:
             turn.append_events(TurnEnded("interrupted", "You interrupted the turn."))
             raise
 
-    def _steps(self, turn: Turn) -> Iterator[Recorded | Delta]:
+    def _steps(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
         taken = 0
         while True:
             yield from turn.read_new_messages()
@@ -114,10 +114,10 @@ class Actor:
             raise Interrupted("Stopped.")
         answer = self.cast.next(turn, taken)
         calls = [] if isinstance(answer, str) else answer
-        parts: list[Text | Call] = [Text(answer)] if isinstance(answer, str) else []
-        parts += [Call(f"{step}.{n}", *call) for n, call in enumerate(calls, 1)]
-        yield from turn.append_events(*map(PartSaid, parts), StepEnded(Stop.END))
-        return [part for part in parts if isinstance(part, Call)]
+        parts: list[TextPart | ToolCall] = [TextPart(answer)] if isinstance(answer, str) else []
+        parts += [ToolCall(f"{step}.{n}", *call) for n, call in enumerate(calls, 1)]
+        yield from turn.append_events(*map(PartSaid, parts), StepEnded(StopReason.END))
+        return [part for part in parts if isinstance(part, ToolCall)]
 
 
 class Family:
@@ -132,14 +132,14 @@ class Family:
         self.agents = dict(AGENTS)
         self.modes: dict[str, CustomMode] = {}
         self.person: Any = Person()
-        self.shown: list[Recorded] = []
+        self.shown: list[StoredEvent] = []
 
     @property
     def engine(self) -> Engine:
         return self.world.engine()
 
     def tooling(self, actor: Actor | None) -> Tooling:
-        gate = RuleGate(Policy(), read_line, operands)
+        gate = RuleGate(PermissionPolicy(), read_line, operands)
         return Tooling(
             NoProcess(), NoShell(), NoPrograms(), gate, self.person,
             Toolbox(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
@@ -153,7 +153,7 @@ class Family:
         """Drives one turn to its end, and keeps what a face would have seen."""
         actor = Actor(cast)
         heard = self.engine.sessions.work(record, actor, self.tooling(actor))
-        self.shown += [one for one in heard if isinstance(one, Recorded)]
+        self.shown += [one for one in heard if isinstance(one, StoredEvent)]
         return self.load(record)
 
     def play(self, mode: str = "plan", **answers: Sequence[Answer]) -> SessionRecord:
@@ -168,7 +168,7 @@ class Family:
         found = [each for each in self.engine.sessions.all() if each.parent == record.session]
         return found[::-1]
 
-    def results(self, record: SessionRecord) -> list[Result]:
+    def results(self, record: SessionRecord) -> list[ToolResult]:
         """What the model was told about its calls."""
         events = [one.event for one in self.engine.sessions.events(record)]
         return [event.result for event in events if isinstance(event, CallEnded)]
@@ -177,7 +177,7 @@ class Family:
         """The synthetic messages about something."""
         events = [one.event for one in self.engine.sessions.events(record)]
         chosen = [e for e in events if isinstance(e, MessageAdded) and e.synthetic == about]
-        return [part.text for event in chosen for part in event.parts if isinstance(part, Text)]
+        return [part.text for event in chosen for part in event.parts if isinstance(part, TextPart)]
 
     def ends(self, record: SessionRecord) -> list[tuple[str, str]]:
         """How the turns of a session ended."""

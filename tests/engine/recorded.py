@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from assent.core.changes import Bounds, Changes
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, FileState, WriteFile, inverse
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile, inverse
+from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
 from assent.engine.doors import Place
 from assent.engine.run.recording import Recorder
 from assent.store.memory import MemoryBlobs
@@ -48,10 +48,10 @@ class Folder(msgspec.Struct, frozen=True):
     plans: bytes = b".opencode/plans"
 
     def recorder(
-        self, bounds: Bounds | None = None, clock: Callable[[], int] = time.time_ns
+        self, bounds: SnapshotLimits | None = None, clock: Callable[[], int] = time.time_ns
     ) -> Recorder:
         root = os.fsencode(self.root)
-        place = Place(root, 0, self.plans, "me", snapshot_limits=bounds or Bounds())
+        place = Place(root, 0, self.plans, "me", snapshot_limits=bounds or SnapshotLimits())
         return Recorder(LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock)
 
     def put(self, files: dict[str, bytes]) -> None:
@@ -77,7 +77,7 @@ class Folder(msgspec.Struct, frozen=True):
                     )
         return found
 
-    def put_back(self, changes: Changes) -> None:
+    def put_back(self, changes: WorkspaceChanges) -> None:
         """Takes operations back, the newest first, as an undo would."""
         for op in reversed(changes.operations):
             back = inverse(op)
@@ -114,7 +114,7 @@ def state(content: bytes, mode: int = 0o644, *, link: bool = False) -> FileState
     return FileState(sha256(content), len(content), mode, "link" if link else "file")
 
 
-def changed(folder: Folder, act: Act, bounds: Bounds | None = None) -> Changes:
+def changed(folder: Folder, act: Act, bounds: SnapshotLimits | None = None) -> WorkspaceChanges:
     """Records, acts, and returns what changed; by a blob, as another process would."""
     recorder = folder.recorder(bounds)
     before = recorder.store(recorder.take())

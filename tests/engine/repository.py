@@ -9,9 +9,9 @@ import msgspec
 from tests.sandbox.cell import Outcome, gathered
 from tests.sandbox.room import Room
 
-from assent.core.changes import Left, Met
-from assent.core.commit import commit_command
-from assent.core.operation import FileState
+from assent.core.plan.commit import commit_command
+from assent.core.plan.operation import FileState
+from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
 from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
 from assent.store.memory import MemoryBlobs
@@ -37,7 +37,7 @@ class Repository(msgspec.Struct, frozen=True):
         files = LocalFiles(root, root)
         return ProcessCommander(self.room.process(**variables), files, self.blobs, place)
 
-    def left(self, paths: Sequence[bytes | str]) -> dict[bytes, Met]:
+    def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileStateChange]:
         """Returns these files as they stand, as if a run had met them as committed."""
         found = self.standing(paths)
         return {path: (self._committed(path), state) for path, state in found.items()}
@@ -60,7 +60,7 @@ class Repository(msgspec.Struct, frozen=True):
     def commit(self, paths: Sequence[bytes | str], title: str = "Say hello") -> Outcome:
         return self.commit_as_left(self.left(paths), title)
 
-    def commit_as_left(self, left: Left, title: str = "Say hello") -> Outcome:
+    def commit_as_left(self, left: FileStateChanges, title: str = "Say hello") -> Outcome:
         return gathered(self.commander().run(commit_command(title), DIGEST, left))
 
     def git(self, *words: str | bytes, folder: str = "", check: bool = True) -> str:

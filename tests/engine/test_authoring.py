@@ -5,8 +5,8 @@ import pytest
 from tests.engine.desk import PRESENTS, Script, results, told, turn, work
 from tests.engine.world import World
 
-from assent.core.operation import WriteFile
-from assent.core.record import PlanRecord
+from assent.core.plan.operation import WriteFile
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.consents import COVERS_NOTHING
 from assent.engine.session.authoring import NO_TEXT
 from assent.engine.session.reminders import Now, Switch, mode_words, reminder

@@ -6,29 +6,29 @@ from tests.engine.test_permits import undo, write
 from tests.engine.world import World
 
 from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
     Drift,
-    IllegalStep,
-    LiveDiffers,
+    IllegalState,
     NotApproved,
     NotFound,
-    OtherDigest,
-    Spent,
-    Unsettled,
+    PlanTextDiffers,
+    RunUnfinished,
 )
-from assent.core.journal import finished
-from assent.core.lifecycle import State
-from assent.core.message import Text
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.llm.message import TextPart
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
+from assent.core.session.event import (
     MessageAdded,
     ModeChanged,
     StepStarted,
     Todo,
     TurnEnded,
+    TurnEndReason,
     TurnStarted,
-    Why,
 )
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.engine.session.building import BUILDS, ENDED, contract, steps
 from assent.engine.session.diary import Diary
@@ -69,7 +69,7 @@ def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
     return diary.append(current, begun, StepStarted(1, "build", "m", current.mode))[0]
 
 
-def end_turn(world: World, session: SessionRecord, why: Why = "end") -> SessionRecord:
+def end_turn(world: World, session: SessionRecord, why: TurnEndReason = "end") -> SessionRecord:
     """Does what a turn's driver would do at its end."""
     diary = Diary(world.engine()._doors, session.workspace)
     begun = diary.load(session.session)
@@ -88,7 +88,7 @@ def test_f68_the_approved_text_becomes_a_contract_with_todos(world: World) -> No
     assert session.todos == (Todo("Rename the function"), Todo("Change its callers"))
     (message,) = said(engine, session)
     (part,) = message.parts
-    assert isinstance(part, Text)
+    assert isinstance(part, TextPart)
     assert TEXT.decode() in part.text
     assert record.digest in part.text
     assert "without a further question: src/*." in part.text
@@ -128,13 +128,13 @@ def test_beginning_spends_the_approval_once(world: World) -> None:
     record = approve(world)
     session = world.engine().text_plan_builds.start(record)
     begun = load(world, record)
-    assert begun.state is State.EXECUTING
+    assert begun.state is PlanState.EXECUTING
     assert begun.building is not None
     assert begun.building.session == session.session
     assert begun.unfinished is None
     assert world.engine().runs.unfinished() is None
     assert begun.usable(world.clock.now()) is None
-    assert finished(world.engine().runs.recover()).outcome == "nothing"
+    assert drive_to_end(world.engine().runs.recover()).outcome == "nothing"
     assert load(world, record) == begun
 
 
@@ -178,7 +178,7 @@ def test_the_end_completes_the_plan_and_puts_the_mode_back(world: World) -> None
     end_turn(world, session)
     assert engine.text_plan_builds.is_over(load(world, record))
     ended = engine.text_plan_builds.finish(load(world, record), "done")
-    assert (ended.state, ended.building) == (State.COMPLETED, None)
+    assert (ended.state, ended.building) == (PlanState.COMPLETED, None)
     assert engine.sessions.load(talk.session).mode == "plan"
     assert engine.text_plan_builds.finish(ended, "done") == ended
 
@@ -200,8 +200,8 @@ def test_rolled_back_waits_for_another_yes(world: World) -> None:
     record = approve(world)
     world.engine().text_plan_builds.start(record)
     ended = world.engine().text_plan_builds.finish(load(world, record), "rolled_back")
-    assert ended.state is State.AWAITING_APPROVAL
-    with pytest.raises(Spent):
+    assert ended.state is PlanState.AWAITING_APPROVAL
+    with pytest.raises(ApprovalUsed):
         world.engine().text_plan_builds.start(ended)
 
 
@@ -214,7 +214,7 @@ def test_what_a_build_checks_a_beginning_checks_too(world: World) -> None:
     approved = engine.approvals.approve(proposed, proposed.digest, "", "test")
     path = world.root / approved.path.decode()
     path.write_bytes(b"# Something else\n")
-    with pytest.raises(LiveDiffers):
+    with pytest.raises(PlanTextDiffers):
         engine.text_plan_builds.start(approved)
     path.write_bytes(TEXT)
     assert engine.text_plan_builds.start(approved).waiting
@@ -231,17 +231,17 @@ def test_a_file_that_it_relies_on_must_be_as_it_was(world: World) -> None:
 
 def test_the_executor_does_not_build_prose_nor_a_turn_operations(world: World) -> None:
     prose = approve(world)
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         world.build(prose)
     engine = world.engine()
     assert engine.runs.is_text_plan(prose)
     operations = world.approve({"a.txt": b"a\n"})
     assert not world.engine().runs.is_text_plan(operations)
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         world.engine().runs.begin(operations.plan_id, "s1")
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         world.engine().runs.begin(prose.plan_id, "s1", operations.digest)
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         world.engine().text_plan_builds.check(prose, operations.digest)
     assert load(world, prose).runs == ()
 
@@ -283,7 +283,7 @@ def test_a_build_without_a_change_did_nothing_and_completes_the_plan(world: Worl
     report = engine.text_plan_builds.report(load(world, record))
     assert (report.outcome, report.operations) == ("nothing", ())
     ended = engine.text_plan_builds.finish(load(world, record), report.outcome)
-    assert (ended.state, ended.runs[-1].outcome) == (State.COMPLETED, "nothing")
+    assert (ended.state, ended.runs[-1].outcome) == (PlanState.COMPLETED, "nothing")
     with pytest.raises(NotFound):
         engine.undo.preview()
 
@@ -297,12 +297,12 @@ def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
     record = engine.approvals.approve(record, record.digest, "", "test")
     session = engine.text_plan_builds.start(record)
     (message,) = said(engine, session)
-    assert isinstance(message.parts[0], Text)
+    assert isinstance(message.parts[0], TextPart)
     assert BUILDS in message.parts[0].text
     end_turn(world, session)
     engine.text_plan_builds.finish(load(world, record), "nothing")
     (back,) = said(engine, session, "mode")
-    assert isinstance(back.parts[0], Text)
+    assert isinstance(back.parts[0], TextPart)
     assert back.parts[0].text.startswith(ENDED)
     assert "The person switched" not in back.parts[0].text
 
@@ -341,7 +341,7 @@ def test_a_build_that_goes_on_is_not_what_undo_means(world: World) -> None:
 
 def test_what_only_an_unended_build_changed_is_taken_back_with_it(world: World) -> None:
     build_with_edits(world)
-    with pytest.raises(Unsettled) as told:
+    with pytest.raises(RunUnfinished) as told:
         world.engine().undo.preview()
     assert told.value.next == "assent recover --roll-back"
     assert "plan rename" in told.value.message

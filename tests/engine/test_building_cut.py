@@ -8,9 +8,9 @@ from tests.engine.test_building import TEXT, begin_turn, end_turn, load, said
 from tests.engine.test_permits import write
 from tests.engine.world import PassedOn, World
 
-from assent.core.event import PermitGiven, Recorded, RunEnded, RunStarted
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.ports import Batch, Store
 from assent.testing.fuse import Crash, Fuse
 
@@ -22,7 +22,7 @@ class CutStore(PassedOn):
         super().__init__(store)
         self._fuse = fuse
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         self._fuse.step()
         added = super().append(*batches)
         self._fuse.step()
@@ -66,7 +66,7 @@ def test_a_build_cut_at_every_record_is_carried_out_once(tmp_path: Path) -> None
         world, record = prepared(tmp_path / str(at))
         with pytest.raises(Crash):
             build(world, record, CutStore(world.store, Fuse(at)))
-        if load(world, record).state is not State.COMPLETED:
+        if load(world, record).state is not PlanState.COMPLETED:
             build(world, record, world.store)
         check(world, record)
 
@@ -74,7 +74,7 @@ def test_a_build_cut_at_every_record_is_carried_out_once(tmp_path: Path) -> None
 def check(world: World, record: PlanRecord) -> None:
     engine = world.engine()
     ended = load(world, record)
-    assert (ended.state, len(ended.runs)) == (State.COMPLETED, 1)
+    assert (ended.state, len(ended.runs)) == (PlanState.COMPLETED, 1)
     assert world.files() == {"PLAN.md": TEXT, "src/a.py": b"a\n"}
     session = engine.sessions.load(ended.runs[0].session)
     assert (len(said(engine, session)), session.mode) == (1, "plan")

@@ -7,13 +7,13 @@ from tests.engine.test_building import TEXT, approve, begin_turn, end_turn, load
 from tests.engine.test_permits import write as edit
 from tests.engine.world import World
 
-from assent.core.errors import BadPlan, Busy, IllegalStep, LiveDiffers, Spent
-from assent.core.lifecycle import State
-from assent.core.operation import footprint
-from assent.core.record import PlanRecord
-from assent.core.rules import Policy
-from assent.core.session import SessionRecord
-from assent.core.session_event import TurnEnded, TurnStarted
+from assent.core.errors import ApprovalUsed, Busy, IllegalState, InvalidPlan, PlanTextDiffers
+from assent.core.permission.rule import PermissionPolicy
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import footprint
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import TurnEnded, TurnStarted
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.engine.session.tooling import Tooling
 from assent.gate.gate import RuleGate
@@ -27,7 +27,7 @@ EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
 
 def gated(person: Person | None = None) -> Tooling:
     """Tools behind the real gate."""
-    tools, gate = tooling(person), RuleGate(Policy(), read_line)
+    tools, gate = tooling(person), RuleGate(PermissionPolicy(), read_line)
     box = Toolbox(TOOLS, gate, suggest=True)
     return msgspec.structs.replace(tools, gate=gate, dispatcher=box)
 
@@ -152,11 +152,11 @@ def test_who_comes_after_the_end_is_told_so(world: World) -> None:
     end_turn(world, session)
     engine = world.engine()
     engine.text_plan_builds.finish(plan, "done")
-    with pytest.raises(IllegalStep, match="is over"), engine.text_plan_builds.locked(plan):
+    with pytest.raises(IllegalState, match="is over"), engine.text_plan_builds.locked(plan):
         pass
-    with pytest.raises(IllegalStep, match="is over"):
+    with pytest.raises(IllegalState, match="is over"):
         engine.text_plan_builds.report(load(world, plan))
-    with engine.text_plan_builds.locked(approved) as current, pytest.raises(Spent):
+    with engine.text_plan_builds.locked(approved) as current, pytest.raises(ApprovalUsed):
         engine.text_plan_builds.start(current)
 
 
@@ -173,7 +173,7 @@ def test_law_4_a_file_that_differs_stops_a_build_that_goes_on(world: World) -> N
     plan, _ = killed(world)
     path = world.root / plan.path.decode()
     path.write_bytes(TEXT.replace(b"src/*", b"*"))
-    with pytest.raises(LiveDiffers) as told:
+    with pytest.raises(PlanTextDiffers) as told:
         world.engine().text_plan_builds.start(plan)
     assert told.value.next == "assent diff --live"
     path.write_bytes(TEXT)
@@ -183,14 +183,14 @@ def test_law_4_a_file_that_differs_stops_a_build_that_goes_on(world: World) -> N
 def test_a_discarded_plan_names_a_way_on(world: World) -> None:
     record = approve(world)
     (gone,) = world.engine().plans.delete([record])
-    assert gone.state is State.DISCARDED
-    with pytest.raises(IllegalStep) as told:
+    assert gone.state is PlanState.DISCARDED
+    with pytest.raises(IllegalState) as told:
         world.engine().text_plan_builds.check(gone)
     assert told.value.next == "assent plan list"
 
 
 def test_a_scope_that_excludes_is_refused(world: World) -> None:
-    with pytest.raises(BadPlan, match="excludes nothing"):
+    with pytest.raises(InvalidPlan, match="excludes nothing"):
         approve(world, EXCLUDES.encode())
     record = turn(world, "Words", [("write_plan", {"text": EXCLUDES}), ("present_plan", {})], "No?")
     told = results(world, record)[-1]

@@ -8,12 +8,19 @@ import pytest
 from tests.engine.machine import Machine, NamedKeys
 
 from assent.app.travelling import bundles_of
-from assent.core.bundle import Bundle
-from assent.core.bundle_file import bundle_bytes, read_bundle
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Damaged, Expired, NotIndependent, Spent, Untrusted
-from assent.core.event import PlanApproved, Recorded
-from assent.core.journal import finished
+from assent.core.errors import (
+    ApprovalUsed,
+    AssentError,
+    CorruptFile,
+    Expired,
+    NotIndependent,
+    UntrustedKey,
+)
+from assent.core.event import PlanApproved, StoredEvent
+from assent.core.plan.bundle import Bundle
+from assent.core.plan.bundle_format import bundle_bytes, read_bundle
+from assent.core.run.journal import drive_to_end
 from assent.ports import Batch
 from assent.store.memory import MemoryStore
 
@@ -112,7 +119,7 @@ def test_g14_a_bundle_is_applied_by_the_same_road_as_any_plan(
     record = bundles_of(engine).import_plan(bundle, bundle_bytes(bundle))
     assert (record.plan_id, record.user) == (bundle.origin.plan_id, "tester")
     assert bundles_of(engine).import_plan(bundle, bundle_bytes(bundle)) == record
-    assert finished(engine.runs.build(record.plan_id)).outcome == "done"
+    assert drive_to_end(engine.runs.build(record.plan_id)).outcome == "done"
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}
     assert runner.kinds() == [
         "PlanCreated", "TextRevised", "DraftChanged", "PlanProposed", "PlanApproved", "RunStarted",
@@ -147,9 +154,9 @@ def test_g14_a_key_that_was_revoked_before_the_build_counts_no_more(
     record = bundles_of(runner.opened()).import_plan(bundle, b"")
     runner.keys = NamedKeys()
     with pytest.raises(AssentError) as refused:
-        finished(runner.opened().runs.build(record.plan_id))
+        drive_to_end(runner.opened().runs.build(record.plan_id))
     assert refused.value.exit == 7
-    with pytest.raises(Untrusted):
+    with pytest.raises(UntrustedKey):
         bundles_of(runner.opened()).import_plan(bundle, b"")
     assert runner.files() == {"b.txt": b"old\n"}
 
@@ -188,7 +195,7 @@ def test_f59_a_risk_that_was_seen_elsewhere_counts(planner: Machine) -> None:
 
 
 def test_g14_a_bundle_that_is_too_large_is_not_read(planner: Machine) -> None:
-    with pytest.raises(Damaged, match="larger than"):
+    with pytest.raises(CorruptFile, match="larger than"):
         read_bundle(b"x" * ((128 << 20) + 1))
 
 
@@ -203,9 +210,9 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
     for machine in (runner, second):
         machine.put({"b.txt": b"old\n"})
         records.append(bundles_of(machine.opened()).import_plan(bundle, b""))
-    assert finished(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
-    with pytest.raises(Spent, match="was used on this machine"):
-        finished(second.opened().runs.build(records[1].plan_id))
+    assert drive_to_end(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
+    with pytest.raises(ApprovalUsed, match="was used on this machine"):
+        drive_to_end(second.opened().runs.build(records[1].plan_id))
     assert second.files() == {"b.txt": b"old\n"}
 
 
@@ -214,7 +221,7 @@ class Raced(MemoryStore):
 
     meanwhile: Callable[[], object] | None = None
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         if self.meanwhile and any(batch.stream.startswith("plan/") for batch in batches):
             first, self.meanwhile = self.meanwhile, None
             first()
@@ -228,9 +235,9 @@ def test_g4_who_loses_the_race_for_an_approval_is_told_that_it_was_used(
     runner.put({"b.txt": b"old\n"})
     store = runner.store = Raced()
     other = runner.opened()
-    store.meanwhile = lambda: finished(
+    store.meanwhile = lambda: drive_to_end(
         other.runs.build(bundles_of(other).import_plan(bundle, b"").plan_id)
     )
-    with pytest.raises(Spent):
+    with pytest.raises(ApprovalUsed):
         bundles_of(runner.opened()).import_plan(bundle, b"")
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}

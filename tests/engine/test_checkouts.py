@@ -13,7 +13,7 @@ from tests.engine.world import World
 from tests.workspace.doubles import failing
 
 from assent.core.errors import WorkspaceError
-from assent.core.operation import DeleteFile
+from assent.core.plan.operation import DeleteFile
 from assent.workspace.checkout import LocalCheckout
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.engine.family import Actor, Answer, Cast, Family, task
 
-from assent.core.agent import Agent
-from assent.core.session_event import ChildEnded, ChildStarted
+from assent.core.session.agent import Agent
+from assent.core.session.event import ChildEnded, ChildStarted
 from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
 

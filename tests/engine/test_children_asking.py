@@ -8,9 +8,8 @@ from tests.engine.desk import Person
 from tests.engine.family import Actor, Cast, Family, task
 from tests.engine.waiting import Absent, Dying, Killed
 
-from assent.core.answering import Reply
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
     ChildEnded,
@@ -19,6 +18,7 @@ from assent.core.session_event import (
     QuestionAsked,
     TurnStarted,
 )
+from assent.core.session.record import SessionRecord
 
 OLD = {"a.txt": b"old\n"}
 NEW = {"a.txt": b"new\n"}
@@ -39,7 +39,7 @@ def answer(family: Family, answers: tuple[tuple[str, ...], ...]) -> None:
     questions = family.engine.pending_questions
     [pending] = questions.pending()
     digest = pending.inquiry.asked.digest
-    questions.record_answer(pending.session, pending.id, digest, Reply(answers, "somebody"))
+    questions.record_answer(pending.session, pending.id, digest, QuestionReply(answers, "somebody"))
 
 
 def killed(

@@ -9,9 +9,9 @@ import pytest
 from tests.engine.family import Actor, Cast, Family, task
 
 from assent.core.errors import Interrupted
-from assent.core.event import Recorded
-from assent.core.model import Delta
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import (
     ChildEnded,
     ChildStarted,
     Question,
@@ -19,7 +19,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnStarted,
 )
-from assent.core.transcript import Transcript
+from assent.core.session.transcript import Transcript
 from assent.engine.session.children import STOPPED
 from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
@@ -40,10 +40,12 @@ def until_stopped(turn: Turn, actor: Actor) -> None:
         assert actor.stopped.wait(PATIENCE_S)
 
 
-def hear_until_a_child_works(work: Iterator[Recorded | Delta], kind: str = "explore") -> None:
+def hear_until_a_child_works(
+    work: Iterator[StoredEvent | StreamDelta], kind: str = "explore"
+) -> None:
     """Listens until a child begins a step."""
     for one in work:
-        event = one.event if isinstance(one, Recorded) else None
+        event = one.event if isinstance(one, StoredEvent) else None
         if isinstance(event, StepStarted) and event.agent == kind:
             return
     raise AssertionError("no child began to work")
@@ -214,7 +216,7 @@ class Thinking:
         return None
 
 
-def _throw(work: Generator[Recorded | Delta, None, None]) -> None:
+def _throw(work: Generator[StoredEvent | StreamDelta, None, None]) -> None:
     work.throw(KeyboardInterrupt())
     for _ in work:
         pass

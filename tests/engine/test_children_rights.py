@@ -9,12 +9,12 @@ from tests.engine.desk import Person
 from tests.engine.family import Actor, Answer, Cast, Family, task
 from tests.engine.test_building import approve
 
-from assent.core.agent import Agent
-from assent.core.event import Recorded
-from assent.core.mode import MODES, CustomMode, Mode
-from assent.core.session import SessionRecord
-from assent.core.session_event import ModeChanged, QuestionAsked
-from assent.core.tool import STRICTNESS, Action, Request
+from assent.core.event import StoredEvent
+from assent.core.permission.mode import MODES, CustomMode, Mode
+from assent.core.session.agent import Agent
+from assent.core.session.event import ModeChanged, QuestionAsked
+from assent.core.session.record import SessionRecord
+from assent.core.tool import VERDICTS_BY_STRICTNESS, Action, ResourceAccess
 from assent.engine.session.lineage import parents
 from assent.engine.session.surroundings import Surroundings
 from assent.engine.session.tooling import TaskLimits
@@ -193,7 +193,7 @@ def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
 
 
 REQUESTS = tuple(
-    Request(action, resource)
+    ResourceAccess(action, resource)
     for action, resource in (
         (Action.READ, "a.txt"),
         (Action.READ, ".env"),
@@ -231,7 +231,11 @@ def test_f101_no_real_child_is_freer_than_its_parent_whatever_both_are(
     for request in REQUESTS:
         said = tooling.gate.decide((request,), own).verdict
         at_least = tooling.gate.decide((request,), parents_own).verdict
-        assert STRICTNESS.index(said) >= STRICTNESS.index(at_least), (request, said, at_least)
+        assert VERDICTS_BY_STRICTNESS.index(said) >= VERDICTS_BY_STRICTNESS.index(at_least), (
+            request,
+            said,
+            at_least,
+        )
 
 
 def test_f103_only_own_children_are_resumed_and_others_are_refused(family: Family) -> None:
@@ -284,7 +288,7 @@ def test_f105_a_question_of_a_grandchild_is_seen_at_the_root(family: Family) -> 
     [grandchild] = family.children(child)
     [[question]] = family.person.asked
     assert question.by == "gate"
-    shown = [one for one in family.shown if isinstance(one, Recorded)]
+    shown = [one for one in family.shown if isinstance(one, StoredEvent)]
     asked = [one for one in shown if isinstance(one.event, QuestionAsked)]
     assert [one.stream.rpartition("/")[2] for one in asked] == [grandchild.session]
     assert family.world.files() == NEW

@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 from tests.engine.desk import NoProcess
 
-from assent.core.changes import Changes
 from assent.core.digest import sha256
 from assent.core.errors import Refused
-from assent.core.operation import FileState, RunCommand, WriteFile
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Standing
+from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.core.run.workspace_changes import WorkspaceChanges
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
 from assent.store.memory import MemoryBlobs
@@ -23,19 +30,19 @@ MAKE = RunCommand((b"make",))
 class Noted(NoProcess):
     """Implements ports.Process: notes what it should do, and says that it did."""
 
-    def __init__(self, hold: Hold = Hold.HELD) -> None:
+    def __init__(self, hold: SandboxState = SandboxState.HELD) -> None:
         self._hold = hold
-        self.done: list[tuple[Errand, bytes, Limits, bool]] = []
+        self.done: list[tuple[CommandSpec, bytes, ProcessLimits, bool]] = []
 
-    def sandbox_status(self) -> Standing:
-        return Standing(self._hold, "There is none.", "apt install bubblewrap")
+    def sandbox_status(self) -> SandboxStatus:
+        return SandboxStatus(self._hold, "There is none.", "apt install bubblewrap")
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self.done.append((errand, folder, limits, confined))
-        yield Chunk(b"made\n")
-        yield Ended(0)
+        yield OutputChunk(b"made\n")
+        yield ProcessResult(0)
 
 
 def commander(root: Path, process: Noted) -> ProcessCommander:
@@ -85,8 +92,10 @@ def test_f65_what_could_not_run_is_refused_before_anything_is_done(
     assert process.done == []
 
 
-@pytest.mark.parametrize("hold", [Hold.NONE, Hold.OFF])
-def test_f65_without_a_sandbox_only_an_unconfined_command_may_begin(root: Path, hold: Hold) -> None:
+@pytest.mark.parametrize("hold", [SandboxState.NONE, SandboxState.OFF])
+def test_f65_without_a_sandbox_only_an_unconfined_command_may_begin(
+    root: Path, hold: SandboxState
+) -> None:
     bare = commander(root, Noted(hold))
     with pytest.raises(Refused, match="There is none") as refused:
         bare.check(MAKE)
@@ -102,9 +111,9 @@ def test_a_command_runs_as_its_plan_says(root: Path) -> None:
     process = Noted()
     command = RunCommand((), b"echo \xff", b"sub", ((b"A", b"1"),), 7, network=True)
     parts = list(commander(root, process).run(command, "d" * 64, ()))
-    assert parts == [Chunk(b"made\n"), Ended(0)]
-    errand = Errand("echo \udcff", (), ((b"A", b"1"),), "workspace", network=True)
-    limits = Limits(7, 1 << 30, 1024, 8 << 30, file=0)
+    assert parts == [OutputChunk(b"made\n"), ProcessResult(0)]
+    errand = CommandSpec("echo \udcff", (), ((b"A", b"1"),), "workspace", network=True)
+    limits = ProcessLimits(7, 1 << 30, 1024, 8 << 30, file=0)
     assert process.done == [(errand, os.fsencode(root / "sub"), limits, True)]
 
 
@@ -119,7 +128,7 @@ def test_f139_a_record_tells_later_what_changed(root: Path) -> None:
     before = commander(root, Noted())
     record = before.record()
     (root / "file").write_bytes(b"y")
-    expected = Changes(
+    expected = WorkspaceChanges(
         (
             WriteFile(
                 b"file",

@@ -9,33 +9,33 @@ from tests.engine.desk import NoProcess
 from tests.engine.test_permits import apply, session, undo, write
 from tests.engine.world import World
 
-from assent.core.changes import Bounds, Changes, decoded
 from assent.core.digest import sha256
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.mode import Mode
-from assent.core.operation import DeleteFile, FileState, WriteFile
-from assent.core.process import Chunk, Ended, Errand, Limits
-from assent.core.tool import Command, Outcome
+from assent.core.permission.mode import Mode
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile
+from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges, decode_changes
+from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
+from assent.core.tool import CommandEffect, ToolOutcome
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Commands, Order, Running
 from assent.engine.run.ends import Change, in_words
 from assent.store.locks import FileLocks
 
-OK = (Chunk(b"out\n"), Chunk(b"err\n", error=True), Ended(0))
+OK = (OutputChunk(b"out\n"), OutputChunk(b"err\n", error=True), ProcessResult(0))
 
 
 class Scripted(NoProcess):
     """Implements ports.Process: a command does what the test says, and ends as it says."""
 
-    def __init__(self, act: Callable[[], object], *parts: Chunk | Ended) -> None:
+    def __init__(self, act: Callable[[], object], *parts: OutputChunk | ProcessResult) -> None:
         self._act = act
         self._parts = parts or OK
         self.ran: list[tuple[str, bytes, float, bool]] = []
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self.ran.append((errand.line, folder, limits.seconds, confined))
         self._act()
         yield from self._parts
@@ -47,19 +47,19 @@ def verb(engine: Engine) -> Commands:
 
 def order(engine: Engine, line: str = "make", *, mode: Mode = "auto-edit") -> Order:
     record = msgspec.structs.replace(session(engine), mode=mode)
-    return Order(record, "c1", Command(line, seconds=7), "answer", "yes, once")
+    return Order(record, "c1", CommandEffect(line, seconds=7), "answer", "yes, once")
 
 
-def done(engine: Engine, process: Scripted, line: str = "make") -> Outcome:
+def done(engine: Engine, process: Scripted, line: str = "make") -> ToolOutcome:
     return finished_by(verb(engine).run(order(engine, line), process))
 
 
-def finished_by(running: Running) -> Outcome:
+def finished_by(running: Running) -> ToolOutcome:
     while True:
         try:
             next(running)
         except StopIteration as end:
-            outcome: Outcome = end.value
+            outcome: ToolOutcome = end.value
             return outcome
 
 
@@ -88,7 +88,7 @@ def test_a_command_is_on_record_before_and_after_with_what_it_changed(world: Wor
         during.extend(recorded(engine))
         touch(world.root)()
 
-    process = Scripted(act, Chunk(b"built\n"), Ended(2))
+    process = Scripted(act, OutputChunk(b"built\n"), ProcessResult(2))
     outcome = done(engine, process)
     begun, ended = recorded(engine)
     assert isinstance(begun, CommandStarted)
@@ -101,13 +101,13 @@ def test_a_command_is_on_record_before_and_after_with_what_it_changed(world: Wor
     assert isinstance(ended, CommandEnded)
     assert ended == CommandEnded(begun.id, 2, changed=changed, changes=ended.changes)
     old, new = FileState(sha256(b"old\n"), 4, 0o644), FileState(sha256(b"new\n"), 4, 0o644)
-    assert decoded(engine._doors.blobs.read(ended.changes)) == Changes(
+    assert decode_changes(engine._doors.blobs.read(ended.changes)) == WorkspaceChanges(
         (DeleteFile(b"old.txt", old), WriteFile(b"made.txt", None, new))
     )
     assert engine._doors.blobs.read(old.digest) == b"old\n"
     assert engine._doors.blobs.read(new.digest) == b"new\n"
     assert process.ran == [("make", bytes(world.root), 7, True)]
-    assert outcome == Outcome(
+    assert outcome == ToolOutcome(
         "built\n[Exit code 2.]\n[Files: made.txt (new), old.txt (gone).]",
         "make",
         failed=True,
@@ -135,7 +135,7 @@ def test_in_plan_mode_no_command_runs_whoever_said_yes(world: World) -> None:
 @pytest.mark.parametrize("folder", [b"../out", b"/etc", b"a/../.."])
 def test_a_command_runs_in_the_workspace_only(world: World, folder: bytes) -> None:
     engine = world.engine()
-    wanted = msgspec.structs.replace(order(engine), command=Command("ls", folder))
+    wanted = msgspec.structs.replace(order(engine), command=CommandEffect("ls", folder))
     with pytest.raises(Refused, match="workspace"):
         next(verb(engine).run(wanted, Scripted(lambda: None)))
 
@@ -156,13 +156,13 @@ def test_a_command_that_is_stopped_is_recorded_with_what_it_did(world: World) ->
     world.put({"old.txt": b"old\n"})
     engine = world.engine()
     running = verb(engine).run(order(engine), Scripted(touch(world.root)))
-    assert next(running) == Chunk(b"out\n")
+    assert next(running) == OutputChunk(b"out\n")
     running.close()
     begun, ended = recorded(engine)
     assert isinstance(ended, CommandEnded)
     changed = ("made.txt", "old.txt")
     assert ended == CommandEnded(begun.id, 130, "interrupted", changed, changes=ended.changes)
-    assert len(decoded(engine._doors.blobs.read(ended.changes)).operations) == len(changed)
+    assert len(decode_changes(engine._doors.blobs.read(ended.changes)).operations) == len(changed)
 
 
 def test_after_a_crash_the_command_is_known_to_have_begun(world: World) -> None:
@@ -205,7 +205,7 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     assert in_words(many).endswith("019 (new), and 5 more.")
     engine = world.engine()
     world.put({"a": b"1", "b": b"2"})
-    place = msgspec.structs.replace(engine.permits._place, snapshot_limits=Bounds(files=1))
+    place = msgspec.structs.replace(engine.permits._place, snapshot_limits=SnapshotLimits(files=1))
     outcome = finished_by(
         Commands(engine._doors, place, engine.runs).run(
             order(engine), Scripted(lambda: (world.root / "a").unlink())
@@ -215,7 +215,9 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     end = recorded(engine)[-1]
     assert isinstance(end, CommandEnded)
     assert end.changed is None
-    kept = decoded(engine._doors.blobs.read(end.changes))
-    assert kept == Changes((DeleteFile(b"a", FileState(sha256(b"1"), 1, 0o644)),), known=False)
+    kept = decode_changes(engine._doors.blobs.read(end.changes))
+    assert kept == WorkspaceChanges(
+        (DeleteFile(b"a", FileState(sha256(b"1"), 1, 0o644)),), known=False
+    )
     assert undo(engine).outcome == "done"
     assert (world.root / "a").read_bytes() == b"1"

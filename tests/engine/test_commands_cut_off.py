@@ -9,11 +9,11 @@ from tests.engine.test_commands import Scripted, finished_by, order, recorded
 from tests.engine.test_permits import undo
 from tests.engine.world import PassedOn
 
-from assent.core.errors import Busy, StoreError, Unsettled
-from assent.core.event import CommandEnded, CommandStarted, Recorded
-from assent.core.journal import finished
-from assent.core.process import Chunk, Ended
-from assent.core.references import references
+from assent.core.blob_references import blob_references
+from assent.core.errors import Busy, RunUnfinished, StoreError
+from assent.core.event import CommandEnded, CommandStarted, StoredEvent
+from assent.core.run.journal import drive_to_end
+from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.engine.engine import Engine
 from assent.engine.run.commands import UNKNOWN
 from assent.ports import Batch
@@ -30,7 +30,7 @@ class Died(BaseException):
 class DyingStore(PassedOn):
     """A store whose process is killed before the end of a command goes on record."""
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         if any(isinstance(event, CommandEnded) for batch in batches for event in batch.events):
             raise Died
         return super().append(*batches)
@@ -77,8 +77,8 @@ def ended(engine: Engine) -> CommandEnded:
 
 
 VERBS: dict[str, Callable[[Engine], object]] = {
-    "the next turn": lambda engine: finished(engine.runs.recover_unfinished()),
-    "recover": lambda engine: finished(engine.runs.recover()),
+    "the next turn": lambda engine: drive_to_end(engine.runs.recover_unfinished()),
+    "recover": lambda engine: drive_to_end(engine.runs.recover()),
     "runs list": lambda engine: engine.runs.record_lost_command(),
 }
 
@@ -102,7 +102,7 @@ def test_the_next_command_sees_to_it_first(world: ActingWorld) -> None:
     engine = cut_off(world)
     list(
         engine.session_commands.run(
-            order(engine), Scripted(lambda: world.put({"c": b"c"}), Ended(0))
+            order(engine), Scripted(lambda: world.put({"c": b"c"}), ProcessResult(0))
         )
     )
     _, first, _, second = recorded(engine)
@@ -125,11 +125,11 @@ def test_a_command_that_is_at_work_is_left_alone(world: ActingWorld, tmp_path: P
     world.locks = FileLocks(tmp_path / "locks", patience=0)
     engine, other = world.opened(), world.opened()
     running = engine.session_commands.run(order(engine), Scripted(change(world)))
-    assert next(running) == Chunk(b"out\n")
+    assert next(running) == OutputChunk(b"out\n")
     other.runs.record_lost_command()
-    finished(other.runs.recover_unfinished())
+    drive_to_end(other.runs.recover_unfinished())
     with pytest.raises(Busy):
-        finished(other.runs.recover())
+        drive_to_end(other.runs.recover())
     assert len(recorded(other)) == 1
     assert list(running) != []
     assert isinstance(end := recorded(other)[-1], CommandEnded)
@@ -141,9 +141,9 @@ def test_what_still_runs_is_not_judged_yet(world: ActingWorld) -> None:
     acting = engine._doors.command_runner
     assert isinstance(acting, Acting)
     acting.outlived = "process 7"
-    with pytest.raises(Unsettled, match="process 7"):
-        finished(engine.runs.recover())
-    with pytest.raises(Unsettled, match="process 7"):
+    with pytest.raises(RunUnfinished, match="process 7"):
+        drive_to_end(engine.runs.recover())
+    with pytest.raises(RunUnfinished, match="process 7"):
         list(engine.session_commands.run(order(engine), Scripted(lambda: None)))
     engine.runs.record_lost_command()
     assert engine.warnings == ("It still runs: process 7.",)
@@ -165,7 +165,7 @@ def test_what_it_needs_is_kept_from_collection_until_its_end_is_on_record(
 
 def needed(world: ActingWorld) -> set[str]:
     events = world.store.read_all(["permit/"])
-    return references(events, world.blobs.read, world.blobs.has)
+    return blob_references(events, world.blobs.read, world.blobs.has)
 
 
 def test_a_record_that_is_gone_is_said_to_be_unknown(world: ActingWorld) -> None:
@@ -198,5 +198,5 @@ def test_a_full_disk_is_named_and_what_changed_is_recorded_later(world: ActingWo
 
 
 def undo_after(engine: Engine) -> str:
-    finished(engine.runs.recover_unfinished())
+    drive_to_end(engine.runs.recover_unfinished())
     return undo(engine).outcome

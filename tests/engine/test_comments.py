@@ -4,12 +4,12 @@ import msgspec
 import pytest
 from tests.engine.world import RacingStore, World
 
-from assent.core.comment import Anchor, Comment
-from assent.core.errors import IllegalStep, Moved, NotFound, UsageError
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.event import CommentAdded, CommentsSent, Event, PlanRejected
-from assent.core.feedback import Feedback
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.comment import Comment, CommentAnchor
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.plan.comments import MOST_BYTES
 from assent.views.lines import Line
@@ -48,7 +48,7 @@ def test_g18_an_anchor_quotes_the_lines_as_the_review_shows_them(world: World) -
     assert of_diff == engine.comments.anchor(record, ids[0][:12], 5, 6)
     assert (of_diff.operation, of_diff.about) == (ids[0], "write a.py")
     assert of_diff.quote == ("@@ -0,0 +1,2 @@", "+one")
-    assert engine.comments.anchor(record, "2") == Anchor(
+    assert engine.comments.anchor(record, "2") == CommentAnchor(
         ids[1], 0, 0, (), "write b.py", engine.comments.part(record, "2").seen
     )
 
@@ -119,7 +119,7 @@ def test_g18_a_plan_that_is_over_takes_no_comments(world: World) -> None:
     engine = world.engine()
     anchor = engine.comments.anchor(record, "plan", 1)
     world.build(record)
-    with pytest.raises(IllegalStep, match="This plan is done"):
+    with pytest.raises(IllegalState, match="This plan is done"):
         engine.comments.add(engine.plans.find(record.plan_id), anchor, "Late.")
 
 
@@ -127,7 +127,7 @@ def test_f57_two_comments_and_feedback_become_one_request(world: World) -> None:
     record, engine = proposed(world), world.engine()
     first, second = commented(engine, record, "plan", 3), commented(engine, record, "1", 6)
     rejected, sent = engine.comments.reject(record, Feedback(scope="Only a.py"))
-    assert (rejected.state, sent) == (State.DRAFTING, 2)
+    assert (rejected.state, sent) == (PlanState.DRAFTING, 2)
     (event,) = rejections(world)
     assert (event.digest, event.user, event.comments) == (record.digest, "tester", (first, second))
     assert event.note.startswith("## Scope\n\nOnly a.py\n\n## Comments\n\n")
@@ -139,7 +139,7 @@ def test_f57_two_comments_and_feedback_become_one_request(world: World) -> None:
     )
     assert engine.comments.waiting(rejected) == ()
     assert engine.comments.all(rejected) == (first, second)
-    with pytest.raises(IllegalStep, match="was sent"):
+    with pytest.raises(IllegalState, match="was sent"):
         engine.comments.remove(rejected, first.id)
 
 
@@ -191,7 +191,7 @@ def test_g18_a_draft_can_be_commented_in_its_live_text(world: World) -> None:
     (world.root / record.path.decode()).write_bytes(TEXT)
     comment = commented(engine, record, "plan", 3)
     assert (comment.digest, comment.anchor.quote) == ("", ("First do this.",))
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         engine.comments.reject(record, Feedback(notes="No."))
     later = engine.approvals.propose(record)
     assert engine.comments.reject(later, Feedback())[1] == 1
@@ -245,6 +245,6 @@ def test_f57_a_plan_that_changed_meanwhile_is_not_rejected_and_the_comments_wait
     record, other = proposed(world), world.engine()
     comment = commented(other, record, "plan", 3)
     racing = RacingStore(world.store, PlanRejected, lambda: other.plans.write(record, b"# New\n"))
-    with pytest.raises(Moved):
+    with pytest.raises(ConcurrentChange):
         world.engine(racing).comments.reject(record, Feedback())
     assert (rejections(world), other.comments.waiting(record)) == ([], (comment,))

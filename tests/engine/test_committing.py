@@ -7,9 +7,9 @@ import pytest
 from tests.engine.repository import DIGEST, Repository, repository
 from tests.sandbox.cell import Outcome, needs_bubblewrap
 
-from assent.core.commit import commit_command
 from assent.core.errors import Refused
-from assent.core.operation import RunCommand
+from assent.core.plan.commit import commit_command
+from assent.core.plan.operation import RunCommand
 from assent.engine.run.committing import NOTHING
 
 pytestmark = needs_bubblewrap

@@ -6,10 +6,10 @@ import pytest
 from tests.engine.repository import Repository, repository
 from tests.sandbox.cell import needs_bubblewrap
 
-from assent.core.changes import Left, left_by
-from assent.core.commit import commit_command
 from assent.core.errors import Refused
-from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.plan.commit import commit_command
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.run.workspace_changes import FileStateChanges, state_changes
 
 pytestmark = needs_bubblewrap
 
@@ -21,7 +21,7 @@ def repo(tmp_path: Path) -> Repository:
     return repository(tmp_path, {"a.txt": "a\n", "b.txt": "b\n", "run.sh": "#!/bin/sh\n"})
 
 
-def met(repo: Repository, name: str, after: str | None) -> Left:
+def met(repo: Repository, name: str, after: str | None) -> FileStateChanges:
     """Lets a run meet a file as it stands, and leave another content or nothing there."""
     path = name.encode()
     before = repo.standing([name])[path]
@@ -34,14 +34,14 @@ def met(repo: Repository, name: str, after: str | None) -> Left:
     return {path: (before, repo.standing([name])[path])}
 
 
-def refused(repo: Repository, left: Left, name: str) -> None:
+def refused(repo: Repository, left: FileStateChanges, name: str) -> None:
     """Checks that neither the plan's start nor its end lets such a file be committed."""
     with pytest.raises(Refused, match=rf"not committed in {name}\."):
         repo.commander().check(commit_command("x"), left)
     not_committed(repo, left, name)
 
 
-def not_committed(repo: Repository, left: Left, name: str) -> None:
+def not_committed(repo: Repository, left: FileStateChanges, name: str) -> None:
     log = repo.git("rev-list", "--all")
     found = repo.commit_as_left(left)
     assert (found.code, f"not committed before the run would be part of it, in {name}." in
@@ -73,7 +73,7 @@ def test_f143_such_a_file_under_another_name_is_still_the_persons(repo: Reposito
     state = repo.standing(["notes"])[b"notes"]
     assert isinstance(state, FileState)
     (repo.root / "notes").rename(repo.root / "moved")
-    refused(repo, left_by([MoveFile(b"notes", b"moved", state)]), "moved")
+    refused(repo, state_changes([MoveFile(b"notes", b"moved", state)]), "moved")
 
 
 def test_f143_such_a_file_may_go_or_be_ignored(repo: Repository) -> None:
@@ -100,8 +100,8 @@ def test_f143_who_changed_a_file_while_the_run_waited_is_whom_the_next_step_met(
 ) -> None:
     first, mine, last = (FileState(c * 64, 1, 0o644) for c in "abc")
     steps = [WriteFile(b"a", None, first), WriteFile(b"a", mine, last), DeleteFile(b"b", mine)]
-    assert left_by(steps) == {b"a": (mine, last), b"b": (mine, None)}
-    assert left_by([WriteFile(b"a", None, first), WriteFile(b"a", first, last)]) == {
+    assert state_changes(steps) == {b"a": (mine, last), b"b": (mine, None)}
+    assert state_changes([WriteFile(b"a", None, first), WriteFile(b"a", first, last)]) == {
         b"a": (None, last)
     }
 

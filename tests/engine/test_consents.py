@@ -6,20 +6,20 @@ import msgspec
 import pytest
 from tests.engine.world import NamedSigner, RacingStore, World
 
-from assent.core.approval import Approval
 from assent.core.errors import (
+    ApprovalUsed,
     AssentError,
+    ConcurrentChange,
+    DigestMismatch,
     Expired,
-    Moved,
     NotApproved,
-    OtherDigest,
     Refused,
-    Spent,
     StoreError,
 )
 from assent.core.event import PlanApproved, RunStarted
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.plan.approval import Approval
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.ports import Batch
 
 FILES = {"a.txt": b"a\n"}
@@ -102,7 +102,7 @@ def test_two_approvals_at_once_are_one(world: World) -> None:
         world.engine().approvals.approve(record, record.digest, "first", "test")
 
     racing = world.engine(RacingStore(world.store, PlanApproved, other))
-    with pytest.raises(Moved) as refused:
+    with pytest.raises(ConcurrentChange) as refused:
         racing.approvals.approve(record, record.digest, "second", "test")
     assert refused.value.exit == 5
     (consent,) = world.engine().plans.find("work").consents
@@ -113,11 +113,11 @@ def test_g4_two_builds_at_once_spend_one_approval_once(world: World) -> None:
     """Even without the lock, the log lets only one of them start."""
     record = world.approve(FILES)
     racing = RacingStore(world.store, RunStarted, lambda: world.build(record))
-    with pytest.raises(Moved):
-        finished(world.engine(racing).runs.build(record.plan_id))
+    with pytest.raises(ConcurrentChange):
+        drive_to_end(world.engine(racing).runs.build(record.plan_id))
     assert world.kinds().count("RunStarted") == 1
     assert world.files() == FILES
-    with pytest.raises(Spent):
+    with pytest.raises(ApprovalUsed):
         world.build(record)
 
 
@@ -127,12 +127,12 @@ def test_a_build_of_what_was_shown_before_is_refused(world: World) -> None:
     drafted = engine.drafts.write(record, b"b.txt", [b"b\n"], None).record
     other = engine.approvals.propose(drafted)
     engine.approvals.approve(other, other.digest, "", "test")
-    with pytest.raises(OtherDigest) as refused:
-        finished(engine.runs.build(record.plan_id, record.digest))
+    with pytest.raises(DigestMismatch) as refused:
+        drive_to_end(engine.runs.build(record.plan_id, record.digest))
     assert record.digest in refused.value.message
     assert other.digest in refused.value.message
     assert (world.files(), world.kinds().count("RunStarted")) == ({}, 0)
-    assert finished(engine.runs.build(record.plan_id, other.digest)).outcome == "done"
+    assert drive_to_end(engine.runs.build(record.plan_id, other.digest)).outcome == "done"
 
 
 def test_an_approval_of_what_was_shown_before_is_refused(world: World) -> None:
@@ -140,10 +140,10 @@ def test_an_approval_of_what_was_shown_before_is_refused(world: World) -> None:
     shown = record.digest
     engine = world.engine()
     drafted = engine.drafts.write(record, b"b.txt", [b"b\n"], None).record
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         engine.approvals.approve(drafted, shown, "", "test")
     engine.approvals.propose(drafted)
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         engine.approvals.approve(drafted, shown, "", "test")
     assert world.kinds().count("PlanApproved") == 0
 

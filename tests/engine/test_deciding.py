@@ -2,38 +2,46 @@
 
 import pytest
 
-from assent.core.question import NOBODY, Consent, read_consent, yes_or_no
-from assent.core.tool import Decision, Outcome, Verdict
+from assent.core.session.question import (
+    NOBODY_ANSWERED,
+    PermissionAnswer,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.tool import Decision, ToolOutcome, Verdict
 from assent.engine.session.deciding import decided_words
 from assent.tools.toolbox import Settled
 
 ASKS = Decision(Verdict.ASK, "Ask mode asks.", "user", "edit: * = ask")
-QUESTION = yes_or_no("Permission", "May it?")
+QUESTION = yes_no_question("Permission", "May it?")
 SAID = {
-    "yes": (read_consent(QUESTION, (("Yes",),)), "the person said yes"),
-    "no": (read_consent(QUESTION, (("No",),)), "the person did not say yes: they said no"),
+    "yes": (read_permission_answer(QUESTION, (("Yes",),)), "the person said yes"),
+    "no": (
+        read_permission_answer(QUESTION, (("No",),)),
+        "the person did not say yes: they said no",
+    ),
     "enter": (
-        read_consent(QUESTION, ((),)),
+        read_permission_answer(QUESTION, ((),)),
         "the person did not say yes: they gave no answer",
     ),
     "words": (
-        read_consent(QUESTION, (("Use\nanother name",),)),
+        read_permission_answer(QUESTION, (("Use\nanother name",),)),
         "the person said no, in these words: Use another name",
     ),
-    "nobody": (read_consent(QUESTION, None), NOBODY.removesuffix(".")),
-    "later": (Consent(later=True), "nobody has answered yet"),
+    "nobody": (read_permission_answer(QUESTION, None), NOBODY_ANSWERED.removesuffix(".")),
+    "later": (PermissionAnswer(later=True), "nobody has answered yet"),
 }
 
 
 @pytest.mark.parametrize(("consent", "words"), SAID.values(), ids=SAID)
-def test_f60_the_record_says_what_was_answered(consent: Consent, words: str) -> None:
-    settled = Settled(Outcome("x"), ASKS, "edit", consent)
+def test_f60_the_record_says_what_was_answered(consent: PermissionAnswer, words: str) -> None:
+    settled = Settled(ToolOutcome("x"), ASKS, "edit", consent)
     assert decided_words(settled) == f"user (edit: * = ask): Ask mode asks.; {words}"
 
 
 def test_f60_without_a_question_the_decision_stands_alone() -> None:
-    assert decided_words(Settled(Outcome("x"), ASKS, "edit")) == (
+    assert decided_words(Settled(ToolOutcome("x"), ASKS, "edit")) == (
         "user (edit: * = ask): Ask mode asks."
     )
-    assert decided_words(Settled(Outcome("x"), Decision(Verdict.RUN), "read")) == "mode"
-    assert decided_words(Settled(Outcome("x"), None, "read")) == ""
+    assert decided_words(Settled(ToolOutcome("x"), Decision(Verdict.RUN), "read")) == "mode"
+    assert decided_words(Settled(ToolOutcome("x"), None, "read")) == ""

@@ -8,8 +8,8 @@ from tests.engine.desk import PRESENTS, Answers, Person, Script, results, told, 
 from tests.engine.world import World
 
 from assent.core.errors import NotFound, Refused
-from assent.core.mode import Mode
-from assent.core.session_event import (
+from assent.core.permission.mode import Mode
+from assent.core.session.event import (
     CallEnded,
     Question,
     QuestionAnswered,

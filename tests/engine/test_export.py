@@ -5,10 +5,10 @@ from tests.engine.test_building import approve, load
 from tests.engine.test_permits import undo
 from tests.engine.world import World
 
-from assent.core.errors import AssentError, IllegalStep, Impossible, NotApproved, Refused
-from assent.core.lifecycle import State
-from assent.core.operation import WriteFile
-from assent.core.record import PlanRecord
+from assent.core.errors import AssentError, IllegalState, ImpossibleOperations, NotApproved, Refused
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import WriteFile
+from assent.core.plan.record import PlanRecord
 
 TEXT = b"# A plan\n\nWords.\n"
 
@@ -86,7 +86,7 @@ def test_a_path_that_no_plan_may_touch_is_refused(world: World, path: bytes) -> 
 def test_a_folder_cannot_be_replaced(world: World) -> None:
     world.export = b"docs"
     world.put({"docs/a.txt": b"a\n"})
-    with pytest.raises(Impossible):
+    with pytest.raises(ImpossibleOperations):
         propose(world)
 
 
@@ -113,7 +113,7 @@ def test_an_export_alone_leaves_a_plan_of_prose_what_it_is(world: World) -> None
     assert (run.permit.source, run.permit.build) == ("scope", note.run)
     engine.text_plan_builds.start(load(world, record))
     assert len(engine.plans.repository().permit_runs()) == 1
-    assert engine.text_plan_builds.finish(load(world, record), "done").state is State.COMPLETED
+    assert engine.text_plan_builds.finish(load(world, record), "done").state is PlanState.COMPLETED
     assert undo(engine).outcome == "done"
     assert world.files() == {}
 
@@ -130,7 +130,7 @@ def test_a_staged_write_of_the_own_text_is_no_export(
     assert not engine.runs.is_text_plan(record)
     assert engine.reviews.review(record).risks == ()
     approved = engine.approvals.approve(record, record.digest, "", "test")
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         engine.text_plan_builds.start(approved)
     assert world.build(approved).outcome == "done"
     assert world.files()[path] == text
@@ -155,7 +155,7 @@ def test_another_setting_later_changes_nothing_about_a_frozen_plan(
     engine = world.engine()
     assert engine.runs.is_text_plan(record) == bool(before)
     approved = engine.approvals.approve(record, record.digest, "", "test")
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         world.build(approved) if before else engine.text_plan_builds.start(approved)
 
 

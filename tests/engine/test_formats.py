@@ -4,9 +4,17 @@ from collections.abc import Iterator, Sequence
 
 from assent.core.digest import sha256
 from assent.core.errors import Refused
-from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
-from assent.core.tool import Edit
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.core.tool import EditEffect
 from assent.engine.session.formats import LIMITS, Formats, formatted
 
 UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}
@@ -15,13 +23,17 @@ UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}
 class Formatter:
     """Implements ports.Process: what runs turns its input into capitals, or fails as told."""
 
-    def __init__(self, *said: Chunk | Ended, hold: Hold = Hold.HELD) -> None:
-        self.ran: list[tuple[Program, bytes, Limits]] = []
+    def __init__(
+        self, *said: OutputChunk | ProcessResult, hold: SandboxState = SandboxState.HELD
+    ) -> None:
+        self.ran: list[tuple[Program, bytes, ProcessLimits]] = []
         self._said = said
         self._hold = hold
 
-    def sandbox_status(self) -> Standing:
-        return Standing(self._hold, "" if self._hold is Hold.HELD else "There is none.")
+    def sandbox_status(self) -> SandboxStatus:
+        return SandboxStatus(
+            self._hold, "" if self._hold is SandboxState.HELD else "There is none."
+        )
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         assert own
@@ -40,15 +52,15 @@ class Formatter:
         raise NotImplementedError
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         (program,) = pipeline
         self.ran.append((program, folder, limits))
-        return iter(self._said or (Chunk(program.stdin.upper()), Ended(0)))
+        return iter(self._said or (OutputChunk(program.stdin.upper()), ProcessResult(0)))
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise NotImplementedError
 
 
@@ -56,9 +68,9 @@ def state(content: bytes) -> FileState:
     return FileState(sha256(content), len(content), 0o644)
 
 
-def edit(path: bytes = b"sub/a.txt", content: bytes = b"one\n", before: bytes = b"") -> Edit:
+def edit(path: bytes = b"sub/a.txt", content: bytes = b"one\n", before: bytes = b"") -> EditEffect:
     old = state(before) if before else None
-    return Edit((WriteFile(path, old, state(content)),), {sha256(content): content})
+    return EditEffect((WriteFile(path, old, state(content)),), {sha256(content): content})
 
 
 def test_f67_the_formatted_text_is_the_post_image() -> None:
@@ -70,7 +82,7 @@ def test_f67_the_formatted_text_is_the_post_image() -> None:
 
 def test_f67_only_new_contents_that_match_are_touched() -> None:
     process = Formatter()
-    other = Edit(
+    other = EditEffect(
         (
             WriteFile(b"a.py", None, state(b"x")),
             WriteFile(b"link.txt", None, FileState(sha256(b"t"), 1, 0o777, "link")),
@@ -93,7 +105,7 @@ def test_f67_a_glob_with_a_slash_is_about_the_whole_path() -> None:
 
 def test_f67_a_change_that_formatting_takes_back_is_none() -> None:
     found, notes = formatted(edit(before=b"ONE\n"), Formatter(), UPPER, b"/root")
-    assert (found, notes) == (Edit(()), ())
+    assert (found, notes) == (EditEffect(()), ())
 
 
 def noted(process: Formatter, formats: Formats = UPPER) -> str:
@@ -105,16 +117,21 @@ def noted(process: Formatter, formats: Formats = UPPER) -> str:
 
 def test_f67_a_failure_leaves_the_text_and_is_told() -> None:
     told = "sub/a.txt was not formatted: upper "
-    broken = Formatter(Chunk(b"half"), Chunk(b"bad line\nmore", error=True), Ended(2))
+    broken = Formatter(
+        OutputChunk(b"half"), OutputChunk(b"bad line\nmore", error=True), ProcessResult(2)
+    )
     assert noted(broken) == told + "ended with code 2. It said: bad line"
-    assert noted(Formatter(Ended(0))) == told + "ended with code 0."
-    assert noted(Formatter(Chunk(b"x"), Ended(124, "time"))) == told + "reached its limit of time."
+    assert noted(Formatter(ProcessResult(0))) == told + "ended with code 0."
+    assert (
+        noted(Formatter(OutputChunk(b"x"), ProcessResult(124, "time")))
+        == told + "reached its limit of time."
+    )
     missing = {"*.txt": ("lower",)}
     assert noted(Formatter(), missing).endswith("lower is not installed here.")
 
 
 def test_f67_without_a_sandbox_no_formatter_runs() -> None:
-    for hold in (Hold.NONE, Hold.OFF):
+    for hold in (SandboxState.NONE, SandboxState.OFF):
         process = Formatter(hold=hold)
         assert noted(process).endswith("upper runs only in a sandbox. There is none.")
         assert process.ran == []
@@ -124,8 +141,8 @@ class Refusing(Formatter):
     """A sandbox that is gone by the time it is needed."""
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise Refused("No program runs.")
 
 

@@ -9,14 +9,14 @@ from tests.engine.waiting import Booth, on_disk, shell
 from tests.engine.world import RacingStore, World
 
 from assent.core.errors import NotFound
-from assent.core.grant import Grant, GrantGiven, GrantRevoked, Pattern
-from assent.core.mode import MODES, Mode
-from assent.core.question import NO, PROJECT, SESSION, YES, Consent
-from assent.core.session_event import QuestionAnswered
+from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, PermissionPattern
+from assent.core.permission.mode import MODES, Mode
+from assent.core.session.event import QuestionAnswered
+from assent.core.session.question import NO, PROJECT, SESSION, YES, PermissionAnswer
 from assent.store.sqlite import SqliteStore
 
 CALL = shell("c1")
-STATUSES = Pattern("bash", "git status *")
+STATUSES = PermissionPattern("bash", "git status *")
 FOR_SESSION: Answers = ((SESSION,),)
 FOR_PROJECT: Answers = ((PROJECT,),)
 RIGHT: Answers = ((YES,),)
@@ -55,8 +55,10 @@ def test_f81_what_is_to_be_remembered_is_shown_and_confirmed(booth: Booth) -> No
         "From now on bash `git status *` runs without asking for the agent build in ask mode, in "
         f"this session, until you revoke it with `assent rules revoke {grant.id}`. Is that right?"
     )
-    assert isinstance(consent, Consent)
-    assert consent == Consent(yes=True, reach="session", question=grant.question, grant=grant.id)
+    assert isinstance(consent, PermissionAnswer)
+    assert consent == PermissionAnswer(
+        yes=True, reach="session", question=grant.question, grant=grant.id
+    )
     assert grant == Grant(
         grant.id, "session", booth.session, "build", "ask", (STATUSES,),
         booth.world.clock.now(), consent.question, "", "tester (session)",
@@ -70,20 +72,20 @@ def test_f81_without_the_confirmation_nothing_is_remembered(
     booth: Booth, confirmed: Answers
 ) -> None:
     consent = booth.ask(CALL, Person(FOR_SESSION, confirmed))
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, booth.engine.grants.all()) == (False, ())
 
 
 def test_f81_who_does_not_confirm_is_asked_again(booth: Booth) -> None:
     consent = booth.ask(CALL, Person(FOR_PROJECT, ((NO,),), ((YES,),)))
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, consent.reach, booth.engine.grants.all()) == (True, "", ())
 
 
 def test_f81_nobody_chooses_for_ever(booth: Booth) -> None:
     person = Person(*[FOR_PROJECT, ((NO,),)] * 9)
     consent = booth.ask(CALL, person)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, len(person.asked)) == (False, 6)
 
 
@@ -121,7 +123,7 @@ def test_f82_a_yes_while_planning_cannot_be_remembered(world: World, tmp_path: P
     consent = booth.ask(CALL, person)
     [[question]] = person.asked
     assert ([option.label for option in question.options], question.always) == ([YES, NO], ())
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, booth.engine.grants.all()) == (False, ())
 
 

@@ -8,10 +8,10 @@ import pytest
 from tests.engine.family import Actor, Cast, Family, task
 from tests.engine.waiting import Absent
 
-from assent.core.errors import IllegalStep, ModelError
-from assent.core.event import Recorded
-from assent.core.message import Text
-from assent.core.session_event import CallEnded
+from assent.core.errors import IllegalState, ModelError
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.session.event import CallEnded
 from assent.ports import Turn
 
 READ = [("read", {"path": "a.txt"})]
@@ -53,7 +53,7 @@ def test_f111_no_call_begins_after_a_halt_not_even_of_the_same_answer(family: Fa
     ]
     actor = Actor(Cast({"main": [write, "Never said."]}))
     for one in family.engine.sessions.work(root, actor, family.tooling(actor)):
-        if isinstance(one, Recorded) and isinstance(one.event, CallEnded):
+        if isinstance(one, StoredEvent) and isinstance(one.event, CallEnded):
             family.engine.sessions.halt(root, "cancelled")
     first, second = family.results(root)
     assert (first.failed, second.text) == (
@@ -158,9 +158,9 @@ def test_f111_trying_again_carries_what_went_wrong_forward(family: Family) -> No
     assert "- read: " in told
     done = family.work(again, cast)
     assert (done.ended, sessions.failure(done)) == ("end", "")
-    assert cast.prompts[root.session][-1][-1].parts == (Text(told),)
+    assert cast.prompts[root.session][-1][-1].parts == (TextPart(told),)
 
 
 def test_f111_there_is_nothing_to_try_again_before_the_first_turn(family: Family) -> None:
-    with pytest.raises(IllegalStep):
+    with pytest.raises(IllegalState):
         family.engine.sessions.retry(family.start())

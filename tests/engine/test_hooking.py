@@ -9,20 +9,20 @@ from tests.engine.test_permits import Meddling, apply, write
 from tests.engine.world import World
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.core.journal import finished
-from assent.core.message import Call
-from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
+from assent.core.llm.message import ToolCall
+from assent.core.run.journal import drive_to_end
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.engine.session.hooking import HookGuard
 from assent.ports import Heard
 
-CALL = Call("c1", "write_file", {"path": "a.txt", "content": "x"})
-ATTEMPT = Attempt(
+CALL = ToolCall("c1", "write_file", {"path": "a.txt", "content": "x"})
+ATTEMPT = GuardedCall(
     "s1",
     "build",
     "ask",
     CALL,
     "write",
-    (Request(Action.EDIT, "a.txt"),),
+    (ResourceAccess(Action.EDIT, "a.txt"),),
     Decision(Verdict.ASK, "?"),
 )
 FACTS = {
@@ -57,7 +57,7 @@ class Ears:
 def test_f134_a_guard_tells_all_about_a_call() -> None:
     ears, warnings = Ears(), list[str]()
     guard = HookGuard(ears, warnings.append)
-    outcome = Outcome("Done.", failed=True)
+    outcome = ToolOutcome("Done.", failed=True)
     assert guard.before(ATTEMPT) is None
     assert guard.after(ATTEMPT, outcome) is outcome
     after = {**FACTS, "result": "Done.", "failed": True}
@@ -75,7 +75,7 @@ def test_an_objection_is_a_denial_by_a_hook() -> None:
 def test_what_the_gate_denied_no_hook_can_allow() -> None:
     ears = Ears(before_tool=Heard(words="let it"))
     denied = Decision(Verdict.DENY, "never")
-    attempt = Attempt("s1", "build", "ask", CALL, "write", ATTEMPT.requests, denied)
+    attempt = GuardedCall("s1", "build", "ask", CALL, "write", ATTEMPT.requests, denied)
     assert HookGuard(ears, print).before(attempt) is None
     assert ears.heard == []
 
@@ -86,8 +86,8 @@ def test_words_before_and_after_reach_the_model_with_the_result() -> None:
     guard = HookGuard(ears, warnings.append)
     guard.before(ATTEMPT)
     said = "Done.\n[A hook of the person says: early]\n[A hook of the person says: late]"
-    assert guard.after(ATTEMPT, Outcome("Done.", "title")) == Outcome(said, "title")
-    assert guard.after(ATTEMPT, Outcome("")).text == "\n[A hook of the person says: late]"
+    assert guard.after(ATTEMPT, ToolOutcome("Done.", "title")) == ToolOutcome(said, "title")
+    assert guard.after(ATTEMPT, ToolOutcome("")).text == "\n[A hook of the person says: late]"
     assert warnings == ["w1", "w2"] * 2
 
 
@@ -126,7 +126,7 @@ def test_f134_plans_and_runs_are_heard_of_once_they_are_done(world: World) -> No
     ears = world.hooks = Ears(run_finished=Heard("too late", "words", ("a warning",)))
     record = world.approve({"a.txt": b"one\n"})
     engine = world.engine()
-    report = finished(engine.runs.build(record.plan_id))
+    report = drive_to_end(engine.runs.build(record.plan_id))
     assert engine.warnings == ("a warning",)
     plan = {"plan": record.plan_id, "name": "work", "digest": record.digest}
     waits, done = {**plan, "state": str(record.state)}, {**plan, "state": "COMPLETED"}
@@ -142,7 +142,7 @@ def test_an_undo_is_a_run(world: World) -> None:
     world.build(record)
     ears = world.hooks = Ears()
     engine = world.engine()
-    report = finished(engine.undo.apply(engine.undo.preview(), "test"))
+    report = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     assert ears.moments == ["run_finished"]
     assert ears.heard[0][1]["run"] == report.run
     assert world.files() == {}
@@ -155,7 +155,7 @@ def test_f134_a_run_by_permit_is_heard_of_once_with_its_session(world: World) ->
     report = apply(engine, write("a.txt", b"old\n", b"new\n"))
     told = {"session": "s1", "agent": "", "mode": "auto-edit", "run": report.run, "outcome": "done"}
     assert ears.heard == [("run_finished", told)]
-    finished(engine.runs.recover())
+    drive_to_end(engine.runs.recover())
     assert ears.moments == ["run_finished"]
 
 
@@ -185,6 +185,6 @@ def test_what_is_refused_is_no_run(world: World) -> None:
     record = world.propose({"a.txt": b"one\n"})
     ears = world.hooks = Ears()
     with pytest.raises(Exception, match="approved"):
-        finished(world.engine().runs.build(record.plan_id))
-    assert finished(world.engine().runs.recover()).run == ""
+        drive_to_end(world.engine().runs.build(record.plan_id))
+    assert drive_to_end(world.engine().runs.recover()).run == ""
     assert ears.heard == []

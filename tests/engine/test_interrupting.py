@@ -14,18 +14,12 @@ from tests.engine.threads import PATIENCE_S, Worker, plain_process, until
 from tests.sandbox.cell import left_over, long_time
 
 from assent.core.errors import Interrupted
-from assent.core.event import CommandEnded, Recorded
-from assent.core.interruption import BROKEN_OFF, INTERRUPTED
-from assent.core.model import Delta
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
-    CallEnded,
-    Question,
-    QuestionAnswered,
-    TurnEnded,
-    TurnStarted,
-)
-from assent.core.tool import Outcome
+from assent.core.event import CommandEnded, StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.cancellation import INTERRUPTED_PLANNING, INTERRUPTED_WORK
+from assent.core.session.event import CallEnded, Question, QuestionAnswered, TurnEnded, TurnStarted
+from assent.core.session.record import SessionRecord
+from assent.core.tool import ToolOutcome
 from assent.engine.engine import Engine
 from assent.engine.session.stopping import LEFT, attended
 from assent.engine.shell import Shell
@@ -55,11 +49,11 @@ def sleeping(line: str = "echo begun > begun.txt; echo begun; sleep MARK") -> tu
 
 
 def says(words: str) -> Callable[[Any], bool]:
-    return lambda one: isinstance(one, Delta) and words in one.text
+    return lambda one: isinstance(one, StreamDelta) and words in one.text
 
 
 def tells(kind: type) -> Callable[[Any], bool]:
-    return lambda one: isinstance(one, Recorded) and isinstance(one.event, kind)
+    return lambda one: isinstance(one, StoredEvent) and isinstance(one.event, kind)
 
 
 def is_over(engine: Engine, record: SessionRecord) -> bool:
@@ -80,7 +74,7 @@ def test_f113_a_turn_that_waits_for_the_model_ends_as_interrupted(family: Family
     assert waits.wait(PATIENCE_S)
     assert engine.sessions.interrupt(root)
     worker.ended()
-    assert family.ends(root) == [("interrupted", INTERRUPTED)]
+    assert family.ends(root) == [("interrupted", INTERRUPTED_PLANNING)]
     assert is_over(engine, root)
 
 
@@ -95,7 +89,7 @@ def test_f113_a_running_command_is_ended_and_the_next_turn_works(family: Family)
     assert engine.sessions.interrupt(root)
     worker.ended()
     assert left_over(mark) == []
-    assert family.ends(root) == [("interrupted", BROKEN_OFF)]
+    assert family.ends(root) == [("interrupted", INTERRUPTED_WORK)]
     ended = recorded(engine)[-1]
     assert isinstance(ended, CommandEnded)
     assert (ended.code, ended.cut, ended.changed) == (130, "interrupted", ("begun.txt",))
@@ -118,7 +112,7 @@ def test_f113_a_line_that_only_reads_is_ended_too(family: Family) -> None:
     assert engine.sessions.interrupt(root)
     worker.ended()
     assert left_over(mark) == []
-    assert family.ends(root) == [("interrupted", INTERRUPTED)]
+    assert family.ends(root) == [("interrupted", INTERRUPTED_PLANNING)]
     [result] = family.results(root)
     assert result.text.startswith("[It was ended early: interrupted.]")
 
@@ -160,7 +154,7 @@ def test_f113_a_question_is_taken_back_and_is_a_no(
     assert [(each.answers, each.by) for each in answers] == [(None, "interrupted")]
     [result] = family.results(root)
     assert (result.failed, "interrupted the turn" in result.text) == (True, True)
-    assert family.ends(root) == [("interrupted", BROKEN_OFF)]
+    assert family.ends(root) == [("interrupted", INTERRUPTED_WORK)]
     assert (family.world.files(), engine.pending_questions.pending()) == ({}, [])
 
 
@@ -175,7 +169,7 @@ def test_f113_children_and_their_commands_end_with_it(family: Family) -> None:
     worker.ended()
     [child] = family.children(root)
     ends = [family.ends(each) for each in (root, child)]
-    assert ends == [[("interrupted", BROKEN_OFF)]] * 2
+    assert ends == [[("interrupted", INTERRUPTED_WORK)]] * 2
     assert left_over(mark) == []
 
 
@@ -190,8 +184,8 @@ def test_f113_what_is_wanted_before_the_turn_began_counts(family: Family) -> Non
         seen.append(one)
         if len(seen) == 1:
             assert engine.sessions.interrupt(root)
-    assert family.ends(root) == [("interrupted", INTERRUPTED)]
-    kinds = [type(one.event) for one in seen if isinstance(one, Recorded)]
+    assert family.ends(root) == [("interrupted", INTERRUPTED_PLANNING)]
+    kinds = [type(one.event) for one in seen if isinstance(one, StoredEvent)]
     assert kinds[:2] == [TurnStarted, TurnEnded]
 
 
@@ -213,10 +207,10 @@ def test_f111_a_halt_from_another_process_ends_a_running_command(family: Family,
 def test_f113_what_only_somebody_else_can_end_is_left_to_itself() -> None:
     begins, never, ending = Event(), Event(), [""]
 
-    def work() -> Outcome:
+    def work() -> ToolOutcome:
         begins.set()
         never.wait()
-        return Outcome("too late")
+        return ToolOutcome("too late")
 
     def stop() -> str:
         if begins.is_set():
@@ -229,10 +223,10 @@ def test_f113_what_only_somebody_else_can_end_is_left_to_itself() -> None:
 
 
 def test_what_is_attended_comes_to_what_it_comes_to() -> None:
-    def fail() -> Outcome:
+    def fail() -> ToolOutcome:
         raise ValueError("broken")
 
-    assert attended(lambda: "", lambda: Outcome("fine")) == Outcome("fine")
+    assert attended(lambda: "", lambda: ToolOutcome("fine")) == ToolOutcome("fine")
     with pytest.raises(ValueError, match="broken"):
         attended(lambda: "", fail)
 
@@ -244,7 +238,7 @@ def test_f113_a_call_of_an_interrupted_turn_has_an_end(family: Family) -> None:
     worker, _ = at_work(family, engine, root, Cast({"main": [calls, "Never said."]}))
     worker.until(says("begun"))
     engine.sessions.interrupt(root)
-    kinds = [type(one.event) for one in worker.ended() if isinstance(one, Recorded)]
+    kinds = [type(one.event) for one in worker.ended() if isinstance(one, StoredEvent)]
     assert kinds[-2:] == [CallEnded, TurnEnded]
 
 

@@ -4,9 +4,9 @@ from tests.engine.test_runs_with_commands import WAYS, approved, files, results,
 from tests.engine.threads import Worker
 from tests.sandbox.cell import left_over, long_time
 
-from assent.core.journal import Ran, Said, finished
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.journal import StoreJournal
 from assent.engine.run.runs import RunReport
@@ -16,7 +16,7 @@ from assent.testing.engines import Site, open_site
 def interrupted(engine: Engine, record: PlanRecord) -> RunReport:
     """Builds a plan in a thread, and ends its command once that says that it has begun."""
     worker = Worker(engine.runs.build(record.plan_id))
-    worker.until(lambda live: isinstance(live, Said) and b"begun" in live.content)
+    worker.until(lambda live: isinstance(live, LiveCommandOutput) and b"begun" in live.content)
     assert engine.runs.interrupt()
     worker.ended()
     report: RunReport = worker.result
@@ -35,10 +35,12 @@ def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(sit
     assert left_over(mark) == []
     assert (report.outcome, results(report)) == ("needs_you", ["done", "failed", "not_started"])
     assert [way for way in WAYS if any(way in note for note in report.notes)] == [*WAYS]
-    assert engine.plans.find(record.plan_id).state is State.HALTED
+    assert engine.plans.find(record.plan_id).state is PlanState.HALTED
     assert files(site) == {"a.txt": b"a\n", "x.txt": b"x\n"}
     entries = StoreJournal(engine._doors, engine.runs.repository()).read(report.run)
-    assert [(e.code, e.cut) for e in entries if isinstance(e, Ran)] == [(130, "interrupted")]
+    assert [(e.code, e.cut) for e in entries if isinstance(e, CommandEndedEntry)] == [
+        (130, "interrupted")
+    ]
     assert not engine.runs.interrupt()
 
 
@@ -46,7 +48,7 @@ def test_f113_after_it_a_run_goes_on_or_back(site: Site) -> None:
     engine, mark = open_site(site), long_time()
     record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
     interrupted(engine, record)
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, files(site)) == ("rolled_back", {})
 
 
@@ -56,9 +58,9 @@ def test_f113_an_interrupt_before_a_command_begins_keeps_it_from_running(site: S
     work = engine.runs.build(record.plan_id)
     next(work)  # it is about to begin
     assert engine.runs.interrupt()
-    report = finished(work)
+    report = drive_to_end(work)
     assert (report.outcome, files(site)) == ("needs_you", {})
-    report = finished(engine.runs.recover("resume"))
+    report = drive_to_end(engine.runs.recover("resume"))
     assert (report.outcome, files(site)) == ("done", {"x.txt": b"x\n", "y.txt": b"y\n"})
 
 
@@ -68,4 +70,4 @@ def test_f113_files_are_never_interrupted(site: Site) -> None:
     work = engine.runs.build(record.plan_id)
     next(work)
     assert engine.runs.interrupt()
-    assert (finished(work).outcome, files(site)) == ("done", {"a.txt": b"a\n", "b.txt": b"b\n"})
+    assert (drive_to_end(work).outcome, files(site)) == ("done", {"a.txt": b"a\n", "b.txt": b"b\n"})

@@ -1,6 +1,6 @@
 """That a content exists nowhere else is said only where it is true."""
 
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
 from assent.engine.run.leftover import kept_words
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_workspace import MemoryHands, Node

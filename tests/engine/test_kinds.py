@@ -2,9 +2,9 @@
 
 import pytest
 
-from assent.core.agent import Agent
 from assent.core.errors import UsageError
-from assent.core.rules import Rule
+from assent.core.permission.rule import PermissionRule
+from assent.core.session.agent import Agent
 from assent.engine.session.kinds import kind, kinds, kinds_line, only_looks, seconds_of, steps_of
 from assent.engine.session.tooling import TaskLimits
 
@@ -32,7 +32,7 @@ def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
         (Agent("a", permission={"edit": "deny"}), True),
         (Agent("a", tools={"edit": False, "bash": True}), False),
         (Agent("a", permission={"edit": "deny", "bash": {"git *": "allow"}}), False),
-        (Agent("a", tools={"edit": False}, rules=(Rule("bash", "make", "ask"),)), False),
+        (Agent("a", tools={"edit": False}, rules=(PermissionRule("bash", "make", "ask"),)), False),
     ],
 )
 def test_who_may_neither_edit_nor_run_commands_only_looks(agent: Agent, looks: bool) -> None:

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from assent.core.message import Call
-from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
+from assent.core.llm.message import ToolCall
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.engine.session.looping import ELSE, LoopGuard
 from assent.engine.shell import only_reads
 from assent.gate.loops import LoopLimits
 
 RUNS = Decision(Verdict.RUN)
 ASKS = Decision(Verdict.ASK, "It is the same thing once more.", "loop")
-OK = Outcome("done")
-BAD = Outcome("It failed.", failed=True)
-CRASHED = Outcome("It failed.\n[Exit code 2.]", failed=True, metadata={"exit": 2})
-NOT_FOUND = Outcome("No such program.", failed=True, metadata={"exit": 127})
+OK = ToolOutcome("done")
+BAD = ToolOutcome("It failed.", failed=True)
+CRASHED = ToolOutcome("It failed.\n[Exit code 2.]", failed=True, metadata={"exit": 2})
+NOT_FOUND = ToolOutcome("No such program.", failed=True, metadata={"exit": 127})
 ACTIONS = {
     "read": Action.READ, "edit": Action.EDIT, "shell": Action.SHELL, "server_x": Action.TOOL,
     "fetch": Action.FETCH, "grep": Action.SEEK, "present_plan": Action.PRESENT, "task": Action.TASK,
@@ -30,27 +30,27 @@ class Turn:
     def __init__(
         self, limits: LoopLimits | None = None, rule: Decision = ASKS, *, answers: bool = False
     ) -> None:
-        self.judged: list[Request] = []
+        self.judged: list[ResourceAccess] = []
         self.guard = LoopGuard(limits or LoopLimits(), self._judge, only_reads)
         self.answers = answers
         self.stuck = ""  # what the guard said to the last answer
         self._rule = rule
         self._count = 0
 
-    def _judge(self, request: Request, attempt: Attempt) -> Decision:
+    def _judge(self, request: ResourceAccess, attempt: GuardedCall) -> Decision:
         self.judged.append(request)
         return self._rule
 
-    def attempt(self, tool: str, args: dict[str, Any], decision: Decision = RUNS) -> Attempt:
+    def attempt(self, tool: str, args: dict[str, Any], decision: Decision = RUNS) -> GuardedCall:
         self._count += 1
-        requests = (Request(ACTIONS[tool], str(args.get("command", "x"))),)
-        call = Call(f"c{self._count}", tool, args)
-        return Attempt("s1", "build", "ask", call, tool, requests, decision)
+        requests = (ResourceAccess(ACTIONS[tool], str(args.get("command", "x"))),)
+        call = ToolCall(f"c{self._count}", tool, args)
+        return GuardedCall("s1", "build", "ask", call, tool, requests, decision)
 
     def call(
         self,
         tool: str = "read",
-        outcome: Outcome = OK,
+        outcome: ToolOutcome = OK,
         decision: Decision = RUNS,
         **args: object,
     ) -> str:
@@ -62,7 +62,7 @@ class Turn:
     def one(
         self,
         tool: str = "read",
-        outcome: Outcome = OK,
+        outcome: ToolOutcome = OK,
         decision: Decision = RUNS,
         **args: object,
     ) -> str:
@@ -72,15 +72,15 @@ class Turn:
         verdict = said.verdict if said else decision.verdict
         refused = verdict is Verdict.DENY or (verdict is Verdict.ASK and not self.answers)
         settled = Decision(Verdict.DENY) if refused else Decision(verdict)
-        told = Outcome("No.", failed=True) if refused else outcome
+        told = ToolOutcome("No.", failed=True) if refused else outcome
         heard = self.guard.after(_with(attempt, settled), told)
         if said is not None:
             return "blocked" if said.verdict is Verdict.DENY else "asked"
         return "ran" if heard == told else "warned"
 
 
-def _with(attempt: Attempt, decision: Decision) -> Attempt:
-    return Attempt(
+def _with(attempt: GuardedCall, decision: Decision) -> GuardedCall:
+    return GuardedCall(
         attempt.session, attempt.agent, attempt.mode, attempt.call, attempt.tool,
         attempt.requests, decision,
     )  # fmt: skip
@@ -110,7 +110,7 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
         "done\n\n[This very call is made for the 2nd time in this turn. Nothing new comes of it; "
         f"after more of them it is refused. {ELSE}]"
     )
-    assert turn.guard.after(second, OK) == Outcome(warned)
+    assert turn.guard.after(second, OK) == ToolOutcome(warned)
     third = turn.attempt("read", {"path": "a"})
     assert turn.guard.before(third) == Decision(
         Verdict.ASK,
@@ -179,7 +179,7 @@ def test_f106_an_edit_that_failed_is_no_progress() -> None:
 
 def test_f106_a_command_that_changes_files_is_progress_once() -> None:
     turn = Turn()
-    changed = Outcome("done", metadata={"changed": ["a"]})
+    changed = ToolOutcome("done", metadata={"changed": ["a"]})
     for number in range(6):
         assert turn.call("shell", changed, command=f"sed {number}") == "ran"
         assert turn.call("shell", command="make test") == "ran"
@@ -293,7 +293,9 @@ def test_f108_the_same_error_three_times_asks() -> None:
     turn = Turn()
     for number in range(4):
         turn.call(path=f"fine {number}")
-        turn.call("server_x", Outcome(f"No a/{number}.py in line {number}.", failed=True), n=number)
+        turn.call(
+            "server_x", ToolOutcome(f"No a/{number}.py in line {number}.", failed=True), n=number
+        )
     said = turn.guard.before(turn.attempt("server_x", {"path": "next"}))
     assert said == Decision(Verdict.ASK, "The same error came 4 times.", "loop")
 
@@ -301,11 +303,11 @@ def test_f108_the_same_error_three_times_asks() -> None:
 def test_f108_the_model_is_told_that_nothing_works() -> None:
     turn = Turn()
     for number in range(2):
-        turn.call("edit", Outcome(f"{'abc'[number]}", failed=True), n=number)
+        turn.call("edit", ToolOutcome(f"{'abc'[number]}", failed=True), n=number)
     third = turn.attempt("edit", {"n": 2})
     assert turn.guard.before(third) is None
     told = f"no such text\n\n[Nothing worked in 3 answers in a row. {ELSE}]"
-    assert turn.guard.after(third, Outcome("no such text", failed=True)).text == told
+    assert turn.guard.after(third, ToolOutcome("no such text", failed=True)).text == told
 
 
 def test_f108_a_model_for_which_nothing_works_comes_to_an_end() -> None:
@@ -332,7 +334,7 @@ def test_f108_a_model_for_which_nothing_works_comes_to_an_end() -> None:
 def test_f107_rules_speak_of_loops_as_doom_loop(rule: Decision, found: list[str]) -> None:
     turn = Turn(rule=rule)
     assert [turn.call(path="a") for _ in range(5)] == found
-    assert turn.judged[0] == Request(Action.LOOP, "read")
+    assert turn.judged[0] == ResourceAccess(Action.LOOP, "read")
     assert turn.judged[0].permission == "doom_loop"
 
 
@@ -366,7 +368,7 @@ def test_f106_calls_side_by_side_are_all_counted() -> None:
     turn = Turn(LoopLimits(0, 0, 201, window=0))
     attempts = [turn.attempt("read", {"path": "a"}) for _ in range(200)]
 
-    def make(attempt: Attempt) -> Outcome:
+    def make(attempt: GuardedCall) -> ToolOutcome:
         turn.guard.before(attempt)
         return turn.guard.after(attempt, OK)
 
@@ -421,9 +423,9 @@ def test_f108_calls_that_nobody_can_read_are_a_streak_whatever_they_name(
     turn = Turn(LoopLimits(give_up=2))
     ends = []
     for number in range(5):
-        call = Call(f"u{number}", f"none{number}", {})
-        unread = Attempt("s1", "build", "ask", call, call.tool, (), decision)
-        turn.guard.after(unread, Outcome(f"There is no tool {number}.", failed=True))
+        call = ToolCall(f"u{number}", f"none{number}", {})
+        unread = GuardedCall("s1", "build", "ask", call, call.tool, (), decision)
+        turn.guard.after(unread, ToolOutcome(f"There is no tool {number}.", failed=True))
         ends.append(bool(turn.guard.turn_end_reason()))
     assert ends == [False, False, False, True, True]
     assert turn.call(path="a") == "ran"  # what can be read is not held back by it

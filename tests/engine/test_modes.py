@@ -5,11 +5,11 @@ from tests.engine.world import World
 
 from assent.core.errors import UsageError
 from assent.core.event import TrustGiven, TrustRevoked
-from assent.core.message import Text
-from assent.core.mode import CustomMode
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded, ModeChanged
-from assent.core.trust import ProjectFile, Trust
+from assent.core.llm.message import TextPart
+from assent.core.permission.mode import CustomMode
+from assent.core.permission.trust import ProjectFile, TrustedFile
+from assent.core.session.event import MessageAdded, ModeChanged
+from assent.core.session.record import SessionRecord
 from assent.engine.session.reminders import Now, reminder
 
 USER = CustomMode("review", "ask", "Review docs", ("read", "edit"), None, "Be kind.", "user")
@@ -30,7 +30,7 @@ def world(world: World) -> World:
 def told(world: World, record: SessionRecord) -> list[str]:
     events = [one.event for one in world.engine().sessions.events(record)]
     parts = [event.parts[0] for event in events if isinstance(event, MessageAdded)]
-    return [part.text for part in parts if isinstance(part, Text)]
+    return [part.text for part in parts if isinstance(part, TextPart)]
 
 
 def test_f8_a_session_starts_in_a_mode_of_ones_own_and_the_model_is_told(world: World) -> None:
@@ -102,7 +102,7 @@ def test_trust_is_recorded_in_the_stream_of_the_workspace(world: World) -> None:
     given = engine.trust_log.give(file, ["runs x"])
     engine.trust_log.revoke(file.path)
     root = str(world.root).encode()
-    assert given == Trust(root, file.path, file.content_hash, world.clock.now())
+    assert given == TrustedFile(root, file.path, file.content_hash, world.clock.now())
     events = [one.event for one in world.store.read(f"workspace/{record.workspace}")]
     assert events[-2:] == [
         TrustGiven(file.path, file.content_hash, ("runs x",), "tester"),

@@ -5,10 +5,10 @@ from tests.engine.desk import PRESENTS, Person, Script, told, tooling, turn, wor
 from tests.engine.world import RacingStore, World
 
 from assent.core.event import DraftChanged
-from assent.core.journal import finished
-from assent.core.message import Text
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.llm.message import TextPart
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
+from assent.core.session.record import SessionRecord
 from assent.engine.session.telling import NOTED
 
 GOAL = "Greet"
@@ -31,7 +31,7 @@ def next_turn(world: World, record: SessionRecord, *answers: str) -> tuple[Sessi
     script = Script(*(answers or ("Fine.",)))
     record = work(world, world.engine().sessions.say(record, "Go on."), script)
     parts = [part for message in script.prompts[0] for part in message.parts]
-    return record, "\n".join(part.text for part in parts if isinstance(part, Text))
+    return record, "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
 def test_f39_a_rejection_reaches_the_model_verbatim_and_plan_mode_stays(world: World) -> None:
@@ -104,7 +104,7 @@ def test_a_new_plan_after_a_built_one_is_no_edit_of_a_person(world: World) -> No
     record, plan = presented(world)
     engine = world.engine()
     engine.approvals.approve(plan, plan.digest, "", "test")
-    finished(engine.runs.build(plan.plan_id))
+    drive_to_end(engine.runs.build(plan.plan_id))
     record = world.engine().sessions.say(record, "More.")
     record = work(world, record, Script([write("d")], "Done."))
     assert record.plan_id != plan.plan_id
@@ -118,7 +118,7 @@ def test_an_undo_is_reported(world: World) -> None:
     world.build(plan)
     record, _ = next_turn(world, record)
     engine = world.engine()
-    finished(engine.undo.apply(engine.undo.preview(), "test"))
+    drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     record, _ = next_turn(world, record)
     assert "took run" in told(world, record, "run")[-1]
     assert "- done: delete a" in told(world, record, "run")[-1]
@@ -131,7 +131,7 @@ def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -
     world.build(plan)
     world.put({"b": b"mine"})
     engine = world.engine()
-    report = finished(engine.undo.apply(engine.undo.preview(), "test"))
+    report = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     assert report.outcome == "partial"
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
@@ -144,10 +144,10 @@ def test_f141_a_redo_is_reported(world: World) -> None:
     plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
     run = world.build(plan).run
     engine = world.engine()
-    finished(engine.undo.apply(engine.undo.preview(run, operation="1"), "test"))
+    drive_to_end(engine.undo.apply(engine.undo.preview(run, operation="1"), "test"))
     record, _ = next_turn(world, record)
     assert f"took run {run} back" in told(world, record, "run")[-1]
-    finished(engine.undo.apply(engine.undo.redo(), "test"))
+    drive_to_end(engine.undo.apply(engine.undo.redo(), "test"))
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
     assert last.startswith(f"The person took the undo of run {run} back; its files are as the run")

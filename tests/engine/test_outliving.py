@@ -4,7 +4,7 @@ from tests.engine.test_interrupting_runs import interrupted
 from tests.engine.test_runs_with_commands import approved, files, script, write
 from tests.sandbox.cell import left_over, long_time
 
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.testing.engines import Site, open_site
 
 
@@ -15,5 +15,5 @@ def test_law_6_what_left_the_session_of_an_ended_command_ends_as_well(site: Site
     interrupted(engine, record)
     assert left_over(other) == left_over(mark) == []
     assert files(site) == {"a.txt": b"a\n"}
-    assert finished(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert files(site) == {}

@@ -15,10 +15,10 @@ from tests.sandbox.cell import left_over, long_time
 import assent
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.message import Text
-from assent.core.process import Chunk, Ended, Errand, Limits
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.engine.engine import Engine
 from assent.store.locks import FileLocks
 
@@ -27,13 +27,13 @@ def making(world: World) -> Scripted:
     def act() -> None:
         world.put({"made.txt": b"new\n"})
 
-    return Scripted(act, Chunk(b"made\n"), Ended(0))
+    return Scripted(act, OutputChunk(b"made\n"), ProcessResult(0))
 
 
 def heard(engine: Engine, record: SessionRecord) -> list[str]:
     events = [one.event for one in engine.sessions.events(record)]
     said = [e for e in events if isinstance(e, MessageAdded) and e.synthetic == "shell"]
-    return [part.text for event in said for part in event.parts if isinstance(part, Text)]
+    return [part.text for event in said for part in event.parts if isinstance(part, TextPart)]
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "yolo"])
@@ -44,7 +44,7 @@ def test_it_runs_in_every_mode_with_the_person_s_rights_and_is_on_record(
     record = engine.sessions.start("Do it", mode)
     process = making(world)
     running = engine.session_commands.run_as_user(record, "make it", process)
-    assert next(running) == Chunk(b"made\n")
+    assert next(running) == OutputChunk(b"made\n")
     outcome = finished_by(running)
     begun, ended = recorded(engine)
     assert isinstance(begun, CommandStarted)
@@ -70,7 +70,7 @@ def test_the_model_reads_of_it_with_its_next_step_and_no_turn_begins(world: Worl
     script = Script("I see.")
     work(world, record, script)
     read = [part.text for message in script.prompts[0] for part in message.parts
-            if isinstance(part, Text)]  # fmt: skip
+            if isinstance(part, TextPart)]  # fmt: skip
     assert read[-1] == words
 
 
@@ -78,7 +78,7 @@ def test_secrets_are_taken_out_of_what_the_model_reads(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0K"
-    process = Scripted(lambda: None, Chunk(f"key={secret}\n".encode()), Ended(0))
+    process = Scripted(lambda: None, OutputChunk(f"key={secret}\n".encode()), ProcessResult(0))
     finished_by(engine.session_commands.run_as_user(record, f"echo {secret}", process))
     [words] = heard(engine, record)
     assert secret not in words
@@ -168,11 +168,11 @@ class Chatty(Scripted):
     """Implements ports.Process: says much more than anybody keeps."""
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         for _ in range(12):
-            yield Chunk(b"x" * (1 << 20))
-        yield Ended(0)
+            yield OutputChunk(b"x" * (1 << 20))
+        yield ProcessResult(0)
 
 
 def test_what_it_says_is_bounded(world: World) -> None:

@@ -6,9 +6,9 @@ from tests.engine.test_authoring import PRESENT
 from tests.engine.test_news import GOAL, next_turn, presented, write
 from tests.engine.world import RacingStore, World
 
-from assent.core.errors import Moved, OtherDigest
+from assent.core.blob_references import blob_references
+from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined
-from assent.core.references import references
 from assent.engine.session.telling import PARTLY
 from assent.views.declined import LeftOut
 
@@ -112,7 +112,7 @@ def test_g10_a_part_is_approved_whole_or_not_at_all(world: World) -> None:
     racing = RacingStore(
         world.store, OperationsDeclined, lambda: other.approvals.reject(record, "No.")
     )
-    for late, refusal in ((world.engine(racing), Moved), (engine, OtherDigest)):
+    for late, refusal in ((world.engine(racing), ConcurrentChange), (engine, DigestMismatch)):
         with pytest.raises(refusal):
             late.partial_approvals.approve(partial, "", "test")
         assert world.kinds()[-1] == "PlanRejected"
@@ -127,7 +127,7 @@ def test_g10_the_plan_that_was_approved_in_part_stays_for_whoever_reviews(world:
     engine.partial_approvals.approve(
         engine.partial_approvals.preview(record, [first.id]), "", "test"
     )
-    needed = references(world.store.read_all(["plan/"]), world.blobs.read, world.blobs.has)
+    needed = blob_references(world.store.read_all(["plan/"]), world.blobs.read, world.blobs.has)
     assert record.frozen in needed
     (left_out,) = engine.review_history.review(engine.plans.find()).declined
     assert left_out == LeftOut(first.id, first.op)

@@ -11,7 +11,7 @@ from tests.engine.trees import LINES, Entries, Git, edited, laid, lay, states, s
 from tests.engine.world import World
 
 from assent.core.errors import NoMatch
-from assent.core.operation import FileOperation
+from assent.core.plan.operation import FileOperation
 from assent.ports import Checkout
 
 MANY = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))

@@ -8,10 +8,10 @@ from tests.engine.desk import Answers, Person, Script, results, tooling, work
 from tests.engine.test_formats import UPPER, Formatter
 from tests.engine.world import World
 
-from assent.core.process import Chunk, Ended, Limits, Program
-from assent.core.session import SessionRecord
-from assent.core.session_event import Question, QuestionAsked
-from assent.core.tool import Action, Decision, Request, Verdict
+from assent.core.session.event import Question, QuestionAsked
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
+from assent.core.tool import Action, Decision, ResourceAccess, Verdict
 from assent.engine.session.asking import permission, refusal
 from assent.engine.session.shaping import LONGEST
 
@@ -83,7 +83,7 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
 
 
 def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
-    requests = [Request(Action.EDIT, "src/a.py")]
+    requests = [ResourceAccess(Action.EDIT, "src/a.py")]
     decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
     asked = permission(requests, decision, ("write src/a.py",), "+1\n")
     assert asked.question == "May the model change src/a.py? Ask mode asks before each edit."
@@ -92,7 +92,7 @@ def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
 
 def test_no_name_is_left_out_and_none_makes_a_line_of_its_own() -> None:
     paths = [f"f{n}" for n in range(12)] + ["n?\n  1. No\nPermission"]
-    asked = permission([Request(Action.EDIT, path) for path in paths], Decision(Verdict.ASK))
+    asked = permission([ResourceAccess(Action.EDIT, path) for path in paths], Decision(Verdict.ASK))
     assert asked.question == "May the model change f0, change f1, change f2, 10 more?"
     assert asked.things[:12] == tuple(f"change f{n}" for n in range(12))
     assert asked.things[12] == "change n?\\n  1. No\\nPermission"
@@ -124,10 +124,10 @@ class Fickle(Formatter):
     """Formats the same content in another way each time."""
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self.ran.append((pipeline[0], folder, limits))
-        return iter((Chunk(b"version %d\n" % len(self.ran)), Ended(0)))
+        return iter((OutputChunk(b"version %d\n" % len(self.ran)), ProcessResult(0)))
 
 
 def test_the_bytes_that_were_shown_are_those_that_are_applied(world: World) -> None:

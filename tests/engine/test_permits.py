@@ -12,16 +12,16 @@ from assent.core.errors import (
     AssentError,
     Drift,
     Refused,
+    RunUnfinished,
     StoreError,
-    Unsettled,
     WorkspaceError,
 )
-from assent.core.event import JournalWritten, PermitGiven, Recorded, RunEnded
-from assent.core.journal import finished
-from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.permit import PermitSource
-from assent.core.session import SessionRecord
-from assent.core.tool import Edit
+from assent.core.event import JournalWritten, PermitGiven, RunEnded, StoredEvent
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.run.journal import drive_to_end
+from assent.core.run.permit import PermitSource
+from assent.core.session.record import SessionRecord
+from assent.core.tool import EditEffect
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.ports import Batch, Store
@@ -34,9 +34,9 @@ def state(content: bytes, mode: int = 0o644) -> FileState:
     return FileState(sha256(content), len(content), mode)
 
 
-def write(path: str, before: bytes | None, after: bytes) -> Edit:
+def write(path: str, before: bytes | None, after: bytes) -> EditEffect:
     old = None if before is None else state(before)
-    return Edit((WriteFile(path.encode(), old, state(after)),), {sha256(after): after})
+    return EditEffect((WriteFile(path.encode(), old, state(after)),), {sha256(after): after})
 
 
 def session(engine: Engine, turn: int = 1) -> SessionRecord:
@@ -45,13 +45,13 @@ def session(engine: Engine, turn: int = 1) -> SessionRecord:
 
 
 def apply(
-    engine: Engine, edit: Edit, turn: int = 1, source: PermitSource = "mode", call: str = "c1"
+    engine: Engine, edit: EditEffect, turn: int = 1, source: PermitSource = "mode", call: str = "c1"
 ) -> RunReport:
     return engine.permits.apply(session(engine, turn), call, edit, source, "auto-edit")
 
 
 def undo(engine: Engine, reference: str = "") -> RunReport:
-    return finished(engine.undo.apply(engine.undo.preview(reference), "test"))
+    return drive_to_end(engine.undo.apply(engine.undo.preview(reference), "test"))
 
 
 def test_an_edit_is_applied_and_recorded(world: World) -> None:
@@ -86,7 +86,7 @@ def test_every_kind_of_operation_at_once(world: World) -> None:
         WriteFile(b"born/file", None, state(b"2\n")),
     )
     engine = world.engine()
-    apply(engine, Edit(operations, {sha256(b"2\n"): b"2\n"}))
+    apply(engine, EditEffect(operations, {sha256(b"2\n"): b"2\n"}))
     assert world.files() == {"deep/there": b"here\n", "kept": b"1\n", "born/file": b"2\n"}
     assert (world.root / "kept").stat().st_mode & 0o777 == 0o755
     assert undo(engine).outcome == "done"
@@ -95,7 +95,7 @@ def test_every_kind_of_operation_at_once(world: World) -> None:
 
 
 def test_nothing_is_nothing(world: World) -> None:
-    assert apply(world.engine(), Edit(())).outcome == "nothing"
+    assert apply(world.engine(), EditEffect(())).outcome == "nothing"
 
 
 def test_a_file_that_changed_since_it_was_read_is_left_alone(world: World) -> None:
@@ -136,9 +136,9 @@ def test_contents_must_be_what_they_are_called(world: World) -> None:
     digest = sha256(b"good")
     operations = (WriteFile(b"a", None, FileState(digest, 4, 0o644)),)
     with pytest.raises(StoreError):
-        apply(world.engine(), Edit(operations, {digest: b"evil"}))
+        apply(world.engine(), EditEffect(operations, {digest: b"evil"}))
     with pytest.raises(StoreError):
-        apply(world.engine(), Edit(operations))
+        apply(world.engine(), EditEffect(operations))
     assert world.files() == {}
 
 
@@ -259,14 +259,14 @@ class Stuck(Meddling):
 def test_one_that_cannot_be_put_back_waits_for_the_person(world: World) -> None:
     world.put({"a.txt": b"old\n"})
     engine = world.engine(disk=Stuck(world, b""))
-    with pytest.raises(Unsettled):
+    with pytest.raises(RunUnfinished):
         apply(engine, write("a.txt", b"old\n", b"new\n"))
     found = world.engine().runs.unfinished()
     assert found is not None
     assert (found[0], found[1].halted) == ("", True)
-    with pytest.raises(Unsettled):
+    with pytest.raises(RunUnfinished):
         apply(world.engine(), write("c.txt", None, b"c\n"))
-    assert finished(world.engine().runs.recover("accept")).outcome == "done"
+    assert drive_to_end(world.engine().runs.recover("accept")).outcome == "done"
     assert apply(world.engine(), write("c.txt", None, b"c\n")).outcome == "done"
 
 
@@ -277,7 +277,7 @@ class _FullStore(PassedOn):
         super().__init__(store)
         self.room = room
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         if self.room == 0:
             raise StoreError(f"Could not write the log: no space is left. {STORED}", "df -h")
         self.room -= 1
@@ -291,7 +291,7 @@ def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
     world.put({"a.txt": b"old\n"})
     world.engine()._workspaces.open()
     engine = world.engine(_FullStore(world.store, records))
-    with pytest.raises(Unsettled) as stopped:
+    with pytest.raises(RunUnfinished) as stopped:
         apply(engine, write("a.txt", b"old\n", b"new\n"))
     assert world.files() == {"a.txt": left}
     found = world.engine().runs.unfinished()
@@ -300,7 +300,7 @@ def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
     assert "no space is left" in stopped.value.message
     assert STORED not in stopped.value.message
     assert stopped.value.next == "assent recover"
-    ended = finished(world.engine().runs.recover())
+    ended = drive_to_end(world.engine().runs.recover())
     assert ended.outcome == ("rolled_back" if records == 1 else "done")
 
 

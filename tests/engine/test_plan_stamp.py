@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 

@@ -9,11 +9,11 @@ import pytest
 from msgspec import structs
 from tests.engine.world import World
 
-from assent.core.errors import NotFound, OtherWorkspace
-from assent.core.event import Recorded
-from assent.core.journal import finished
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
+from assent.core.errors import NotFound, WorkspaceMismatch
+from assent.core.event import StoredEvent
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.ports import Batch, Store
 
 
@@ -48,8 +48,8 @@ def test_a_copy_of_a_workspace_is_another_one(world: World) -> None:
     original, world.root = world.root, copied
     with pytest.raises(NotFound):
         world.engine().plans.find()
-    with pytest.raises(OtherWorkspace) as refused:
-        finished(world.engine().runs.build(record.plan_id))
+    with pytest.raises(WorkspaceMismatch) as refused:
+        drive_to_end(world.engine().runs.build(record.plan_id))
     assert refused.value.exit == 5
     world.root = original
     assert world.build(record).outcome == "done"
@@ -71,7 +71,7 @@ def test_another_folder_in_the_old_place_is_another_workspace(world: World) -> N
     world.root.mkdir()
     with pytest.raises(NotFound):
         world.engine().plans.find()
-    with pytest.raises(OtherWorkspace):
+    with pytest.raises(WorkspaceMismatch):
         world.engine().runs.repository().load(record.plan_id)
 
 
@@ -144,7 +144,7 @@ class Overtaken:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         while self._meanwhile:
             self._meanwhile.pop()()
         return self._store.append(*batches)

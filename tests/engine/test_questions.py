@@ -20,20 +20,19 @@ from tests.engine.waiting import (
 )
 from tests.engine.world import World
 
-from assent.core.answering import Reply
 from assent.core.errors import (
     AssentError,
+    ConcurrentChange,
     Declined,
-    IllegalStep,
-    Moved,
+    DigestMismatch,
+    IllegalState,
     NotFound,
-    OtherDigest,
     UsageError,
 )
-from assent.core.grant import Pattern
-from assent.core.message import Result
-from assent.core.question import NO, NOBODY, SESSION, UNCONFINED, YES, Consent
-from assent.core.session_event import (
+from assent.core.llm.message import ToolResult
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
     Question,
@@ -41,10 +40,18 @@ from assent.core.session_event import (
     QuestionAsked,
     TurnEnded,
 )
+from assent.core.session.question import (
+    NO,
+    NOBODY_ANSWERED,
+    SESSION,
+    UNCONFINED,
+    YES,
+    PermissionAnswer,
+)
 from assent.engine.session.permission import LONGEST
 from assent.store.sqlite import SqliteStore
 
-PATTERN = (Pattern("bash", "git status *"),)
+PATTERN = (PermissionPattern("bash", "git status *"),)
 
 
 def kinds(booth: Booth) -> list[str]:
@@ -56,28 +63,28 @@ def test_f82_a_yes_counts_once_and_nothing_is_remembered(booth: Booth) -> None:
     person = Person(((YES,),))
     consent = booth.ask(CALL, person)
     [asked] = [event for event in booth.events() if isinstance(event, QuestionAsked)]
-    assert consent == Consent(yes=True, question=asked.id)
+    assert consent == PermissionAnswer(yes=True, question=asked.id)
     assert kinds(booth) == ["QuestionAsked", "QuestionAnswered", "AnswerTaken"]
     assert booth.engine.grants.all() == ()
     [[question]] = person.asked
     assert (question.risk, question.always) == (("medium", "It runs a program."), PATTERN)
     booth.step(CALL)  # the same once more
     assert booth.again().ask(CALL, Person()) == msgspec.structs.replace(
-        Consent(nobody=True, why=NOBODY),
+        PermissionAnswer(nobody=True, why=NOBODY_ANSWERED),
         question=booth.events()[-2].id,  # type: ignore[union-attr]
     )
 
 
 def test_a_command_may_run_without_the_sandbox_once(booth: Booth) -> None:
     consent = booth.ask(CALL, Person(((UNCONFINED,),)))
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, consent.unconfined, booth.engine.grants.all()) == (True, True, ())
 
 
 def test_f85_a_no_with_words_keeps_them_verbatim(booth: Booth) -> None:
     words = "Not that;  use `make`\n(see README)"
     consent = booth.ask(CALL, Person(((words,),)))
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, consent.plain, consent.words) == (False, False, words)
 
 
@@ -90,7 +97,7 @@ def test_f95_an_open_question_survives_a_restart_and_is_not_asked_twice(booth: B
     after.answer(one, YES)
     assert after.engine.pending_questions.pending() == []
     person = Person()
-    assert after.ask(CALL, person) == Consent(yes=True, question=one.id)
+    assert after.ask(CALL, person) == PermissionAnswer(yes=True, question=one.id)
     assert person.asked == []
     assert kinds(after) == ["QuestionAsked", "QuestionAnswered", "AnswerTaken"]
 
@@ -99,7 +106,7 @@ def test_f95_a_question_of_a_process_that_died_is_asked_again_as_the_same(booth:
     parked(booth)  # and the process is gone
     after, person = booth.again(), Person(((YES,),))
     consent = after.ask(CALL, person)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, len(person.asked)) == (True, 1)
     assert kinds(after) == ["QuestionAsked", "QuestionAnswered", "AnswerTaken"]
 
@@ -107,7 +114,7 @@ def test_f95_a_question_of_a_process_that_died_is_asked_again_as_the_same(booth:
 def test_f95_a_yes_that_a_turn_went_on_with_is_not_taken_twice(booth: Booth) -> None:
     booth.ask(CALL, Person(((YES,),)))
     consent = booth.again().ask(CALL, Person())
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert not consent.yes
 
 
@@ -117,7 +124,7 @@ def test_f95_what_is_about_something_else_by_now_is_asked_anew(booth: Booth) -> 
     booth.answer(old, YES)
     after, person = booth.again(), Person()
     consent = after.ask(shell("c1", PUSH), person)  # not what the yes was for
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, len(person.asked)) == (False, 1)
 
 
@@ -126,7 +133,7 @@ def test_f95_a_question_that_no_longer_fits_is_closed(booth: Booth) -> None:
     old = booth.pending()
     parked(booth.again(), "c1", PUSH)
     assert booth.pending().id != old.id
-    with pytest.raises(Moved, match=r"by replaced at .*: nobody answered"):
+    with pytest.raises(ConcurrentChange, match=r"by replaced at .*: nobody answered"):
         booth.answer(old, YES)
 
 
@@ -137,7 +144,7 @@ def test_f95_an_answer_is_for_one_step_even_if_ids_come_again(booth: Booth) -> N
     after = booth.again()
     after.step(CALL)
     consent = after.ask(CALL, Person())
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert not consent.yes
 
 
@@ -145,7 +152,7 @@ def test_f95_an_answer_is_for_one_step_even_if_ids_come_again(booth: Booth) -> N
 def test_what_a_guard_asks_cannot_be_remembered(booth: Booth, layer: str) -> None:
     person = Person(((SESSION,),), ((YES,),))
     consent = booth.ask(CALL, person, layer)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, booth.engine.grants.all()) == (False, ())
     assert person.asked[0][0].always == ()
 
@@ -153,11 +160,11 @@ def test_what_a_guard_asks_cannot_be_remembered(booth: Booth, layer: str) -> Non
 def test_f95_a_question_whose_call_is_over_is_marked(booth: Booth) -> None:
     parked(booth)
     one = booth.pending()
-    booth.note(CallEnded("c1", "shell", Result("c1", "Lost.", failed=True)))
+    booth.note(CallEnded("c1", "shell", ToolResult("c1", "Lost.", failed=True)))
     assert booth.engine.pending_questions.pending() == []
     [known] = booth.engine.pending_questions.pending(every=True)
     assert known.standing == "interrupted"
-    with pytest.raises(IllegalStep, match="nothing waits for it"):
+    with pytest.raises(IllegalState, match="nothing waits for it"):
         booth.answer(one, YES)
 
 
@@ -232,20 +239,20 @@ def test_f88_a_remembered_yes_answers_what_it_covers_in_the_same_session(booth: 
     assert second.id not in left
     assert len(left) == 2
     along = booth.again().ask(shell("c2", "git status -b"), Person())
-    assert along == Consent(yes=True, question=second.id, grant=grant.id)
+    assert along == PermissionAnswer(yes=True, question=second.id, grant=grant.id)
 
 
 def test_an_answer_elsewhere_counts_and_the_person_here_is_told(booth: Booth) -> None:
     person = Elsewhere(lambda: booth.answer(booth.pending(), YES), None)
     consent = booth.ask(CALL, person)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, person.stopped) == (True, True)
 
 
 def test_of_two_answers_at_once_the_first_counts(booth: Booth) -> None:
     person = Elsewhere(lambda: booth.answer(booth.pending(), NO), ((YES,),))
     consent = booth.ask(CALL, person)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, consent.plain) == (False, True)
     [answered] = [event for event in booth.events() if isinstance(event, QuestionAnswered)]
     assert (answered.answers, answered.by) == (((NO,),), "ada (test)")
@@ -255,33 +262,33 @@ def test_a_second_answer_is_refused_with_the_first(booth: Booth) -> None:
     parked(booth)
     one = booth.pending()
     booth.answer(one, YES)
-    with pytest.raises(Moved) as refused:
+    with pytest.raises(ConcurrentChange) as refused:
         booth.answer(one, NO)
     assert f"Question {one.id} was answered by ada (test) at 2026-" in refused.value.message
     assert refused.value.message.endswith(": Yes. The first answer counts.")
 
 
-REFUSED: dict[str, tuple[str, str | None, Reply, type[AssentError]]] = {
-    "unknown": ("nothing", None, Reply(((YES,),)), NotFound),
-    "no reference": ("", None, Reply(((YES,),)), NotFound),
-    "another digest": ("", "0" * 64, Reply(((YES,),)), OtherDigest),
-    "half a digest": ("", "half", Reply(((YES,),)), OtherDigest),
-    "no digest": ("", "", Reply(((YES,),)), OtherDigest),
-    "no answer": ("", None, Reply(None), UsageError),
-    "too many": ("", None, Reply(((YES,), (YES,))), UsageError),
-    "nothing confirmed": ("", None, Reply(((SESSION,),)), Declined),
+REFUSED: dict[str, tuple[str, str | None, QuestionReply, type[AssentError]]] = {
+    "unknown": ("nothing", None, QuestionReply(((YES,),)), NotFound),
+    "no reference": ("", None, QuestionReply(((YES,),)), NotFound),
+    "another digest": ("", "0" * 64, QuestionReply(((YES,),)), DigestMismatch),
+    "half a digest": ("", "half", QuestionReply(((YES,),)), DigestMismatch),
+    "no digest": ("", "", QuestionReply(((YES,),)), DigestMismatch),
+    "no answer": ("", None, QuestionReply(None), UsageError),
+    "too many": ("", None, QuestionReply(((YES,), (YES,))), UsageError),
+    "nothing confirmed": ("", None, QuestionReply(((SESSION,),)), Declined),
     "something else confirmed": (
-        "", None, Reply(((SESSION,),), patterns=(Pattern("bash", "git *"),)), Declined,
+        "", None, QuestionReply(((SESSION,),), patterns=(PermissionPattern("bash", "git *"),)), Declined,
     ),
     "confirmed as another kind": (
-        "", None, Reply(((SESSION,),), patterns=(Pattern("edit", "git status *"),)), Declined,
+        "", None, QuestionReply(((SESSION,),), patterns=(PermissionPattern("edit", "git status *"),)), Declined,
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("reference", "digest", "reply", "error"), REFUSED.values(), ids=REFUSED)
 def test_f96_an_answer_that_does_not_fit_is_refused(
-    booth: Booth, reference: str, digest: str | None, reply: Reply, error: type[AssentError]
+    booth: Booth, reference: str, digest: str | None, reply: QuestionReply, error: type[AssentError]
 ) -> None:
     parked(booth)
     one = booth.pending()
@@ -328,10 +335,10 @@ def test_f96_a_question_that_was_changed_in_the_log_is_not_answered(
             raise AssertionError("nothing was changed")
     connection.close()
     world.store = SqliteStore(tmp_path / "log.db")
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         booth.answer(one, YES)
     seen = booth.again().pending()  # and who looks at it now sees another digest, or is told
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         booth.answer(seen, YES)
 
 

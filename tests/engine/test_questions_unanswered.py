@@ -7,15 +7,10 @@ from tests.engine.desk import Person
 from tests.engine.waiting import CALL, STATUS, Absent, Booth, Elsewhere, on_disk, parked
 from tests.engine.world import World
 
-from assent.core.errors import (
-    Expired,
-)
-from assent.core.message import Call
-from assent.core.question import NOBODY, YES, Consent
-from assent.core.session_event import (
-    AnswerTaken,
-    QuestionAnswered,
-)
+from assent.core.errors import Expired
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import AnswerTaken, QuestionAnswered
+from assent.core.session.question import NOBODY_ANSWERED, YES, PermissionAnswer
 
 
 def test_f96_an_expired_question_is_a_no(world: World, tmp_path: Path) -> None:
@@ -30,7 +25,7 @@ def test_f96_an_expired_question_is_a_no(world: World, tmp_path: Path) -> None:
     person = Person(((YES,),))
     consent = booth.again().ask(CALL, person)
     why = "the question expired at 2026-01-01T13:00:00.000Z."
-    assert consent == Consent(nobody=True, why=why, question=one.id)
+    assert consent == PermissionAnswer(nobody=True, why=why, question=one.id)
     assert person.asked == []
 
 
@@ -43,7 +38,7 @@ def test_f96_a_question_expires_under_the_persons_eyes(world: World, tmp_path: P
 
     person = Elsewhere(wait, ((YES,),))
     consent = booth.ask(CALL, person)
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert (consent.yes, consent.nobody, person.stopped) == (False, True, True)
     assert "expired" in consent.why
 
@@ -63,11 +58,11 @@ def test_f94_nobody_and_errors_are_a_no_at_once(booth: Booth) -> None:
     for person in (Person(), Gone(EOFError())):
         booth.step(CALL)
         consent = booth.again().ask(CALL, person)
-        assert isinstance(consent, Consent)
+        assert isinstance(consent, PermissionAnswer)
         assert (consent.yes, consent.nobody, consent.plain, consent.later) == (
             False, True, False, False,
         )  # fmt: skip
-        assert consent.why == NOBODY
+        assert consent.why == NOBODY_ANSWERED
     assert booth.engine.pending_questions.pending() == []
 
 
@@ -82,10 +77,10 @@ def test_an_interrupt_leaves_no_question_open(booth: Booth) -> None:
 @pytest.mark.parametrize("events", [0, 300])
 def test_the_digest_is_of_the_call_as_the_model_made_it(booth: Booth, events: int) -> None:
     """A call by another name, or with arguments put right, is still the one on record."""
-    booth.step(Call("c1", "Bash", {"command": STATUS}))
+    booth.step(ToolCall("c1", "Bash", {"command": STATUS}))
     booth.note(*[AnswerTaken("none")] * events)
     consent = booth.ask(CALL, Person(((YES,),)))
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert consent.yes
 
 

@@ -4,15 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from assent.core.message import Call
-from assent.core.question import choices, question_digest
-from assent.core.session_event import (
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import (
     PartSaid,
     Question,
     QuestionAnswered,
     QuestionAsked,
     StepStarted,
 )
+from assent.core.session.question import permission_options, question_digest
 from assent.engine.session.diary import Diary
 from assent.testing.engines import Site, open_site
 
@@ -23,9 +23,9 @@ PATIENCE = 60.0
 ANSWERER = """
 import sys
 from pathlib import Path
-from assent.core.errors import Moved
-from assent.core.answering import Reply
-from assent.testing.engines import Site, open_site
+from assent.core.errors import ConcurrentChange
+from assent.core.session.record.answer import QuestionReply
+from assent.testing.engines import (Site, open_site)
 
 root, state, digest, question, label = sys.argv[1:]
 engine = open_site(Site(Path(root), Path(state)))
@@ -33,9 +33,9 @@ engine.questions.find(question)
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    engine.questions.answer(question, digest, Reply(((label,),), label))
+    engine.questions.answer(question, digest, QuestionReply(((label,),), label))
     print("won", flush=True)
-except Moved as lost:
+except ConcurrentChange as lost:
     print("lost:", lost.message, flush=True)
 """
 
@@ -44,8 +44,8 @@ def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
     """A call asks; returns its session and the question."""
     engine = open_site(site)
     record = engine.sessions.start(f"Round {number}", "ask")
-    call = Call("c1", "write", {"path": "a"})
-    question = Question("Permission", "May it?", choices(()), by="gate")
+    call = ToolCall("c1", "write", {"path": "a"})
+    question = Question("Permission", "May it?", permission_options(()), by="gate")
     wanted = QuestionAsked(f"question{number}", "c1", (question,), "write")
     digest = question_digest(record.session, call, wanted)
     found = QuestionAsked(wanted.id, "c1", (question,), "write", digest)

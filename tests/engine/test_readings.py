@@ -3,8 +3,8 @@
 from tests.engine.world import PassedOn, RacingStore, World
 
 from assent.core.errors import StoreError
-from assent.core.event import Recorded, ReviewShown
-from assent.core.record import PlanRecord
+from assent.core.event import ReviewShown, StoredEvent
+from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.plan.readings import NOT_COMPARED, NOT_RECORDED
 from assent.ports import Batch
@@ -13,7 +13,7 @@ from assent.ports import Batch
 class Full(PassedOn):
     """A store that takes no readings, as if the disk were full."""
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         if any(isinstance(event, ReviewShown) for batch in batches for event in batch.events):
             raise StoreError("The disk is full.")
         return super().append(*batches)

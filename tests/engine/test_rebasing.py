@@ -14,11 +14,11 @@ from tests.engine.test_patches import Bench
 from tests.engine.trees import Entries, changed, laid, lay, states, stories
 from tests.engine.world import RacingStore, World
 
-from assent.core.errors import Drift, Moved
+from assent.core.errors import ConcurrentChange, Drift
 from assent.core.event import PlanRebased
-from assent.core.journal import finished
-from assent.core.merge import merged
-from assent.core.operation import MoveFile, footprint
+from assent.core.plan.operation import MoveFile, footprint
+from assent.core.run.journal import drive_to_end
+from assent.core.text.merge import three_way_merge
 from assent.workspace.checkout import LocalCheckout
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 31))
@@ -58,7 +58,7 @@ def test_g8_what_it_merges_git_merges_too(
     folder = tmp_path_factory.getbasetemp()
     lines = [str(n) for n in range(30)]
     texts = [edited(lines, ours), edited(lines, []), edited(lines, theirs)]
-    found = merged(texts[1], texts[0], texts[2])
+    found = three_way_merge(texts[1], texts[0], texts[2])
     if not isinstance(found, bytes):
         return
     assert git_merged(folder, texts) == (0, found)
@@ -74,7 +74,7 @@ def test_g8_lines_that_were_only_moved_are_not_gone(
     theirs = [line for n, line in enumerate(lines) if n != moved]
     theirs.insert(to, lines[moved])
     texts = [edited(each, []) for each in (ours, lines, theirs)]
-    found = merged(texts[1], texts[0], texts[2])
+    found = three_way_merge(texts[1], texts[0], texts[2])
     if isinstance(found, bytes):
         assert not set(found.split()).intersection(lines[n].encode() for n in removed)
         assert git_merged(tmp_path_factory.getbasetemp(), texts) == (0, found)
@@ -104,7 +104,7 @@ def test_g8_a_plan_that_others_changed_meanwhile_is_not_rebased(world: World) ->
         engine.approvals.reject(engine.plans.find(), "No.")
 
     engine = world.engine(RacingStore(world.store, PlanRebased, act))
-    with pytest.raises(Moved):
+    with pytest.raises(ConcurrentChange):
         engine.rebaser.apply(engine.rebaser.preview(engine.plans.find()))
     assert "PlanRebased" not in world.kinds()
 
@@ -190,5 +190,5 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
         if drifted.get(path) == before.get(path):  # where nobody else was, it is as it was meant
             assert expected.get(path) == states(after).get(path)
     engine = world.engine()
-    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert laid(world.root) == drifted

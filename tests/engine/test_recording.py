@@ -9,10 +9,10 @@ import msgspec
 import pytest
 from tests.engine.recorded import Act, Folder, changed, later, state
 
-from assent.core.changes import Changes, Skipped
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.operation import DeleteFile, WriteFile
+from assent.core.plan.operation import DeleteFile, WriteFile
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
 from assent.engine.run.ends import Change, listed
 from assent.store.memory import MemoryBlobs
 
@@ -36,43 +36,43 @@ def replace_by_link(root: Path) -> None:
 
 
 A = state(b"a\n")
-TABLE: list[tuple[Act, Changes]] = [
-    (lambda root: None, Changes()),
-    (lambda root: (root / "a").touch(), Changes()),
-    (lambda root: os.utime(root / "a", (1, 1)), Changes()),
-    (lambda root: (root / "a").write_bytes(b"a\n"), Changes()),
+TABLE: list[tuple[Act, WorkspaceChanges]] = [
+    (lambda root: None, WorkspaceChanges()),
+    (lambda root: (root / "a").touch(), WorkspaceChanges()),
+    (lambda root: os.utime(root / "a", (1, 1)), WorkspaceChanges()),
+    (lambda root: (root / "a").write_bytes(b"a\n"), WorkspaceChanges()),
     (
         lambda root: (root / "a").write_bytes(b"b\n"),
-        Changes((WriteFile(b"a", A, state(b"b\n")),)),
+        WorkspaceChanges((WriteFile(b"a", A, state(b"b\n")),)),
     ),
-    (lambda root: (root / "a").unlink(), Changes((DeleteFile(b"a", A),))),
+    (lambda root: (root / "a").unlink(), WorkspaceChanges((DeleteFile(b"a", A),))),
     (
         lambda root: (root / "a").chmod(0o755),
-        Changes((WriteFile(b"a", A, state(b"a\n", 0o755)),)),
+        WorkspaceChanges((WriteFile(b"a", A, state(b"a\n", 0o755)),)),
     ),
     (
         lambda root: (root / "a").rename(root / "z"),
-        Changes((DeleteFile(b"a", A), WriteFile(b"z", None, A))),
+        WorkspaceChanges((DeleteFile(b"a", A), WriteFile(b"z", None, A))),
     ),
     (
         replace_by_link,
-        Changes((WriteFile(b"a", A, state(b"nowhere", 0o777, link=True)),)),
+        WorkspaceChanges((WriteFile(b"a", A, state(b"nowhere", 0o777, link=True)),)),
     ),
     (
         replace_by_folder,
-        Changes((DeleteFile(b"a", A), WriteFile(b"a/b", None, state(b"b"))), made=(b"a",)),
+        WorkspaceChanges((DeleteFile(b"a", A), WriteFile(b"a/b", None, state(b"b"))), made=(b"a",)),
     ),
-    (lambda root: (root / "empty").mkdir(), Changes(made=(b"empty",))),
+    (lambda root: (root / "empty").mkdir(), WorkspaceChanges(made=(b"empty",))),
     (
         lambda root: (root / "sub/c").write_bytes(b"\0\xff"),
-        Changes((WriteFile(b"sub/c", None, state(b"\0\xff")),)),
+        WorkspaceChanges((WriteFile(b"sub/c", None, state(b"\0\xff")),)),
     ),
 ]
 
 
 @pytest.mark.parametrize(("act", "expected"), TABLE)
 def test_f139_what_a_command_changed_is_told_as_operations(
-    folder: Folder, act: Act, expected: Changes
+    folder: Folder, act: Act, expected: WorkspaceChanges
 ) -> None:
     folder.put({"a": b"a\n", "sub/b": b"b\n"})
     assert changed(folder, act) == expected
@@ -100,16 +100,16 @@ def test_f144_what_is_ignored_is_named_and_not_kept(folder: Folder) -> None:
         (root / "out/x").unlink()
         (root / "out/new").write_bytes(b"2")
 
-    assert changed(folder, act) == Changes(
+    assert changed(folder, act) == WorkspaceChanges(
         (
             WriteFile(b"keep.log", state(b"1"), state(b"2")),
             WriteFile(b"z.tmp", state(b"1"), state(b"2")),
         ),
         (
-            Skipped(b"b.log", "changed", "ignored"),
-            Skipped(b"out/new", "new", "ignored"),
-            Skipped(b"out/x", "gone", "ignored"),
-            Skipped(b"sub/y.tmp", "changed", "ignored"),
+            SkippedFile(b"b.log", "changed", "ignored"),
+            SkippedFile(b"out/new", "new", "ignored"),
+            SkippedFile(b"out/x", "gone", "ignored"),
+            SkippedFile(b"sub/y.tmp", "changed", "ignored"),
         ),
     )
 
@@ -124,7 +124,7 @@ def test_f144_rules_that_the_command_writes_hide_nothing_that_was_kept(folder: F
 
     found = changed(folder, act)
     assert WriteFile(b"a", state(b"1"), state(b"2")) in found.operations
-    assert found.skipped == (Skipped(b"b", "new", "ignored"),)
+    assert found.skipped == (SkippedFile(b"b", "new", "ignored"),)
 
 
 def test_f144_git_s_own_exclude_counts(folder: Folder) -> None:
@@ -134,7 +134,9 @@ def test_f144_git_s_own_exclude_counts(folder: Folder) -> None:
         (root / "mine").write_bytes(b"2")
         (root / ".git/HEAD").write_bytes(b"y")
 
-    assert changed(folder, act) == Changes((), (Skipped(b"mine", "changed", "ignored"),))
+    assert changed(folder, act) == WorkspaceChanges(
+        (), (SkippedFile(b"mine", "changed", "ignored"),)
+    )
 
 
 def test_what_is_no_file_is_named(folder: Folder) -> None:
@@ -149,12 +151,12 @@ def test_what_is_no_file_is_named(folder: Folder) -> None:
         (root / "was").unlink()
         os.mkfifo(root / "was")
 
-    assert changed(folder, act) == Changes(
+    assert changed(folder, act) == WorkspaceChanges(
         (DeleteFile(b"was", state(b"1")),),
         (
-            Skipped(b"pipe", "gone", "odd"),
-            Skipped(b"s", "gone", "odd"),
-            Skipped(b"was", "changed", "odd", kept=True),
+            SkippedFile(b"pipe", "gone", "odd"),
+            SkippedFile(b"s", "gone", "odd"),
+            SkippedFile(b"was", "changed", "odd", kept=True),
         ),
     )
 
@@ -167,9 +169,9 @@ def test_a_repository_below_is_named_and_its_files_are_kept(folder: Folder) -> N
         (root / "sub/a").write_bytes(b"2")
         (root / "more/.git").mkdir(parents=True)
 
-    assert changed(folder, act) == Changes(
+    assert changed(folder, act) == WorkspaceChanges(
         (WriteFile(b"sub/a", state(b"1"), state(b"2")),),
-        (Skipped(b"more/.git", "new", "git"),),
+        (SkippedFile(b"more/.git", "new", "git"),),
         made=(b"more",),
     )
 
@@ -184,7 +186,7 @@ def test_f139_odd_names_are_kept_as_they_are(folder: Folder) -> None:
             (root / os.fsdecode(name)).unlink()
 
     found = changed(folder, act)
-    assert found == Changes(tuple(DeleteFile(name, state(b"1")) for name in sorted(names)))
+    assert found == WorkspaceChanges(tuple(DeleteFile(name, state(b"1")) for name in sorted(names)))
 
 
 def test_a_change_that_keeps_size_time_and_inode_is_noticed(folder: Folder) -> None:
@@ -209,7 +211,7 @@ def test_what_is_settled_is_not_read_again(folder: Folder) -> None:
     assert recorder.take() == first
     assert all(row.sure for row in first.rows)
     (folder.root / "b").unlink()
-    assert recorder.changes(first) == Changes((DeleteFile(b"b", state(b"1")),))
+    assert recorder.changes(first) == WorkspaceChanges((DeleteFile(b"b", state(b"1")),))
 
 
 def test_a_content_that_was_given_up_meanwhile_is_kept_again(folder: Folder) -> None:
@@ -240,7 +242,7 @@ def test_where_new_contents_cannot_be_kept_changes_are_told_all_the_same(folder:
     before = folder.recorder().take()
     (folder.root / "a").write_bytes(b"2")
     found = Folder(folder.root, Full()).recorder().changes(before)
-    assert found == Changes((WriteFile(b"a", state(b"1"), state(b"2")),))
+    assert found == WorkspaceChanges((WriteFile(b"a", state(b"1"), state(b"2")),))
 
 
 def test_a_file_that_nobody_may_read_is_named(folder: Folder) -> None:
@@ -251,7 +253,7 @@ def test_a_file_that_nobody_may_read_is_named(folder: Folder) -> None:
         (root / "b").unlink()
 
     found = changed(msgspec.structs.replace(folder, closed=b"a"), act)
-    assert found.skipped == (Skipped(b"a", "gone", "odd"),)
+    assert found.skipped == (SkippedFile(b"a", "gone", "odd"),)
 
 
 def test_f139_the_old_content_of_what_may_not_be_read_any_more_is_kept(folder: Folder) -> None:
@@ -260,7 +262,7 @@ def test_f139_the_old_content_of_what_may_not_be_read_any_more_is_kept(folder: F
     (folder.root / "a").write_bytes(b"new\n")
     shut = msgspec.structs.replace(folder, closed=b"a").recorder()
     found = shut.changes(before)
-    assert found == Changes(
-        (DeleteFile(b"a", state(b"old\n")),), (Skipped(b"a", "changed", "odd", kept=True),)
+    assert found == WorkspaceChanges(
+        (DeleteFile(b"a", state(b"old\n")),), (SkippedFile(b"a", "changed", "odd", kept=True),)
     )
     assert listed(found) == (Change(b"a", "changed"),)

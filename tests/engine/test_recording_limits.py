@@ -8,8 +8,13 @@ import msgspec
 import pytest
 from tests.engine.recorded import Folder, changed, state
 
-from assent.core.changes import Bounds, Changes, Coverage, Skipped
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.workspace_changes import (
+    SkippedFile,
+    SnapshotGaps,
+    SnapshotLimits,
+    WorkspaceChanges,
+)
 from assent.engine.doors import Place
 from assent.engine.run.recording import ASKED, Recorder
 from assent.store.memory import MemoryBlobs
@@ -32,12 +37,12 @@ def test_f145_what_is_too_large_is_named(folder: Folder) -> None:
         (root / "grows").write_bytes(b"123456")
         (root / "new").write_bytes(b"123456")
 
-    assert changed(folder, act, Bounds(file=4)) == Changes(
+    assert changed(folder, act, SnapshotLimits(file=4)) == WorkspaceChanges(
         (
             DeleteFile(b"small", state(b"1234")),
             WriteFile(b"grows", state(b"1"), state(b"123456")),
         ),
-        (Skipped(b"big", "changed", "large"), Skipped(b"new", "new", "large")),
+        (SkippedFile(b"big", "changed", "large"), SkippedFile(b"new", "new", "large")),
     )
 
 
@@ -48,7 +53,7 @@ def test_f145_what_does_not_fit_any_more_is_named(folder: Folder) -> None:
         for name in "abc":
             (root / name).write_bytes(b"")
 
-    found = changed(folder, act, Bounds(total=4))
+    found = changed(folder, act, SnapshotLimits(total=4))
     assert len(found.operations) + len(found.skipped) == 3
     assert {each.why for each in found.skipped} == {"too many"}
     assert len(found.skipped) == 1
@@ -56,9 +61,11 @@ def test_f145_what_does_not_fit_any_more_is_named(folder: Folder) -> None:
 
 def test_f145_with_too_many_files_nobody_claims_to_know(folder: Folder) -> None:
     folder.put({"a": b"1", "b": b"1"})
-    assert changed(folder, lambda root: None, Bounds(files=1)) == Changes(known=False)
-    assert changed(folder, lambda root: None, Bounds(files=2)) == Changes()
-    assert changed(folder, lambda root: (root / "d").touch(), Bounds(files=0)).known
+    assert changed(folder, lambda root: None, SnapshotLimits(files=1)) == WorkspaceChanges(
+        known=False
+    )
+    assert changed(folder, lambda root: None, SnapshotLimits(files=2)) == WorkspaceChanges()
+    assert changed(folder, lambda root: (root / "d").touch(), SnapshotLimits(files=0)).known
 
 
 def test_f145_with_too_many_files_those_are_kept_that_fit(folder: Folder) -> None:
@@ -71,12 +78,14 @@ def test_f145_with_too_many_files_those_are_kept_that_fit(folder: Folder) -> Non
         (root / "new").mkdir()
         (root / "new/new").write_bytes(b"2")
 
-    found = changed(folder, act, Bounds(files=2))
+    found = changed(folder, act, SnapshotLimits(files=2))
     new = WriteFile(b"new/new", None, state(b"2"))
     ops = [WriteFile(name, state(b"1"), state(b"2")) for name in (b"a", b"b")]
-    assert found == Changes((*ops, new), known=False, made=(b"new",))  # sub/new: nobody knows
-    first = changed(folder, lambda root: (root / "b").unlink(), Bounds(files=1))
-    assert first == Changes(known=False)
+    assert found == WorkspaceChanges(
+        (*ops, new), known=False, made=(b"new",)
+    )  # sub/new: nobody knows
+    first = changed(folder, lambda root: (root / "b").unlink(), SnapshotLimits(files=1))
+    assert first == WorkspaceChanges(known=False)
 
 
 def test_f145_a_command_that_makes_too_many_files_hides_no_other_change(folder: Folder) -> None:
@@ -88,7 +97,7 @@ def test_f145_a_command_that_makes_too_many_files_hides_no_other_change(folder: 
         for number in range(4):
             (root / f"0{number}").touch()
 
-    found = changed(folder, act, Bounds(files=2))
+    found = changed(folder, act, SnapshotLimits(files=2))
     assert found.operations == (
         DeleteFile(b"a", state(b"1")),
         WriteFile(b"00", None, state(b"")),
@@ -106,11 +115,11 @@ def test_f145_what_is_ignored_takes_no_room(folder: Folder) -> None:
         for name in ("a", "z/b", "out/0"):
             (root / name).unlink()
 
-    found = changed(folder, act, Bounds(files=4))
+    found = changed(folder, act, SnapshotLimits(files=4))
     gone = (DeleteFile(b"a", state(b"1")), DeleteFile(b"z/b", state(b"1")))
-    assert found == Changes(gone, (Skipped(b"out/0", "gone", "ignored"),))
-    fewer = changed(folder, lambda root: None, Bounds(files=2))
-    assert fewer == Changes((), (Skipped(b"out", "unknown", "ignored"),))
+    assert found == WorkspaceChanges(gone, (SkippedFile(b"out/0", "gone", "ignored"),))
+    fewer = changed(folder, lambda root: None, SnapshotLimits(files=2))
+    assert fewer == WorkspaceChanges((), (SkippedFile(b"out", "unknown", "ignored"),))
 
 
 def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
@@ -136,7 +145,7 @@ PERSONS = (
 def test_f139_only_plans_are_left_out_of_their_folder(folder: Folder, path: str) -> None:
     folder.put({path: b"1"})
     found = changed(folder, lambda root: (root / path).unlink())
-    assert found == Changes((DeleteFile(path.encode(), state(b"1")),))
+    assert found == WorkspaceChanges((DeleteFile(path.encode(), state(b"1")),))
 
 
 def test_f139_where_plans_lie_among_sources_all_of_them_are_kept(folder: Folder) -> None:
@@ -172,12 +181,14 @@ def test_what_lay_in_a_folder_that_could_not_be_read_is_not_new(folder: Folder) 
     files.closed = b"e"
     before = recorder.take()
     (folder.root / "c").unlink()
-    assert recorder.changes(before) == Changes((DeleteFile(b"c", state(b"1")),))
+    assert recorder.changes(before) == WorkspaceChanges((DeleteFile(b"c", state(b"1")),))
     files.closed = None
     found = recorder.changes(before)
-    assert found == Changes((DeleteFile(b"c", state(b"1")),), (Skipped(b"e", "unknown", "odd"),))
+    assert found == WorkspaceChanges(
+        (DeleteFile(b"c", state(b"1")),), (SkippedFile(b"e", "unknown", "odd"),)
+    )
     shutil.rmtree(folder.root / "e")
-    assert recorder.changes(before).skipped == (Skipped(b"e", "gone", "odd"),)
+    assert recorder.changes(before).skipped == (SkippedFile(b"e", "gone", "odd"),)
 
 
 def test_what_lies_in_a_folder_that_was_closed_is_kept_and_nobody_knows_of_it(
@@ -187,12 +198,12 @@ def test_what_lies_in_a_folder_that_was_closed_is_kept_and_nobody_knows_of_it(
     files, recorder = closing(folder)
     before = recorder.take()
     files.closed = b"e"
-    assert recorder.changes(before) == Changes(
+    assert recorder.changes(before) == WorkspaceChanges(
         (DeleteFile(b"e/a", state(b"1")), DeleteFile(b"e/f/b", state(b"1"))),
         (
-            Skipped(b"e", "unknown", "odd"),
-            Skipped(b"e/a", "unknown", "odd", kept=True),
-            Skipped(b"e/f/b", "unknown", "odd", kept=True),
+            SkippedFile(b"e", "unknown", "odd"),
+            SkippedFile(b"e/a", "unknown", "odd", kept=True),
+            SkippedFile(b"e/f/b", "unknown", "odd", kept=True),
         ),
     )
 
@@ -219,7 +230,7 @@ def test_a_path_too_long_for_the_system_is_named_and_not_new(folder: Folder) -> 
     os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=here))
     os.close(here)
     found = changed(folder, lambda root: (root / "a").unlink())
-    assert found == Changes((DeleteFile(b"a", state(b"1")),))
+    assert found == WorkspaceChanges((DeleteFile(b"a", state(b"1")),))
     coverage = folder.recorder().gaps()
     assert [len(path) > 3800 for path in coverage.closed] == [True]
 
@@ -232,9 +243,9 @@ def test_f145_coverage_names_files_that_cannot_be_read(tmp_path: Path) -> None:
     for name, mode in {"a/closed": 0, "b/closed": 0o600, "mine": 0o600}.items():
         (root / name).chmod(mode)
     unread = (b"a/closed", b"b/closed")
-    assert folder.recorder().gaps() == Coverage(2, unread=unread)
+    assert folder.recorder().gaps() == SnapshotGaps(2, unread=unread)
     planned = WriteFile(b"mine", state(b"1", 0o600), state(b"2", 0))
-    assert folder.recorder().gaps((planned,)) == Coverage(2, unread=unread)
+    assert folder.recorder().gaps((planned,)) == SnapshotGaps(2, unread=unread)
 
 
 def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: Path) -> None:
@@ -244,9 +255,9 @@ def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: P
     folder.put({f"{number:05}": b"" for number in range(ASKED)} | {"last/closed": b"1"})
     for path in (*root.iterdir(), root / "last/closed"):
         path.chmod(0o700)
-    assert folder.recorder().gaps() == Coverage(ASKED + 1)
+    assert folder.recorder().gaps() == SnapshotGaps(ASKED + 1)
     (root / "last/closed").chmod(0o044)
-    assert folder.recorder().gaps() == Coverage(ASKED, unread=(b"last/closed",))
+    assert folder.recorder().gaps() == SnapshotGaps(ASKED, unread=(b"last/closed",))
 
 
 def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> None:
@@ -263,7 +274,7 @@ def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> No
 def test_a_folder_s_mode_that_changed_is_named(folder: Folder) -> None:
     folder.put({"sub/a": b"1"})
     found = changed(folder, lambda root: (root / "sub").chmod(0o700))
-    assert found == Changes((), (Skipped(b"sub", "changed", "folder"),))
+    assert found == WorkspaceChanges((), (SkippedFile(b"sub", "changed", "folder"),))
 
 
 RULES = b"out/\n"
@@ -274,25 +285,25 @@ RULED = WriteFile(b".gitignore", None, state(RULES))
 @pytest.mark.parametrize(
     ("before", "expected"),
     [
-        ((), Coverage(3)),
-        ((NEW,), Coverage(3, whole=False)),
-        ((WriteFile(b"a", state(b"1"), state(b"2")),), Coverage(3)),
-        ((DeleteFile(b"a", state(b"1")), NEW), Coverage(3)),
-        ((DeleteFile(b"a", state(b"1")),), Coverage(2)),
-        ((NEW, DeleteFile(b"new", state(b"12"))), Coverage(3)),
-        ((MoveFile(b"a", b"deep/down/a", state(b"1")),), Coverage(3)),
-        ((DeleteFile(b"a", state(b"1")), WriteFile(b"a/b", None, state(b"1"))), Coverage(3)),
-        ((WriteFile(b"x/y/z", None, state(b"1")),), Coverage(3, whole=False)),
-        ((WriteFile(b"a", state(b"1"), state(b"123456")),), Coverage(2, beyond=1)),
-        ((RULED,), Coverage(3)),  # one more, and one that is ignored
-        ((RULED, WriteFile(b"out/c", None, state(b"1"))), Coverage(3)),
-        ((WriteFile(b".opencode/plans/PLAN_x.md", None, state(b"1")),), Coverage(3)),
+        ((), SnapshotGaps(3)),
+        ((NEW,), SnapshotGaps(3, whole=False)),
+        ((WriteFile(b"a", state(b"1"), state(b"2")),), SnapshotGaps(3)),
+        ((DeleteFile(b"a", state(b"1")), NEW), SnapshotGaps(3)),
+        ((DeleteFile(b"a", state(b"1")),), SnapshotGaps(2)),
+        ((NEW, DeleteFile(b"new", state(b"12"))), SnapshotGaps(3)),
+        ((MoveFile(b"a", b"deep/down/a", state(b"1")),), SnapshotGaps(3)),
+        ((DeleteFile(b"a", state(b"1")), WriteFile(b"a/b", None, state(b"1"))), SnapshotGaps(3)),
+        ((WriteFile(b"x/y/z", None, state(b"1")),), SnapshotGaps(3, whole=False)),
+        ((WriteFile(b"a", state(b"1"), state(b"123456")),), SnapshotGaps(2, beyond=1)),
+        ((RULED,), SnapshotGaps(3)),  # one more, and one that is ignored
+        ((RULED, WriteFile(b"out/c", None, state(b"1"))), SnapshotGaps(3)),
+        ((WriteFile(b".opencode/plans/PLAN_x.md", None, state(b"1")),), SnapshotGaps(3)),
     ],
 )
 def test_f145_coverage_counts_what_will_stand_there(
-    folder: Folder, before: tuple[FileOperation, ...], expected: Coverage
+    folder: Folder, before: tuple[FileOperation, ...], expected: SnapshotGaps
 ) -> None:
     folder.put({"a": b"1", "b": b"1", "out/d": b"1"})
     folder.blobs.keep([RULES])
-    bounds = Bounds(total=len(RULES) + 2, files=3)
+    bounds = SnapshotLimits(total=len(RULES) + 2, files=3)
     assert folder.recorder(bounds).gaps(before) == expected

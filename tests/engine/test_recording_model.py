@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.engine.recorded import Folder
 
-from assent.core.operation import footprint
+from assent.core.plan.operation import footprint
 from assent.store.memory import MemoryBlobs
 
 NAMES = st.sampled_from(["a", "b", "sub", "sub/a", "sub/deep/x", "b/c", "two\nlines", "\udcff"])

@@ -14,10 +14,10 @@ from tests.engine.test_undo_kinds import world as laid_out
 from tests.engine.test_undo_turns import command, put
 from tests.engine.world import World
 
-from assent.core.deeds import Deed
 from assent.core.event import PlanCreated
-from assent.core.journal import finished
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
+from assent.core.run.journal import drive_to_end
+from assent.core.undo.applied_change import AppliedChange
 from assent.engine.engine import Engine
 from assent.engine.run.recalled import left_alone
 from assent.engine.run.runs import NOTHING, RunReport
@@ -38,7 +38,7 @@ def recalled(engine: Engine, report: RunReport) -> tuple[Undo, RunReport]:
 
 def same(engine: Engine, undo: Undo) -> RunReport:
     """Carries out an undo, and compares it with what is recalled of it afterwards."""
-    report = finished(engine.undo.apply(undo, "test"))
+    report = drive_to_end(engine.undo.apply(undo, "test"))
     plain = engine.runs.report(engine.plans.repository(), report.run, undo.plan)
     found, told = recalled(engine, plain)
     assert told == report
@@ -59,7 +59,7 @@ def test_law_8_an_undo_and_its_redo_are_recalled_as_they_were_shown(
     with tempfile.TemporaryDirectory() as base:
         there = laid_out(base, before, one, two)
         engine = there.opened()
-        finished(engine.runs.build(there.approved(0, 0)))
+        drive_to_end(engine.runs.build(there.approved(0, 0)))
         act(mine, there.root)
         undo = engine.undo.preview()
         event(f"left alone: {bool(undo.inversion.conflicts)}")
@@ -123,17 +123,17 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
     run = world.build(world.approve({"a": b"2", "b": b"2"})).run
     dying = world.engine(disk=Dying()).undo
     with pytest.raises(Crash):
-        finished(dying.apply(dying.preview(), "test"))
+        drive_to_end(dying.apply(dying.preview(), "test"))
     engine = world.engine()
     if settles:
-        settled = finished(engine.runs.recover_unfinished())
+        settled = drive_to_end(engine.runs.recover_unfinished())
         assert settled is not None
         (told,) = engine.warnings
         assert told == (
             f"Run {settled.run}, which takes back run {run}, had been interrupted; it is now done."
         )
         return
-    undone, report = recalled(engine, finished(engine.runs.recover()))
+    undone, report = recalled(engine, drive_to_end(engine.runs.recover()))
     assert (undone.run, engine.undo.next_command(undone, report)) == (run, "assent redo")
     assert [result for _, result in report.operations] == ["undone", "undone"]
     assert [op.path for op in undone.originals] == [b"a", b"b"]
@@ -152,7 +152,7 @@ def half_undone(world: World) -> tuple[Engine, RunReport]:
     world.build(world.approve({"a": b"2", "b": b"2"}))
     world.put({"a": b"mine"})
     engine = world.engine()
-    return engine, finished(engine.undo.apply(engine.undo.preview(), "test"))
+    return engine, drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
 
 
 def test_law_8_why_an_undo_leaves_something_alone_is_on_record(world: World) -> None:
@@ -167,7 +167,7 @@ def test_an_old_record_still_tells_what_was_left_alone_but_not_why(world: World)
     undo, done = sorted(ledger.all(), key=lambda one: not one.undoes)
     (note,), plan = done.runs, ledger.plan(done)
     files = [op for op in plan.operations if not isinstance(op, RunCommand)]
-    deeds = [Deed(note.run, at, str(at), (op,)) for at, op in enumerate(files)]
+    deeds = [AppliedChange(note.run, at, str(at), (op,)) for at, op in enumerate(files)]
     old = msgspec.structs.replace(undo, left_alone=())
     known = left_alone(undo, deeds, files, plan.ids)
     assert known == {0: "a changed after the run"}

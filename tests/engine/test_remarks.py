@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
 from assent.engine.plan.remarks import remarks
 from assent.views.foreseen import Foreseen
 

@@ -8,10 +8,10 @@ from tests.engine.test_permits import undo
 from tests.engine.waiting import Absent, child_of
 from tests.engine.world import World
 
-from assent.core.errors import Busy, IllegalStep, NotFound
-from assent.core.message import Text
-from assent.core.session import SessionRecord
-from assent.core.session_event import SessionRewound, Todo, TodosChanged
+from assent.core.errors import Busy, IllegalState, NotFound
+from assent.core.llm.message import TextPart
+from assent.core.session.event import SessionRewound, Todo, TodosChanged
+from assent.core.session.record import SessionRecord
 from assent.engine.session.rewinding import Since
 from assent.store.locks import FileLocks
 
@@ -34,7 +34,7 @@ def talked(world: World) -> SessionRecord:
 def read(world: World, record: SessionRecord) -> list[str]:
     """What the model reads of it, without results."""
     messages = world.engine().sessions.transcript(record).messages
-    return [part.text for one in messages for part in one.parts if isinstance(part, Text)]
+    return [part.text for one in messages for part in one.parts if isinstance(part, TextPart)]
 
 
 def id_of(world: World, record: SessionRecord, words: str) -> str:
@@ -158,5 +158,5 @@ def test_f148_a_fork_inherits_only_what_still_counts(world: World) -> None:
 def test_f148_a_child_cannot_go_back_by_itself(world: World) -> None:
     parent = world.engine().sessions.start("First", "ask")
     child = child_of(world, parent, "child")
-    with pytest.raises(IllegalStep, match="works for another session"):
+    with pytest.raises(IllegalState, match="works for another session"):
         world.engine().sessions.rewind(child)

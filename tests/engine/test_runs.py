@@ -8,9 +8,9 @@ import pytest
 from tests.engine.world import PassedOn, World
 
 from assent.core.digest import sha256
-from assent.core.errors import Busy, Spent, StaleError, StoreError, WorkspaceError
-from assent.core.journal import Step, finished
+from assent.core.errors import ApprovalUsed, Busy, StaleError, StoreError, WorkspaceError
 from assent.core.paths import STAGE
+from assent.core.run.journal import RunStep, drive_to_end
 from assent.ports import PlanFile, Projection
 from assent.store.locks import FileLocks
 from assent.workspace.disk import Disk
@@ -56,7 +56,7 @@ def test_f64_a_failure_in_the_middle_is_reported_as_it_was(world: World) -> None
     assert world.files() == OLD
     shown = world.engine().plans.find("work")
     assert (shown.state, shown.runs[-1].outcome) == ("AWAITING_APPROVAL", "rolled_back")
-    with pytest.raises(Spent):
+    with pytest.raises(ApprovalUsed):
         world.build(record)
 
 
@@ -96,10 +96,10 @@ def test_a_run_that_cannot_be_put_back_waits_for_a_person(world: World) -> None:
     kept = note.partition(" is kept in ")[2].rstrip(".")
     assert (world.root / kept).read_bytes() == OLD["one"]
     with pytest.raises(StaleError) as refused:
-        finished(world.engine().runs.recover("accept", "another"))
+        drive_to_end(world.engine().runs.recover("accept", "another"))
     assert {"another", report.run} <= {*refused.value.message.split()}
     assert world.engine().plans.find("work").state == "HALTED"
-    accepted = finished(world.engine().runs.recover("accept", report.run))
+    accepted = drive_to_end(world.engine().runs.recover("accept", report.run))
     assert accepted.outcome == "done"
     assert world.files() == {"one": b"mine\n", "two": b"mine\n", "three": OLD["three"]}
 
@@ -107,7 +107,7 @@ def test_a_run_that_cannot_be_put_back_waits_for_a_person(world: World) -> None:
 def test_progress_tells_the_steps_in_order(world: World) -> None:
     record = world.approve(NEW)
     steps = [progress.step for progress in world.engine().runs.build(record.plan_id)]
-    assert list(dict.fromkeys(steps)) == [Step.PREPARE, Step.FINISH]
+    assert list(dict.fromkeys(steps)) == [RunStep.PREPARE, RunStep.FINISH]
     assert world.files() == NEW
 
 
@@ -214,7 +214,7 @@ def test_readable_copies_that_cannot_be_written_are_only_a_warning(world: World)
     world.projection = blind
     record = world.approve(NEW)
     engine = world.engine()
-    assert finished(engine.runs.build(record.plan_id)).outcome == "done"
+    assert drive_to_end(engine.runs.build(record.plan_id)).outcome == "done"
     assert engine.warnings
     assert all("are not current: No space left." in warning for warning in engine.warnings)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assent.core.errors import Drift, Refused, Spent, Unsettled
+from assent.core.errors import ApprovalUsed, Drift, Refused, RunUnfinished
 from assent.core.event import Event, RunEnded, RunHalted, RunResumed, RunStarted
-from assent.core.journal import Said, finished
-from assent.core.lifecycle import State
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import LiveCommandOutput, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.testing.engines import Site, open_site
@@ -53,7 +53,7 @@ def approved(engine: Engine, *steps: Step) -> PlanRecord:
 
 def built(engine: Engine, *steps: Step) -> tuple[PlanRecord, RunReport]:
     record = approved(engine, *steps)
-    report = finished(engine.runs.build(record.plan_id))
+    report = drive_to_end(engine.runs.build(record.plan_id))
     return engine.plans.find(record.plan_id), report
 
 
@@ -85,15 +85,17 @@ def test_g5_a_plan_with_a_command_is_built_in_order_and_what_it_says_comes_live(
         engine, write("in.txt", "new\n"), script("cat in.txt; cat in.txt >> log.txt"),
         write("last.txt", "last\n"),
     )  # fmt: skip
-    said = [step for step in engine.runs.build(record.plan_id) if isinstance(step, Said)]
+    said = [
+        step for step in engine.runs.build(record.plan_id) if isinstance(step, LiveCommandOutput)
+    ]
     assert b"".join(step.content for step in said) == b"new\n"
     assert files(site) == {
         **START, "in.txt": b"new\n", "log.txt": b"first\nnew\n", "last.txt": b"last\n"
     }  # fmt: skip
-    assert engine.plans.find(record.plan_id).state is State.COMPLETED
+    assert engine.plans.find(record.plan_id).state is PlanState.COMPLETED
     assert run_events(engine) == [RunStarted, RunEnded]
-    with pytest.raises(Spent):
-        finished(engine.runs.build(record.plan_id))
+    with pytest.raises(ApprovalUsed):
+        drive_to_end(engine.runs.build(record.plan_id))
 
 
 def test_g5_a_failed_command_halts_and_says_what_was_done_what_was_not_and_the_ways_on(
@@ -101,15 +103,15 @@ def test_g5_a_failed_command_halts_and_says_what_was_done_what_was_not_and_the_w
 ) -> None:
     engine = open_site(site)
     record, report = built(engine, write("in.txt", "new\n"), FAIL, write("last.txt", "last\n"))
-    assert (report.outcome, record.state) == ("needs_you", State.HALTED)
+    assert (report.outcome, record.state) == ("needs_you", PlanState.HALTED)
     assert results(report) == ["done", "failed", "not_started"]
     assert "the command ended with exit code 3." in report.notes[0]
     assert report.notes[0].startswith("$ echo more >> log.txt")
     assert "It said: oh no" in report.notes
     assert [way for way in WAYS if any(note.startswith(way) for note in report.notes)] == [*WAYS]
     assert run_events(engine) == [RunStarted, RunHalted]
-    with pytest.raises(Unsettled):
-        finished(engine.runs.build(record.plan_id))
+    with pytest.raises(RunUnfinished):
+        drive_to_end(engine.runs.build(record.plan_id))
     assert files(site)["log.txt"] == b"first\nmore\n"
 
 
@@ -118,24 +120,24 @@ def test_g5_roll_back_restores_every_recorded_byte_and_the_plan_waits_for_a_new_
 ) -> None:
     engine = open_site(site)
     record, _ = built(engine, write("in.txt", "new\n"), FAIL)
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, results(report)) == ("rolled_back", ["undone", "failed"])
     assert files(site) == START
     assert not (site.root / "made").exists()
-    assert engine.plans.find(record.plan_id).state is State.AWAITING_APPROVAL
+    assert engine.plans.find(record.plan_id).state is PlanState.AWAITING_APPROVAL
     assert run_events(engine) == [RunStarted, RunHalted, RunResumed, RunEnded]
-    with pytest.raises(Spent):
-        finished(engine.runs.build(record.plan_id))
+    with pytest.raises(ApprovalUsed):
+        drive_to_end(engine.runs.build(record.plan_id))
 
 
 def test_g5_accept_keeps_everything_and_completes_the_plan(site: Site) -> None:
     engine = open_site(site)
     record, _ = built(engine, write("in.txt", "new\n"), FAIL, write("last.txt", "last\n"))
     left = files(site)
-    report = finished(engine.runs.recover("accept"))
+    report = drive_to_end(engine.runs.recover("accept"))
     assert (report.outcome, results(report)) == ("done", ["done", "failed", "not_started"])
     assert files(site) == left
-    assert engine.plans.find(record.plan_id).state is State.COMPLETED
+    assert engine.plans.find(record.plan_id).state is PlanState.COMPLETED
     assert run_events(engine) == [RunStarted, RunHalted, RunEnded]
 
 
@@ -144,20 +146,20 @@ def test_g5_resume_runs_the_command_again_and_goes_on(site: Site) -> None:
     record, report = built(engine, script("cat wanted >> log.txt"), write("last.txt", "last\n"))
     assert report.outcome == "needs_you"
     (site.root / "wanted").write_bytes(b"here\n")
-    report = finished(engine.runs.recover("resume"))
+    report = drive_to_end(engine.runs.recover("resume"))
     assert (report.outcome, results(report)) == ("done", ["done", "done"])
     assert files(site)["log.txt"] == b"first\nhere\n"
-    assert engine.plans.find(record.plan_id).state is State.COMPLETED
+    assert engine.plans.find(record.plan_id).state is PlanState.COMPLETED
 
 
 def test_f66_files_that_a_command_changed_under_the_next_segment_halt_it(site: Site) -> None:
     engine = open_site(site)
     record = approved(engine, script("echo late > there.txt"), write("there.txt", "mine\n"))
-    report = finished(engine.runs.build(record.plan_id))
+    report = drive_to_end(engine.runs.build(record.plan_id))
     assert (report.outcome, results(report)) == ("needs_you", ["done", "conflict"])
     assert report.notes[0].startswith("there.txt: expected nothing there, found a file")
     assert files(site)["there.txt"] == b"late\n"
-    assert finished(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert "there.txt" not in files(site)
 
 
@@ -165,12 +167,12 @@ def test_what_was_changed_since_is_left_and_named_until_a_person_decides(site: S
     engine = open_site(site)
     built(engine, write("in.txt", "new\n"), FAIL)
     (site.root / "log.txt").write_bytes(b"somebody else's\n")
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, results(report)) == ("needs_you", ["undone", "failed"])
     assert report.notes[0] == "log.txt: it was changed after the run wrote it."
     assert files(site) == {**START, "log.txt": b"somebody else's\n"}
     (site.root / "log.txt").write_bytes(b"first\nmore\n")
-    assert finished(engine.runs.recover("roll_back")).outcome == "rolled_back"
+    assert drive_to_end(engine.runs.recover("roll_back")).outcome == "rolled_back"
     assert files(site) == START
 
 
@@ -180,7 +182,7 @@ def test_an_undo_command_of_the_plan_runs_when_the_run_is_taken_back(site: Site)
         engine, script("echo on > switch", undo="rm switch; echo off >> log.txt"), FAIL
     )
     assert results(report) == ["done", "failed"]
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, results(report)) == ("rolled_back", ["undone", "failed"])
     assert files(site) == START  # what the failed command did to the same file is back, too
 
@@ -190,7 +192,7 @@ def test_what_is_no_file_any_more_is_left_alone_too(site: Site) -> None:
     built(engine, write("in.txt", "new\n"), FAIL)
     (site.root / "log.txt").unlink()
     os.mkfifo(site.root / "log.txt")
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert report.outcome == "needs_you"
     assert report.notes[0] == "log.txt: it is no file now, or cannot be read."
     assert files(site)["in.txt"] == START["in.txt"]
@@ -200,7 +202,7 @@ def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(site: S
     engine = open_site(site)
     _, report = built(engine, script("echo on > switch; false", undo="echo no > undone"))
     assert results(report) == ["failed"]
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert files(site) == START
     told = "Not run, because the command may not have done its work: $ sh -c 'echo no > undone'."
     assert told in report.notes
@@ -225,7 +227,7 @@ def test_what_no_roll_back_covers_is_said(site: Site) -> None:
     told = [note for note in report.notes if note.startswith("Not covered by a roll-back: ")]
     assert len(told) == 1
     assert "without the sandbox" in told[0]
-    report = finished(engine.runs.recover("roll_back"))
+    report = drive_to_end(engine.runs.recover("roll_back"))
     assert told == [note for note in report.notes if note.startswith("Not covered")]
 
 
@@ -234,7 +236,7 @@ def test_law_3_what_is_refused_before_the_start_leaves_the_approval_unspent(site
     record = approved(engine, script("true"), write("in.txt", "new\n"))
     (site.root / "in.txt").write_bytes(b"drifted\n")
     with pytest.raises(Drift):
-        finished(engine.runs.build(record.plan_id))
+        drive_to_end(engine.runs.build(record.plan_id))
     assert engine.approvals.is_approved(engine.plans.find(record.plan_id))
     assert run_events(engine) == []
 
@@ -252,6 +254,6 @@ def test_law_3_a_command_that_could_not_run_here_is_refused_before_anything_star
     folder.rmdir()
     folder.symlink_to("/")
     with pytest.raises(Refused, match="symbolic link"):
-        finished(engine.runs.build(record.plan_id))
+        drive_to_end(engine.runs.build(record.plan_id))
     assert (files(site)["in.txt"], run_events(engine)) == (START["in.txt"], [])
     assert engine.approvals.is_approved(engine.plans.find(record.plan_id))

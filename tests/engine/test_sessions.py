@@ -9,11 +9,11 @@ from tests.engine.desk import PRESENTS, Script, results, told, tooling, turn, wo
 from tests.engine.world import PassedOn, RacingStore, World
 
 from assent.core.errors import Busy, NotFound, UsageError
-from assent.core.event import Recorded
-from assent.core.message import Text
-from assent.core.mode import MODES, Mode
-from assent.core.model import Delta
-from assent.core.session_event import MessageAdded, ModeChanged, SessionStarted, Todo
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.permission.mode import MODES, Mode
+from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
 from assent.ports import Turn
 from assent.store.locks import FileLocks
 
@@ -25,7 +25,7 @@ PLAN = f".opencode/plans/{SLUG}/PLAN_greet_everybody_who_comes_by_please.md"
 def texts(script: Script) -> list[str]:
     """What the model was told in its newest request."""
     parts = [part for message in script.prompts[-1] for part in message.parts]
-    return [part.text for part in parts if isinstance(part, Text)]
+    return [part.text for part in parts if isinstance(part, TextPart)]
 
 
 def test_f23_a_goal_in_plan_mode_makes_the_plan_file_from_the_template(world: World) -> None:
@@ -291,7 +291,7 @@ def test_a_session_begins_with_its_start_and_the_words_of_the_person(world: Worl
     events = [one.event for one in world.engine().sessions.events(record)]
     assert events[0] == SessionStarted(record.session, record.workspace, SLUG, "ask", GOAL)
     assert isinstance(events[-1], MessageAdded)
-    assert events[-1].parts == (Text(GOAL),)
+    assert events[-1].parts == (TextPart(GOAL),)
 
 
 def test_f33_the_reminder_says_what_holds(world: World) -> None:
@@ -306,7 +306,7 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
     reminders: list[str] = []
 
     class Forgetful(Script):
-        def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
             reminders.append(turn.reminder())
             return super().drive(turn)
 

@@ -7,24 +7,33 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.process import Chunk, Ended, Errand, Errors, Hold, Limits, Program, Standing
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+    StderrMode,
+)
 from assent.engine.shell import MOST_WORDS, Shell
 
-HELD = Standing(Hold.HELD)
-NONE = Standing(Hold.NONE, "bubblewrap is not installed.")
+HELD = SandboxStatus(SandboxState.HELD)
+NONE = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
 
 
 class Recorder:
     """Implements ports.Process: nothing runs; each pipeline ends as the test says."""
 
-    def __init__(self, standing: Standing = HELD, codes: Sequence[int] = ()) -> None:
-        self.ran: list[tuple[bytes, list[list[str]], Limits]] = []
+    def __init__(self, standing: SandboxStatus = HELD, codes: Sequence[int] = ()) -> None:
+        self.ran: list[tuple[bytes, list[list[str]], ProcessLimits]] = []
         self.hidden: tuple[bytes, ...] = ()
         self.last: list[Program] = []
         self._standing = standing
         self._codes = list(codes)
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         return self._standing
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -44,21 +53,21 @@ class Recorder:
             return {entry.name: entry.is_dir() for entry in found}
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self.last = list(pipeline)
         words = [[os.fsdecode(word) for word in program.argv] for program in pipeline]
         self.ran.append((folder, words, limits))
-        yield Chunk(b"12345")
-        yield Ended(self._codes.pop(0) if self._codes else 0, seconds=1.5)
+        yield OutputChunk(b"12345")
+        yield ProcessResult(self._codes.pop(0) if self._codes else 0, seconds=1.5)
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise AssertionError("what only reads is never handed to a shell")
 
 
-def _all(process: Recorder, text: str, folder: Path) -> list[Chunk | Ended]:
+def _all(process: Recorder, text: str, folder: Path) -> list[OutputChunk | ProcessResult]:
     return list(Shell(process).run(text, os.fsencode(folder)))
 
 
@@ -88,8 +97,8 @@ def test_joints_decide_what_runs(
 
 def test_the_last_pipeline_that_ran_gives_the_code(tmp_path: Path) -> None:
     process = Recorder(codes=[0, 3])
-    assert _all(process, "ls; ls && true || ls", tmp_path)[-1] == Ended(0, seconds=1.5)
-    assert _all(Recorder(codes=[3]), "ls && cat a", tmp_path)[-1] == Ended(3, seconds=1.5)
+    assert _all(process, "ls; ls && true || ls", tmp_path)[-1] == ProcessResult(0, seconds=1.5)
+    assert _all(Recorder(codes=[3]), "ls && cat a", tmp_path)[-1] == ProcessResult(3, seconds=1.5)
 
 
 def test_a_pipe_is_one_run(tmp_path: Path) -> None:
@@ -101,9 +110,9 @@ def test_a_pipe_is_one_run(tmp_path: Path) -> None:
         ["/usr/bin/head", "-3"],
     ]
     assert [program.errors for program in process.last] == [
-        Errors.DROPPED,
-        Errors.KEPT,
-        Errors.MERGED,
+        StderrMode.DROPPED,
+        StderrMode.KEPT,
+        StderrMode.MERGED,
     ]
     assert len(process.ran) == 1
 
@@ -134,8 +143,10 @@ def test_cd_moves_the_commands_after_it(tmp_path: Path) -> None:
 def test_cd_to_nowhere_stops_what_depends_on_it(tmp_path: Path) -> None:
     process = Recorder()
     *said, ended = _all(process, "cd sub && ls", tmp_path)
-    assert (process.ran, ended) == ([], Ended(1))
-    assert said == [Chunk(b"assent: cd: sub: there is no such folder in sight.\n", error=True)]
+    assert (process.ran, ended) == ([], ProcessResult(1))
+    assert said == [
+        OutputChunk(b"assent: cd: sub: there is no such folder in sight.\n", error=True)
+    ]
 
 
 def test_cd_does_not_enter_what_is_hidden(tmp_path: Path) -> None:
@@ -143,21 +154,23 @@ def test_cd_does_not_enter_what_is_hidden(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("keys")
     process = Recorder()
     process.hidden = (os.fsencode(tmp_path / "keys"),)
-    assert _all(process, "cd link && ls", tmp_path)[-1] == Ended(1)
+    assert _all(process, "cd link && ls", tmp_path)[-1] == ProcessResult(1)
     assert process.ran == []
 
 
 def test_a_missing_program_is_127_and_the_line_goes_on(tmp_path: Path) -> None:
     process = Recorder()
     found = _all(process, "rg x || ls", tmp_path)
-    assert found[0] == Chunk(b"assent: rg is not installed here.\n", error=True)
+    assert found[0] == OutputChunk(b"assent: rg is not installed here.\n", error=True)
     assert _words(process) == [["/usr/bin/ls"]]
-    assert _all(Recorder(), "rg x 2>/dev/null", tmp_path) == [Ended(127)]
+    assert _all(Recorder(), "rg x 2>/dev/null", tmp_path) == [ProcessResult(127)]
 
 
 def test_limits_are_for_the_whole_line(tmp_path: Path) -> None:
     process = Recorder()
-    list(Shell(process).run("ls; ls; ls", os.fsencode(tmp_path), Limits(seconds=2, output=7)))
+    list(
+        Shell(process).run("ls; ls; ls", os.fsencode(tmp_path), ProcessLimits(seconds=2, output=7))
+    )
     limits = [(limits.seconds, limits.output) for _, _, limits in process.ran]
     assert limits == [(2, 7), (0.5, 2), (0, 0)]
 
@@ -170,7 +183,9 @@ def test_refused_before_anything_ran(tmp_path: Path) -> None:
 
 
 def test_a_sandbox_that_leaks_turns_the_shell_off(tmp_path: Path) -> None:
-    process = Recorder(Standing(Hold.OFF, "the probe wrote to the workspace.", "assent doctor"))
+    process = Recorder(
+        SandboxStatus(SandboxState.OFF, "the probe wrote to the workspace.", "assent doctor")
+    )
     with pytest.raises(Refused, match="the probe wrote") as refused:
         Shell(process).run("ls", os.fsencode(tmp_path))
     assert (refused.value.next, process.ran) == ("assent doctor", [])
@@ -193,7 +208,7 @@ def test_without_a_sandbox_what_it_would_mask_is_not_read(line: str, tmp_path: P
     process.hidden = (os.fsencode(tmp_path / ".env"),)
     line = line.replace("grep", "grep -r")
     lacks = "sandbox" if line.startswith("grep") else ""
-    assert _all(process, line, tmp_path)[-1] == Ended(126, lacks=lacks)
+    assert _all(process, line, tmp_path)[-1] == ProcessResult(126, lacks=lacks)
     assert process.ran == []
 
 
@@ -207,21 +222,21 @@ def test_with_a_sandbox_masks_are_its_own_business(tmp_path: Path) -> None:
 def test_what_is_over_ends_the_line(tmp_path: Path) -> None:
     class Slow(Recorder):
         def run(
-            self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-        ) -> Iterator[Chunk | Ended]:
+            self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+        ) -> Iterator[OutputChunk | ProcessResult]:
             self.ran.append((folder, [], limits))
-            yield Ended(124, cut="time", seconds=limits.seconds)
+            yield ProcessResult(124, cut="time", seconds=limits.seconds)
 
     process = Slow()
-    assert _all(process, "ls; ls || ls", tmp_path)[-1] == Ended(124, cut="time", seconds=60)
+    assert _all(process, "ls; ls || ls", tmp_path)[-1] == ProcessResult(124, cut="time", seconds=60)
     assert len(process.ran) == 1
 
 
 def test_words_about_a_missing_program_go_where_its_own_would(tmp_path: Path) -> None:
-    assert _all(Recorder(), "rg x 2>/dev/null | wc -l", tmp_path) == [Ended(127)]
-    loud = [Chunk(b"assent: rg is not installed here.\n", error=True), Ended(127)]
+    assert _all(Recorder(), "rg x 2>/dev/null | wc -l", tmp_path) == [ProcessResult(127)]
+    loud = [OutputChunk(b"assent: rg is not installed here.\n", error=True), ProcessResult(127)]
     assert _all(Recorder(), "rg x | wc -l 2>/dev/null", tmp_path) == loud
-    assert _all(Recorder(), "ls | rg x 2>&1", tmp_path)[0] == Chunk(loud[0].content)
+    assert _all(Recorder(), "ls | rg x 2>&1", tmp_path)[0] == OutputChunk(loud[0].content)
 
 
 def test_more_names_than_fit_are_refused(tmp_path: Path) -> None:
@@ -231,7 +246,7 @@ def test_more_names_than_fit_are_refused(tmp_path: Path) -> None:
 
     process = Crowded()
     *said, ended = _all(process, "ls *; ls", tmp_path)
-    assert said[0] == Chunk(
+    assert said[0] == OutputChunk(
         b"assent: ls: its wildcards stand for too many names (5001); name a folder.\n", error=True
     )
     assert (len(process.ran), ended.code) == (1, 0)
@@ -242,7 +257,9 @@ def test_a_hidden_file_that_was_named_is_explained(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     process = Recorder(codes=[1, 0, 1])
     process.hidden = (os.fsencode(tmp_path / ".env"),)
-    words = Chunk(f"assent: {tmp_path}/.env is never shown while planning.\n".encode(), error=True)
+    words = OutputChunk(
+        f"assent: {tmp_path}/.env is never shown while planning.\n".encode(), error=True
+    )
     assert words in _all(process, "cat .env", tmp_path)
     assert words not in _all(process, "cat .env", tmp_path)
     assert words not in _all(process, "cat plain", tmp_path)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.engine.world import World
 
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.doors import Retention
 from assent.engine.run.runs import RunReport
 from assent.workspace.spares import LocalSpares
@@ -37,7 +37,7 @@ def built(world: World) -> RunReport:
 
 def undone(world: World) -> RunReport:
     engine = world.engine()
-    return finished(engine.undo.apply(engine.undo.preview(), "test"))
+    return drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
 
 
 def inodes(world: World) -> dict[str, int]:
@@ -67,7 +67,7 @@ def test_redo_gives_back_what_the_undo_displaced(world: World) -> None:
     changed, before = world.files(), inodes(world)
     undone(world)
     engine = world.engine()
-    assert finished(engine.undo.apply(engine.undo.redo(), "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(engine.undo.redo(), "test")).outcome == "done"
     assert world.files() == changed
     assert inodes(world) == before
 
@@ -77,7 +77,7 @@ def test_an_undo_of_a_redo_gives_back_the_very_files_too(world: World) -> None:
     built(world)
     undone(world)
     engine = world.engine()
-    finished(engine.undo.apply(engine.undo.redo(), "test"))
+    drive_to_end(engine.undo.apply(engine.undo.redo(), "test"))
     assert undone(world).outcome == "done"
     assert world.files() == OLD
     assert inodes(world) == before
@@ -104,7 +104,7 @@ def test_an_operation_alone_is_taken_back_with_its_spare(world: World) -> None:
     built(world)
     engine = world.engine()
     preview = engine.undo.preview(operation="1")
-    assert finished(engine.undo.apply(preview, "test")).outcome == "done"
+    assert drive_to_end(engine.undo.apply(preview, "test")).outcome == "done"
     assert inodes(world)["kept.txt"] == before["kept.txt"]
     assert len(spares(world)) == len(OLD), "two of the run, and one of the undo"
 

@@ -7,21 +7,21 @@ import pytest
 from tests.engine.desk import tooling
 from tests.engine.world import World
 
-from assent.core.message import Call
-from assent.core.operation import RunCommand
-from assent.core.session import SessionRecord
-from assent.core.tool import Command, Decision, Verdict
+from assent.core.llm.message import ToolCall
+from assent.core.plan.operation import RunCommand
+from assent.core.session.record import SessionRecord
+from assent.core.tool import CommandEffect, Decision, Verdict
 from assent.engine.engine import Engine
 from assent.engine.session.effects import AGAIN, Done, Effects, Wish, planned_command
 
-MAKE = Command("make  all # x")
+MAKE = CommandEffect("make  all # x")
 
 
 def carried(
     engine: Engine, record: SessionRecord, verdict: Verdict, *, staging: bool = True
 ) -> Done:
     kit = msgspec.structs.replace(tooling(), staging=staging)
-    call = Call("c1", "shell", {"command": MAKE.line})
+    call = ToolCall("c1", "shell", {"command": MAKE.line})
     wish = Wish(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
     work = Effects(engine._desk, kit).run_effect(wish)
     while True:
@@ -84,6 +84,6 @@ def test_else_nothing_is_staged_and_nothing_is_run(
 def test_its_time_is_what_it_asks_for_and_never_more_than_the_settings_say(
     wanted: float, most: float, timeout: int
 ) -> None:
-    command = Command("make", b"web", wanted, network=True)
+    command = CommandEffect("make", b"web", wanted, network=True)
     found = planned_command(command, most)
     assert found == RunCommand(script=b"make", cwd=b"web", timeout=timeout, network=True)

@@ -10,10 +10,10 @@ from tests.engine.test_permits import undo
 from tests.engine.world import World
 
 from assent.core.errors import NotFound
-from assent.core.journal import finished
-from assent.core.process import Chunk, Ended
-from assent.core.session import SessionRecord
-from assent.core.tool import Command
+from assent.core.run.journal import drive_to_end
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import OutputChunk, ProcessResult
+from assent.core.tool import CommandEffect
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Order
 from assent.views.turned import TurnChanges
@@ -79,7 +79,7 @@ def test_f149_the_build_of_a_plan_counts_for_the_turn_that_presented_it(world: W
     plan = engine.plans.find(record.plan_id)
     engine.approvals.approve(plan, plan.digest, "", "test")
     assert counted(summary(world, record)) == [(1, 0, 0, 0)]
-    finished(engine.runs.build(plan.plan_id))
+    drive_to_end(engine.runs.build(plan.plan_id))
     assert counted(summary(world, record)) == [(1, 1, 1, 0)]
 
 
@@ -87,8 +87,10 @@ def ran(engine: Engine, record: SessionRecord, world: World, path: str) -> None:
     def act() -> None:
         world.put({path: b"made\n"})
 
-    order = Order(record, "c1", Command("make"), "answer", "yes")
-    finished_by(engine.session_commands.run(order, Scripted(act, Chunk(b"made\n"), Ended(0))))
+    order = Order(record, "c1", CommandEffect("make"), "answer", "yes")
+    finished_by(
+        engine.session_commands.run(order, Scripted(act, OutputChunk(b"made\n"), ProcessResult(0)))
+    )
 
 
 def test_f149_commands_of_calls_count_and_those_of_the_person_do_not(world: World) -> None:
@@ -99,7 +101,9 @@ def test_f149_commands_of_calls_count_and_those_of_the_person_do_not(world: Worl
     def own() -> None:
         world.put({"mine.txt": b"mine\n"})
 
-    finished_by(engine.session_commands.run_as_user(record, "make", Scripted(own, Ended(0))))
+    finished_by(
+        engine.session_commands.run_as_user(record, "make", Scripted(own, ProcessResult(0)))
+    )
     [turn] = summary(world, record)
     assert [file.operation.path for file in turn.files] == [b"made.txt"]
     assert (turn.additions, turn.deletions) == (1, 0)

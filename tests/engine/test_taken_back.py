@@ -3,7 +3,7 @@
 from tests.engine.desk import results, turn
 from tests.engine.world import World
 
-from assent.core.operation import Operation
+from assent.core.plan.operation import Operation
 
 
 def staged(world: World) -> tuple[Operation, ...]:

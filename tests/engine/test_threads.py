@@ -8,8 +8,8 @@ import pytest
 from tests.engine.desk import Script, tooling
 
 from assent.core.event import PlanCreated, WorkspaceMinted
-from assent.core.message import Text
-from assent.core.session_event import MessageAdded
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded
 from assent.engine.engine import Engine
 from assent.store.blobs import FileBlobs
 from assent.store.locks import FileLocks
@@ -124,7 +124,7 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
 
     events = [one.event for one in engine.sessions.events(first)]
     said = [e.parts[0].text for e in events if isinstance(e, MessageAdded) and not e.synthetic
-            if isinstance(e.parts[0], Text)]  # fmt: skip
+            if isinstance(e.parts[0], TextPart)]  # fmt: skip
     for name in ("one", "two"):  # nothing is lost, and each speaks in order
         own = [text for text in said if text.startswith(name)]
         assert own == [f"{name} {n}" for n in range(TIMES)]

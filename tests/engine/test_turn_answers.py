@@ -9,19 +9,19 @@ from tests.engine.desk import TOOLS, Answers, OpenGate, Person, Script, results,
 from tests.engine.waiting import Absent, Dying, Killed, on_disk
 from tests.engine.world import World
 
-from assent.core.answering import Reply
-from assent.core.grant import Pattern
-from assent.core.message import Result
-from assent.core.question import NO, SESSION, YES
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.llm.message import ToolResult
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
     AnswerTaken,
     QuestionAnswered,
     QuestionAsked,
     SessionEvent,
     TurnEnded,
 )
-from assent.core.tool import Decision, Posture, Request, Verdict
+from assent.core.session.question import NO, SESSION, YES
+from assent.core.session.record import SessionRecord
+from assent.core.tool import Decision, PermissionContext, ResourceAccess, Verdict
 from assent.engine.session.tooling import Tooling
 from assent.tools.toolbox import Toolbox
 
@@ -47,11 +47,11 @@ def count(world: World, record: SessionRecord, kind: type) -> int:
     return sum(isinstance(event, kind) for event in events(world, record))
 
 
-def answer(world: World, label: str, patterns: tuple[Pattern, ...] = ()) -> None:
+def answer(world: World, label: str, patterns: tuple[PermissionPattern, ...] = ()) -> None:
     """Answers the oldest open question from elsewhere."""
     questions = world.engine().pending_questions
     one = questions.pending()[0]
-    reply = Reply(((label,),), "ada (test)", patterns)
+    reply = QuestionReply(((label,),), "ada (test)", patterns)
     questions.answer(one.id, one.inquiry.asked.digest, reply)
 
 
@@ -90,7 +90,7 @@ def test_f94_without_anybody_the_model_is_told_and_goes_on(
 class Denying(OpenGate):
     """Implements ports.Gate with a rule that denies."""
 
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         if any(request.resource == "locked" for request in requests):
             return Decision(Verdict.DENY, "Lock files are made by tools.", "user", "edit: locked")
         return super().decide(requests, posture)
@@ -132,7 +132,7 @@ def test_f95_a_question_for_later_ends_the_turn_and_its_answer_goes_on(
     assert count(world, record, QuestionAsked) == 2
     assert count(world, record, AnswerTaken) == 1
     assert script.answers == []
-    told = [part for part in script.prompts[-1][-1].parts if isinstance(part, Result)]
+    told = [part for part in script.prompts[-1][-1].parts if isinstance(part, ToolResult)]
     assert [(one.call, one.failed) for one in told] == [
         ("1.1", False),
         ("1.2", False),
@@ -209,16 +209,18 @@ def test_f95_after_a_yes_was_taken_nothing_is_done_twice(
 
 
 class Remembering(OpenGate):
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         if posture.grants:
             return Decision(Verdict.RUN, "You said so.", "grant", posture.grants[0].id)
         return super().decide(requests, posture)
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
-        return (Pattern("edit", "*"),)
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
+        return (PermissionPattern("edit", "*"),)
 
 
 def test_f88_a_remembered_yes_settles_what_waits_and_what_comes(
@@ -232,7 +234,7 @@ def test_f88_a_remembered_yes_settles_what_waits_and_what_comes(
     script = Script([write("a"), write("b")], [write("c")], "Done.")
     for _ in world.engine().sessions.work(record, script, tools(Absent())):
         pass
-    answer(world, SESSION, (Pattern("edit", "*"),))
+    answer(world, SESSION, (PermissionPattern("edit", "*"),))
     assert world.engine().pending_questions.pending() == []
     person = Person()
     for _ in world.engine().sessions.work(record, script, tools(person)):

@@ -20,12 +20,12 @@ from tests.engine.desk import (
 )
 from tests.engine.world import PassedOn, World
 
-from assent.core.errors import BadPlan
-from assent.core.event import Recorded
-from assent.core.journal import finished
-from assent.core.message import Call, Result
-from assent.core.model import Delta, Stop
-from assent.core.session_event import (
+from assent.core.errors import InvalidPlan
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta
+from assent.core.run.journal import drive_to_end
+from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
     CallStarted,
@@ -39,8 +39,8 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.tool import Action, Outcome, Request
-from assent.core.transcript import LOST
+from assent.core.session.transcript import LOST
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.engine.session.settling import AFTER_THE_END, INTERRUPTED
 from assent.ports import Batch, Turn
 from assent.tools.tool import Around, Tool
@@ -73,7 +73,7 @@ def test_f125_a_call_is_pending_then_running_then_settled(world: World) -> None:
         ("1.3", CallEnded),
     ]
     ended = {e.call: e for e in events(world) if isinstance(e, CallEnded)}
-    assert ended["1.1"].result == Result("1.1", "content")
+    assert ended["1.1"].result == ToolResult("1.1", "content")
     assert (ended["1.1"].verdict, ended["1.3"].verdict) == ("run", "")
     assert [e.result.failed for e in ended.values()] == [False, True, True]
 
@@ -89,12 +89,12 @@ def test_a_call_that_is_not_on_offer_is_not_done(world: World) -> None:
 def test_calls_that_only_read_run_side_by_side_and_answer_in_order(world: World) -> None:
     both = threading.Barrier(2, timeout=60)
 
-    def meet(args: Anything, around: Around) -> Outcome:
+    def meet(args: Anything, around: Around) -> ToolOutcome:
         both.wait()
-        return Outcome(args.text)
+        return ToolOutcome(args.text)
 
-    def touches(args: Anything, around: Around) -> tuple[Request, ...]:
-        return (Request(Action.READ, "meeting"),)
+    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+        return (ResourceAccess(Action.READ, "meeting"),)
 
     tools = (*TOOLS, Tool("meet", Anything, touches, meet, Action.READ))
     record = world.engine().sessions.start(GOAL, "plan")
@@ -143,12 +143,12 @@ def test_a_long_output_is_kept_in_a_file_that_is_named(world: World) -> None:
 def test_what_the_model_saw_is_known_in_later_turns(world: World) -> None:
     seen: list[dict[str, str]] = []
 
-    def look(args: Anything, around: Around) -> Outcome:
+    def look(args: Anything, around: Around) -> ToolOutcome:
         seen.append(dict(around.seen))
-        return Outcome("looked")
+        return ToolOutcome("looked")
 
-    def touches(args: Anything, around: Around) -> tuple[Request, ...]:
-        return (Request(Action.READ, "seen"),)
+    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+        return (ResourceAccess(Action.READ, "seen"),)
 
     world.put({"a": b"content"})
     record = turn(world, GOAL, [read("a")], "Done.")
@@ -166,7 +166,7 @@ def test_f11_an_unknown_agent_may_only_plan(world: World) -> None:
     agents: list[str] = []
 
     class Watching(Script):
-        def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
             agents.append(turn.agent.name)
             return super().drive(turn)
 
@@ -177,12 +177,12 @@ def test_f11_an_unknown_agent_may_only_plan(world: World) -> None:
     assert "There is no agent 'nobody'" in "".join(engine.warnings)
 
 
-def _interrupt(args: Anything, around: Around) -> Outcome:
+def _interrupt(args: Anything, around: Around) -> ToolOutcome:
     raise KeyboardInterrupt
 
 
-def _edits(args: Anything, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.EDIT, "a"),)
+def _edits(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.EDIT, "a"),)
 
 
 STOP = Tool("stop", Anything, _edits, _interrupt, Action.EDIT)
@@ -197,8 +197,8 @@ def test_f113_an_interrupt_leaves_a_valid_history(world: World) -> None:
     assert [r.text for r in results(world, record)][1:] == [INTERRUPTED] * 2
     again = Script("Going on.")
     work(world, world.engine().sessions.say(record, "Go on."), again)
-    calls = [p for m in again.prompts[0] for p in m.parts if isinstance(p, Call)]
-    answers = [p for m in again.prompts[0] for p in m.parts if isinstance(p, Result)]
+    calls = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolCall)]
+    answers = [p for m in again.prompts[0] for p in m.parts if isinstance(p, ToolResult)]
     assert [call.id for call in calls] == [answer.call for answer in answers]
 
 
@@ -206,7 +206,7 @@ def test_f113_a_face_that_goes_away_interrupts(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
     working = world.engine().sessions.work(record, Script([write("a"), write("b")]), tooling())
     for recorded in working:
-        if isinstance(recorded, Recorded) and isinstance(recorded.event, CallStarted):
+        if isinstance(recorded, StoredEvent) and isinstance(recorded.event, CallStarted):
             break
     cast("Generator[object, None, None]", working).close()
     assert [r.text for r in results(world, record)] == [INTERRUPTED] * 2
@@ -223,7 +223,7 @@ class Mortal(PassedOn):
         super().__init__(world.store)
         self.left = left
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         if self.left == 0:
             raise Cut
         self.left -= 1
@@ -265,10 +265,10 @@ def _check_opens(world: World) -> None:
     assert (after.working, after.messages) == (False, 2)
     wanted: list[str] = []
     for message in script.prompts[0]:
-        assert [p.call for p in message.parts if isinstance(p, Result)] == wanted
-        wanted = [p.id for p in message.parts if isinstance(p, Call)]
+        assert [p.call for p in message.parts if isinstance(p, ToolResult)] == wanted
+        wanted = [p.id for p in message.parts if isinstance(p, ToolCall)]
     assert wanted == []
-    told_again = [p for m in script.prompts[0] for p in m.parts if isinstance(p, Result)]
+    told_again = [p for m in script.prompts[0] for p in m.parts if isinstance(p, ToolResult)]
     assert told_again[: len(known)] == known  # nothing that was recorded is lost
     calls = {e.call for e in events(world) if isinstance(e, CallStarted)}
     settled = [e.call for e in events(world) if isinstance(e, CallEnded)]
@@ -299,7 +299,7 @@ def test_opening_a_turn_settles_an_unfinished_run(world: World) -> None:
     record = world.engine().sessions.start("Something else", "ask")
     dying = world.engine(Mortal(world, 2))
     with pytest.raises(Cut):
-        finished(dying.runs.build(approved.plan_id))
+        drive_to_end(dying.runs.build(approved.plan_id))
     assert world.engine().runs.unfinished()
     work(world, record, Script("Fine."))
     assert world.engine().runs.unfinished() is None
@@ -311,7 +311,7 @@ def test_a_turn_that_cannot_go_on_says_so_and_the_next_one_can(world: World) -> 
     good = plan.read_bytes()
     plan.write_bytes(b"x" * ((1 << 20) + 1))
     record = world.engine().sessions.say(record, "Go on.")
-    with pytest.raises(BadPlan):
+    with pytest.raises(InvalidPlan):
         work(world, record, Script("Never asked."))
     last = events(world)[-1]
     assert isinstance(last, TurnEnded)
@@ -323,11 +323,13 @@ def test_a_turn_that_cannot_go_on_says_so_and_the_next_one_can(world: World) -> 
 class Stammering(Script):
     """A model whose calls all have the same id."""
 
-    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+    def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
         yield from turn.read_new_messages()
         yield from turn.append_events(StepStarted(1, "plan", "m", "plan"))
-        calls = [Call("same", "write", {"path": path, "text": "x"}) for path in "ab"]
-        yield from turn.append_events(*[PartSaid(call) for call in calls], StepEnded(Stop.CALLS))
+        calls = [ToolCall("same", "write", {"path": path, "text": "x"}) for path in "ab"]
+        yield from turn.append_events(
+            *[PartSaid(call) for call in calls], StepEnded(StopReason.CALLS)
+        )
         yield from turn.run_calls(calls)
         yield from turn.append_events(TurnEnded("end"))
         self.prompts.append(turn.messages)
@@ -338,7 +340,7 @@ def test_calls_that_cannot_be_told_apart_are_one(world: World) -> None:
     script = Stammering()
     work(world, record, script)
     assert len(results(world, record)) == 1
-    assert [part.tool for part in script.prompts[0][-2].parts if isinstance(part, Call)] == [
+    assert [part.tool for part in script.prompts[0][-2].parts if isinstance(part, ToolCall)] == [
         "write"
     ]
     plan = world.engine().plans.find()

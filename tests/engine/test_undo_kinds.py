@@ -13,9 +13,9 @@ from tests.engine.acting import ActingWorld
 from tests.engine.test_recording_model import remove, room
 from tests.engine.trees import Entries, laid
 
-from assent.core.journal import finished
-from assent.core.operation import footprint
-from assent.core.paths import inside
+from assent.core.paths import is_inside
+from assent.core.plan.operation import footprint
+from assent.core.run.journal import drive_to_end
 
 NAMES = st.sampled_from(["a", "b", "d", "d/x", "d/y", "d/e", "d/e/x", "d/e/y", "e", "e/x"])
 WORDS = st.sampled_from([b"a", b"d", b"one", b"two", b"../outside"])
@@ -86,7 +86,9 @@ def others(start: Entries, named: set[bytes], end: Entries) -> set[bytes]:
 def is_true(reason: str, touched: set[bytes]) -> bool:
     """Tells whether somebody did change a file that a run is said to have left otherwise."""
     path, changed, _ = reason.partition(" changed after the run")
-    return not changed or any(inside(p, path.encode()) or inside(path.encode(), p) for p in touched)
+    return not changed or any(
+        is_inside(p, path.encode()) or is_inside(path.encode(), p) for p in touched
+    )
 
 
 @settings(max_examples=120, deadline=None)
@@ -103,14 +105,14 @@ def test_law_7_folders_and_symlinks_are_taken_back(
     with tempfile.TemporaryDirectory() as base:
         there = world(base, before, one, two)
         start = laid(there.root)
-        finished(there.opened().runs.build(there.approved(0, 0)))
+        drive_to_end(there.opened().runs.build(there.approved(0, 0)))
         left = laid(there.root)
         act(mine, there.root)
         met = laid(there.root)
         engine = there.opened()
         preview = engine.undo.preview()
         engine.reviews.undo_review(preview.source, preview.plan, again=preview.extent.again)
-        report = finished(engine.undo.apply(preview, "test"))
+        report = drive_to_end(engine.undo.apply(preview, "test"))
         end = laid(there.root)
         spared = [preview.originals[index] for index, _ in preview.inversion.conflicts]
         named = {path for op in spared for path, *_ in footprint(op)}
@@ -140,12 +142,12 @@ def test_law_6_a_way_back_loses_no_content(
     with tempfile.TemporaryDirectory() as base:
         there = world(base, before, one, two)
         start = laid(there.root)
-        finished(there.opened().runs.build(there.approved(0, 1)))
+        drive_to_end(there.opened().runs.build(there.approved(0, 1)))
         left = laid(there.root)
         act(mine, there.root)
         met = laid(there.root)
         hollow = any((there.root / os.fsdecode(path)).is_dir() for path in start)
-        report = finished(there.opened().runs.recover("roll_back"))
+        report = drive_to_end(there.opened().runs.recover("roll_back"))
         end = laid(there.root)
         event(f"meddled: {left != met}, ended as: {report.outcome}")
         touched = {p for p in {*left, *met} if left.get(p) != met.get(p)}

@@ -11,9 +11,9 @@ from tests.engine.world import OpenLocks, World
 
 from assent.core.errors import Busy, NotFound, StoreError
 from assent.core.event import CommandStarted, RunsDeleted
-from assent.core.operation import footprint
-from assent.core.process import Ended
-from assent.core.tool import Command
+from assent.core.plan.operation import footprint
+from assent.core.shell.process import ProcessResult
+from assent.core.tool import CommandEffect
 from assent.engine.doors import Retention
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Order
@@ -24,8 +24,8 @@ def command(
     engine: Engine, act: Callable[[], object], turn: int = 1, *, confined: bool = True
 ) -> str:
     """Runs a command of a turn; returns its id."""
-    wanted = Order(session(engine, turn), "c2", Command("make"), "answer", "yes", confined)
-    for _ in engine.session_commands.run(wanted, Scripted(act, Ended(0))):
+    wanted = Order(session(engine, turn), "c2", CommandEffect("make"), "answer", "yes", confined)
+    for _ in engine.session_commands.run(wanted, Scripted(act, ProcessResult(0))):
         pass
     events = engine._doors.store.read(engine.plans.repository().permit_stream)
     return [e.event.id for e in events if isinstance(e.event, CommandStarted)][-1]
@@ -118,8 +118,8 @@ def test_g6_a_build_of_prose_goes_with_what_its_commands_changed(world: World) -
     assert building is not None
     at_rest = engine.sessions.load(building.session)
     record = msgspec.structs.replace(at_rest, build=building.run, mode="ask")
-    wanted = Order(record, "c2", Command("make"), "scope", "plan")
-    process = Scripted(put(world, {"src/a.py": b"3\n", "made": b"m"}), Ended(0))
+    wanted = Order(record, "c2", CommandEffect("make"), "scope", "plan")
+    process = Scripted(put(world, {"src/a.py": b"3\n", "made": b"m"}), ProcessResult(0))
     for _ in engine.session_commands.run(wanted, process):
         pass
     report = engine.text_plan_builds.report(load(world, plan))

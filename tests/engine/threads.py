@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tests.sandbox.room import Room
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.process import LocalProcess
 
 R = TypeVar("R")
@@ -20,7 +20,7 @@ END = object()
 
 def plain_process(root: Path) -> LocalProcess:
     """Starts real programs where there is no sandbox."""
-    return Room(root.parent, Standing(Hold.NONE), root.name).process()
+    return Room(root.parent, SandboxStatus(SandboxState.NONE), root.name).process()
 
 
 def until(look: Callable[[], R]) -> R:

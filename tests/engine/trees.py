@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.core.states import Tree, is_possible
 
 from assent.core.digest import sha256
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
 
 Entry = tuple[str, int, bytes]  # kind, mode, content or target
 Entries = dict[bytes, Entry]

@@ -9,25 +9,25 @@ import msgspec
 from tests.engine.desk import Answers, OpenGate, Person, tooling
 from tests.engine.world import PassedOn, World
 
-from assent.core.answering import Reply
-from assent.core.event import Recorded
-from assent.core.grant import Pattern
-from assent.core.inquiry import Pending
-from assent.core.message import Call
-from assent.core.mode import Mode
-from assent.core.model import Stop
-from assent.core.question import Consent
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
-    Level,
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall
+from assent.core.llm.request import StopReason
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.mode import Mode
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
     PartSaid,
     Question,
+    RiskLevel,
     SessionEvent,
     SessionStarted,
     StepEnded,
     StepStarted,
 )
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.core.session.question import PermissionAnswer
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.engine.engine import Engine
 from assent.engine.session.diary import Diary
 from assent.engine.session.permission import Doubt, Permission
@@ -44,15 +44,17 @@ STATUS, PUSH = "git status -s", "git push origin"
 class Remembering(OpenGate):
     """Implements ports.Gate where the first two words of a command can be remembered."""
 
-    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         return "medium", ("It runs a program.",)
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
         words = [request.resource.split()[:2] for request in requests]
-        return tuple(Pattern("bash", f"{' '.join(each)} *") for each in words)
+        return tuple(PermissionPattern("bash", f"{' '.join(each)} *") for each in words)
 
 
 class Absent(Person):
@@ -88,7 +90,7 @@ class Dying(PassedOn):
         self._left = times
         self._alone = Lock()
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         with self._alone:
             if self._left <= 0:
                 raise Killed
@@ -128,15 +130,18 @@ class Booth:
     def note(self, *events: SessionEvent) -> None:
         Diary(self.world.engine()._doors, self.record.workspace).append(self.record, *events)
 
-    def step(self, *calls: Call) -> None:
+    def step(self, *calls: ToolCall) -> None:
         """The model makes calls."""
         started = StepStarted(self.record.steps + 1, "build", "m", self.mode)
         said = [PartSaid(call) for call in calls]
-        self.note(started, *said, StepEnded(Stop.CALLS))
+        self.note(started, *said, StepEnded(StopReason.CALLS))
 
-    def ask(self, call: Call, person: Person, layer: str = "mode") -> object:
+    def ask(self, call: ToolCall, person: Person, layer: str = "mode") -> object:
         """Asks about a call in this process, and returns what the person said."""
-        requests, gate = (Request(Action.SHELL, str((call.args or {})["line"])),), Remembering()
+        requests, gate = (
+            (ResourceAccess(Action.SHELL, str((call.args or {})["line"])),),
+            Remembering(),
+        )
         level, reasons = gate.risk(requests)
         doubt = Doubt(
             call,
@@ -147,7 +152,7 @@ class Booth:
             self.mode,
             command=self.mode != "plan",
             risk=(level, *reasons),
-            always=gate.grant_patterns(requests, Posture(self.mode)),
+            always=gate.grant_patterns(requests, PermissionContext(self.mode)),
         )
         return self.drained(self.permission(person).ask(self.record, doubt))
 
@@ -177,22 +182,22 @@ class Booth:
     def events(self) -> list[SessionEvent]:
         return [one.event for one in self.recorded()]  # type: ignore[misc]
 
-    def recorded(self) -> list[Recorded]:
+    def recorded(self) -> list[StoredEvent]:
         return self.engine.sessions.events(self.record)
 
-    def pending(self) -> Pending:
+    def pending(self) -> PendingQuestion:
         """The one question that is open."""
         [one] = self.engine.pending_questions.pending()
         return one
 
-    def answer(self, one: Pending, label: str, **more: object) -> object:
+    def answer(self, one: PendingQuestion, label: str, **more: object) -> object:
         """Answers from elsewhere."""
-        reply = msgspec.structs.replace(Reply(((label,),), "ada (test)"), **more)
+        reply = msgspec.structs.replace(QuestionReply(((label,),), "ada (test)"), **more)
         return self.world.engine().pending_questions.answer(one.id, one.inquiry.asked.digest, reply)
 
 
-def shell(id: str, line: str = STATUS) -> Call:
-    return Call(id, "shell", {"line": line})
+def shell(id: str, line: str = STATUS) -> ToolCall:
+    return ToolCall(id, "shell", {"line": line})
 
 
 def child_of(world: World, parent: SessionRecord, name: str) -> SessionRecord:
@@ -207,7 +212,7 @@ def child_of(world: World, parent: SessionRecord, name: str) -> SessionRecord:
 def parked(booth: Booth, call: str = "c1", line: str = STATUS) -> None:
     """A call asks, and nobody is there today."""
     consent = booth.ask(shell(call, line), Absent())
-    assert isinstance(consent, Consent)
+    assert isinstance(consent, PermissionAnswer)
     assert consent.later
     assert not consent.yes
 

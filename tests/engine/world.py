@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from assent.core.digest import sha256
-from assent.core.event import Event, Recorded
-from assent.core.ids import spelled
-from assent.core.journal import finished
-from assent.core.mode import Modes
-from assent.core.record import PlanRecord
+from assent.core.event import Event, StoredEvent
+from assent.core.ids import format_id
+from assent.core.permission.mode import CustomModes
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.doors import Doors, NoCollector, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
@@ -43,7 +43,7 @@ class SetClock:
 
     def new_id(self) -> str:
         self._ids += 1
-        return spelled(self._ids, 0)
+        return format_id(self._ids, 0)
 
 
 class NamedSigner:
@@ -81,13 +81,13 @@ class PassedOn:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         return self._store.append(*batches)
 
-    def read(self, stream: str, after: int = 0) -> list[Recorded]:
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         return self._store.read(stream, after)
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
         return self._store.read_all(prefixes, after)
 
     def last(self) -> int:
@@ -126,7 +126,7 @@ class RacingStore(PassedOn):
         self._before = before
         self._act: Callable[[], object] | None = act
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         events: list[Event] = [event for batch in batches for event in batch.events]
         if self._act and any(isinstance(event, self._before) for event in events):
             act, self._act = self._act, None
@@ -152,7 +152,7 @@ class World:
         self.spares = LocalSpares(os.fsencode(base / "spares"), 1 << 20)
         self.expires_s = 0
         self.export = b""
-        self.modes: Modes = {}
+        self.modes: CustomModes = {}
 
     def engine(self, store: Store | None = None, disk: Disk | None = None) -> Engine:
         root = os.fsencode(self.root)
@@ -190,7 +190,7 @@ class World:
         return self.engine().approvals.approve(record, record.digest, "", "test")
 
     def build(self, record: PlanRecord, disk: Disk | None = None) -> RunReport:
-        return finished(self.engine(disk=disk).runs.build(record.plan_id))
+        return drive_to_end(self.engine(disk=disk).runs.build(record.plan_id))
 
     def put(self, files: dict[str, bytes]) -> None:
         for path, content in files.items():
@@ -205,5 +205,5 @@ class World:
 
     def kinds(self) -> list[str]:
         """The kinds of all events, in order."""
-        streams: Iterable[Recorded] = self.store.read_all(["plan/"])
+        streams: Iterable[StoredEvent] = self.store.read_all(["plan/"])
         return [type(recorded.event).__name__ for recorded in streams]

@@ -4,12 +4,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.core.course import course
 from assent.core.errors import StoreError
-from assent.core.journal import Entry, Finished, Halted, Live, Ran, Result, Said, Step, Way
-from assent.core.operation import Operation, RunCommand, WriteFile
-from assent.core.paths import STAGE, inside
-from assent.core.results import run_results
+from assent.core.paths import STAGE, is_inside
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    LiveCommandOutput,
+    OperationResult,
+    RecoveryChoice,
+    RunStep,
+    RunUpdate,
+)
+from assent.core.run.results import run_results
+from assent.core.run.state import fold_run
 from assent.execute.executor import Executor
 from assent.execute.turning import read_backs
 from assent.store.memory import MemoryBlobs
@@ -113,12 +123,12 @@ class CommandWorld:
             self.blobs.keep([node.content])
         self.commander = MemoryCommander(self.hands, self.blobs, SCRIPTS)
         self.approved = yes(case.operations)
-        self.said: list[Said] = []
+        self.said: list[LiveCommandOutput] = []
 
     def apply(self) -> None:
         self._watch(self.executor().apply(self.approved, "run"))
 
-    def recover(self, way: Way = "auto") -> None:
+    def recover(self, way: RecoveryChoice = "auto") -> None:
         if self.entries:
             self._watch(self.executor().recover(self.approved.plan, "run", way))
 
@@ -136,7 +146,7 @@ class CommandWorld:
         return False
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[JournalEntry]:
         return self.journal.read("run")
 
     @property
@@ -150,38 +160,38 @@ class CommandWorld:
         if not entries:
             return "not started"
         last = entries[-1]
-        if isinstance(last, Finished):
+        if isinstance(last, FinishedEntry):
             return last.outcome
         backs = read_backs(entries, self.blobs)
-        step = course(self.case.operations, entries, backs).step
-        return "needs_you" if step is Step.WAIT else f"unfinished: {step}"
+        step = fold_run(self.case.operations, entries, backs).step
+        return "needs_you" if step is RunStep.WAIT else f"unfinished: {step}"
 
     @property
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> tuple[OperationResult, ...]:
         entries = self.entries
         last = entries[-1] if entries else None
-        if isinstance(last, Finished):
+        if isinstance(last, FinishedEntry):
             return last.results
         return run_results(self.case.operations, entries, read_backs(entries, self.blobs))
 
     @property
     def files(self) -> Files:
         """The person's files, without slots."""
-        return {p: node for p, node in self.hands.files.items() if not inside(p, STAGE)}
+        return {p: node for p, node in self.hands.files.items() if not is_inside(p, STAGE)}
 
     @property
     def slots(self) -> list[bytes]:
-        return [path for path in self.hands.files if inside(path, STAGE)]
+        return [path for path in self.hands.files if is_inside(path, STAGE)]
 
     @property
     def reasons(self) -> list[tuple[int, bytes, str]]:
         """What the last halt says: which operation, where, and why."""
-        halts = [entry for entry in self.entries if isinstance(entry, Halted)]
+        halts = [entry for entry in self.entries if isinstance(entry, HaltedEntry)]
         return [(c.index, c.path, c.reason) for c in halts[-1].conflicts] if halts else []
 
     def ran(self) -> list[tuple[int, int, str]]:
         """How commands ended, in order: index, exit code, what cut them short."""
-        return [(e.index, e.code, e.cut) for e in self.entries if isinstance(e, Ran)]
+        return [(e.index, e.code, e.cut) for e in self.entries if isinstance(e, CommandEndedEntry)]
 
     def times(self, names: Sequence[bytes]) -> list[int]:
         return [self.commander.began.count(name) for name in names]
@@ -189,12 +199,12 @@ class CommandWorld:
     def executor(self) -> Executor:
         return Executor(self.hands, self.blobs, self.journal, self.commander)
 
-    def _watch(self, work: Iterator[Live]) -> None:
+    def _watch(self, work: Iterator[RunUpdate]) -> None:
         for step in work:
-            if isinstance(step, Said):
+            if isinstance(step, LiveCommandOutput):
                 self.said.append(step)
 
 
-def first_words(work: Iterator[Live]) -> Said:
+def first_words(work: Iterator[RunUpdate]) -> LiveCommandOutput:
     """Goes on until a command says something."""
-    return next(step for step in work if isinstance(step, Said))
+    return next(step for step in work if isinstance(step, LiveCommandOutput))

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import msgspec
 
-from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation, FileState
-from assent.core.paths import inside
+from assent.core.paths import is_inside
+from assent.core.plan.operation import FileOperation, FileState
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
 from assent.testing.memory_workspace import MemoryHands, Node
 
 
@@ -26,7 +26,7 @@ Watcher = Callable[[Call], None]
 class WatchedHands:
     """Implements FileWriter on a disk in memory; `before` and `after` see every call."""
 
-    def __init__(self, files: dict[bytes, Node], layout: Layout | None = None) -> None:
+    def __init__(self, files: dict[bytes, Node], layout: SlotLayout | None = None) -> None:
         self.disk = MemoryHands(files)
         self.disk.keeps_spares = False  # so that slots are emptied one by one, as on two disks
         self.before: list[Watcher] = []
@@ -34,12 +34,12 @@ class WatchedHands:
         self.calls: list[Call] = []
         self._layout = layout
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         names = tuple(paths)
         with self._watched("look", *names):
             return self.disk.read_states(names)
 
-    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
         with self._watched("layout"):
             if self._layout is not None:
                 return msgspec.structs.replace(self._layout, run=run)
@@ -50,11 +50,11 @@ class WatchedHands:
         with self._watched("missing", *names):
             return self.disk.missing_folders(names)
 
-    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         with self._watched("create", fill.slot):
             self.disk.write_slot(fill, content)
 
-    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
         with self._watched("bring_back", fill.slot):
             return self.disk.restore_displaced(fill, spare)
 
@@ -81,7 +81,7 @@ class WatchedHands:
 
     def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         with self._watched("holds_files", folder):
-            below = [path for path in self.disk.files if inside(path, folder) and path != folder]
+            below = [path for path in self.disk.files if is_inside(path, folder) and path != folder]
             return any(path not in besides for path in below)
 
     def delete_path(self, path: bytes) -> None:

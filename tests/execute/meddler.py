@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tests.execute.hands import Call, WatchedHands
 
-from assent.core.paths import STAGE, ancestors, inside, name
+from assent.core.paths import STAGE, ancestors, base_name, is_inside
 from assent.testing.memory_workspace import MemoryHands, Node
 
 Deed = Callable[[MemoryHands, bytes], None]
@@ -36,12 +36,12 @@ class Meddler:
 
 
 def is_slot(path: bytes) -> bool:
-    return inside(path, STAGE) or name(path).startswith(b".assent-")
+    return is_inside(path, STAGE) or base_name(path).startswith(b".assent-")
 
 
 def delete(disk: MemoryHands, path: bytes) -> None:
-    disk.files = {name: node for name, node in disk.files.items() if not inside(name, path)}
-    disk.folders = {folder for folder in disk.folders if not inside(folder, path)}
+    disk.files = {name: node for name, node in disk.files.items() if not is_inside(name, path)}
+    disk.folders = {folder for folder in disk.folders if not is_inside(folder, path)}
 
 
 def replace(disk: MemoryHands, path: bytes) -> None:

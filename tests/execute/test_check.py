@@ -7,7 +7,7 @@ from tests.execute.hands import WatchedHands, failing
 
 from assent.core.digest import sha256
 from assent.core.errors import Drift, StoreError
-from assent.core.operation import (
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     MoveFile,
@@ -15,15 +15,8 @@ from assent.core.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.plan import Plan, ReliedOn
-from assent.execute.check import (
-    Difference,
-    check_blobs,
-    check_disk,
-    differences,
-    first_files,
-    told,
-)
+from assent.core.plan.plan import Plan, ReliedOnFile
+from assent.execute.check import Difference, check_blobs, check_disk, differences, first_files, told
 from assent.ports import WHOLE
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_workspace import MemoryHands, Node
@@ -133,7 +126,7 @@ def test_where_case_is_ignored_a_file_can_change_the_case_of_its_name(
 def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
     there: Node | None, seen: str
 ) -> None:
-    plan = Plan(b"", (), relied_on=(ReliedOn(b"r", OLD.state.digest),))
+    plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
     disk = MemoryHands({b"r": there} if there else {})
     expected = f"content {OLD.state.digest[:12]}…"
     wanted = [Difference(b"r", expected, seen)] if seen else []
@@ -141,7 +134,7 @@ def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
 
 
 def test_g8_a_folder_is_no_file_to_rely_on() -> None:
-    plan = Plan(b"", (), relied_on=(ReliedOn(b"r", OLD.state.digest),))
+    plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
     assert [d.found for d in differences(plan, (), MemoryHands({b"r/x": OLD}))] == ["a folder"]
 
 

@@ -23,14 +23,21 @@ from tests.execute.commands import (
     run,
 )
 
-from assent.core.changes import Left, decoded
-from assent.core.course import ran
-from assent.core.errors import Drift, Refused, StoreError, Unsettled
-from assent.core.journal import Doing, Finished, Progress, Running, Said, Way
-from assent.core.operation import Operation, RunCommand, WriteFile
-from assent.core.permit import Permit, permit_text, permitted
-from assent.core.plan import Plan
-from assent.core.process import Chunk, Ended
+from assent.core.errors import Drift, Refused, RunUnfinished, StoreError
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import (
+    CommandProgress,
+    CommandStartedEntry,
+    FinishedEntry,
+    LiveCommandOutput,
+    RecoveryChoice,
+    StepProgress,
+)
+from assent.core.run.permit import Permit, permit_text, permitted
+from assent.core.run.state import command_ends
+from assent.core.run.workspace_changes import FileStateChanges, decode_changes
+from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.execute.commanding import EDGE, NoCommands, Output
 from assent.execute.executor import Executor
 from assent.testing.memory_commander import MemoryCommander, Script
@@ -57,7 +64,7 @@ def test_g5_the_journal_says_what_comes_next_before_it_comes() -> None:
         "Entered", "Committed", "Settled", "Finished",
     ]  # fmt: skip
     last = world.entries[-1]
-    assert last == Finished("done", ("done",) * 4, (b"w/deep", b"w/deep/er"))
+    assert last == FinishedEntry("done", ("done",) * 4, (b"w/deep", b"w/deep/er"))
     assert (world.files, world.slots) == (BETWEEN.finish, [])
 
 
@@ -68,7 +75,7 @@ def test_a_plan_without_commands_has_the_journal_that_it_always_had() -> None:
 def test_law_5_that_a_command_runs_is_durable_before_it_begins() -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
-    assert first_words(work) == Said(0, b"building\n")
+    assert first_words(work) == LiveCommandOutput(0, b"building\n")
     assert (world.kinds, world.commander.began) == (["Started", "Running"], [b"build"])
     for moment in range(20):
         world = CommandWorld(ALONE)
@@ -78,12 +85,12 @@ def test_law_5_that_a_command_runs_is_durable_before_it_begins() -> None:
 
 def test_what_a_command_changed_and_said_is_kept() -> None:
     world = applied(*BETWEEN.operations)
-    end = ran(world.entries)[2][0]
+    end = command_ends(world.entries)[2][0]
     assert (end.index, end.code, end.cut) == (2, 0, "")
     assert world.blobs.read(end.output) == b"building\n"
-    changes = decoded(world.blobs.read(end.changes))
+    changes = decode_changes(world.blobs.read(end.changes))
     assert {op.path for op in changes.operations} == {b"w/a", b"w/gone", b"w/log", b"w/out/x"}
-    assert world.said == [Said(2, b"building\n")]
+    assert world.said == [LiveCommandOutput(2, b"building\n")]
 
 
 def test_a_command_is_told_the_digest_and_what_the_run_changed_so_far() -> None:
@@ -157,7 +164,7 @@ def test_g5_resume_runs_a_failed_command_again_and_goes_on() -> None:
     world.recover("resume")
     assert (world.outcome, world.results) == ("done", ("done",) * 3)
     assert world.commander.began == [b"break", b"break"]
-    assert [(end.code, bool(end.changes)) for end in ran(world.entries)[1]] == [
+    assert [(end.code, bool(end.changes)) for end in command_ends(world.entries)[1]] == [
         (3, True),
         (0, True),
     ]
@@ -168,7 +175,7 @@ def test_g5_accept_keeps_everything_and_says_what_never_began() -> None:
     world = applied(WRITE_A, run(b"break"), WRITE_B)
     files = world.files
     world.recover("accept")
-    assert world.entries[-1] == Finished("done", ("done", "failed", "not_started"))
+    assert world.entries[-1] == FinishedEntry("done", ("done", "failed", "not_started"))
     assert world.files == files
 
 
@@ -177,7 +184,7 @@ def test_g5_roll_back_takes_everything_back_that_is_recorded() -> None:
         MAKE, run(b"build"), WRITE_B, run(b"break"), WriteFile(b"w/b", NEW.state, OLD.state)
     )
     world.recover("roll_back")
-    assert world.entries[-1] == Finished(
+    assert world.entries[-1] == FinishedEntry(
         "rolled_back", ("undone", "undone", "undone", "failed", "not_started")
     )
     assert world.files == START
@@ -195,7 +202,7 @@ def crashed(*operations: Operation) -> CommandWorld:
 
 def test_law_6_a_command_whose_end_nobody_saw_is_unknown_and_its_changes_are_recorded() -> None:
     world = crashed(WRITE_A, run(b"build"), WRITE_B)
-    assert isinstance(world.entries[-1], Running)
+    assert isinstance(world.entries[-1], CommandStartedEntry)
     world.recover()
     assert (world.outcome, world.results) == ("needs_you", ("done", "unknown", "not_started"))
     assert world.ran() == [(1, -1, "unknown")]
@@ -217,7 +224,7 @@ def test_law_6_going_on_right_after_a_crash_still_asks_about_the_command() -> No
 def test_a_person_who_interrupts_a_command_ended_it_which_is_known() -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
-    assert first_words(work) == Said(0, b"building\n")
+    assert first_words(work) == LiveCommandOutput(0, b"building\n")
     work.close()
     assert world.ran() == [(0, 130, "interrupted")]
     world.recover()
@@ -228,14 +235,14 @@ def test_a_person_who_interrupts_a_command_ended_it_which_is_known() -> None:
 def test_whoever_watches_is_told_which_command_begins_and_what_else_takes_time() -> None:
     world = CommandWorld(case(WRITE_A, run(b"build")))
     work = world.executor().apply(world.approved, "run")
-    told = [step for step in work if not isinstance(step, Progress)]
+    told = [step for step in work if not isinstance(step, StepProgress)]
     command = world.approved.plan.operations[1]
     assert isinstance(command, RunCommand)
     assert told == [
-        Doing("before", 1, 2, command),
-        Doing("command", 1, 2, command),
-        Said(1, b"building\n"),
-        Doing("after", 1, 2, command),
+        CommandProgress("before", 1, 2, command),
+        CommandProgress("command", 1, 2, command),
+        LiveCommandOutput(1, b"building\n"),
+        CommandProgress("after", 1, 2, command),
     ]
 
 
@@ -252,7 +259,7 @@ def test_law_5_an_interruption_beside_a_command_leaves_no_doubt_whether_it_ran(
 ) -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
-    next(step for step in work if isinstance(step, Doing) and step.what == what)
+    next(step for step in work if isinstance(step, CommandProgress) and step.what == what)
     work.close()
     assert world.kinds == kinds
     world.recover()
@@ -285,11 +292,11 @@ def test_law_9_a_command_that_is_denied_by_now_does_not_begin() -> None:
 
 
 @pytest.mark.parametrize("way", ["accept", "resume", "roll_back"])
-def test_law_6_a_word_that_is_refused_is_not_carried_out_later(way: Way) -> None:
+def test_law_6_a_word_that_is_refused_is_not_carried_out_later(way: RecoveryChoice) -> None:
     world = crashed(WRITE_A, run(b"build"), WRITE_B)
     before = world.entries
     world.commander.outlived = "process 7"
-    with pytest.raises(Unsettled):
+    with pytest.raises(RunUnfinished):
         world.recover(way)
     assert world.entries == before
     world.commander.outlived = ""
@@ -305,9 +312,11 @@ class Troubled(MemoryCommander):
         self._world = world
         self._trouble = trouble
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         for part in super().run(command, digest, left):
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 self._trouble(self._world)
             yield part
 

@@ -8,8 +8,8 @@ from tests.execute.hands import Call, failing
 from tests.execute.meddler import DEEDS, THEIRS, Deed, Meddler, delete, fill_folder, is_slot
 from tests.execute.world import World
 
-from assent.core.journal import Aborted
-from assent.core.motion import Layout, motions
+from assent.core.run.journal import AbortedEntry
+from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.execute.finish import PACE
 from assent.testing.memory_workspace import MemoryHands, Node
 from assent.testing.plans import Case, single_cases, together
@@ -20,13 +20,13 @@ SWAPS = ("file_to_folder", "folder_to_file")
 PLAIN = [case for case in ONE if case.name not in SWAPS]
 BESIDE = ((b"w/one_a", b"w"), (b"w/one_b", b"w"), (b"w/one_x/y/z", b"w"))
 LAYOUTS = {
-    "exchange": Layout(""),
-    "stepwise": Layout("", exchanges=False),
-    "beside": Layout("", beside=BESIDE),
+    "exchange": SlotLayout(""),
+    "stepwise": SlotLayout("", exchanges=False),
+    "beside": SlotLayout("", beside=BESIDE),
 }
 
 
-def renames(case: Case, layout: Layout) -> int:
+def renames(case: Case, layout: SlotLayout) -> int:
     """Counts the renames and exchanges of an undisturbed run."""
     world = World(case, layout)
     world.apply()
@@ -34,7 +34,7 @@ def renames(case: Case, layout: Layout) -> int:
     return sum(call.verb in ("rename", "exchange") for call in world.hands.calls)
 
 
-def disturbed(case: Case, layout: Layout, at: int, deed: Deed) -> tuple[World, Meddler]:
+def disturbed(case: Case, layout: SlotLayout, at: int, deed: Deed) -> tuple[World, Meddler]:
     """Applies a case while somebody does a deed before rename number `at`."""
     world = World(case, layout)
     meddler = Meddler(world.hands, at, deed)
@@ -152,7 +152,7 @@ def test_f66_the_journal_says_what_was_in_the_way(
     name: str, at: int, deed: str, reason: str
 ) -> None:
     world, meddler = disturbed(CASES[name], LAYOUTS["exchange"], at, DEEDS[deed])
-    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert [(abort.path, abort.reason, abort.result) for abort in aborts] == [
         (meddler.path, reason, "conflict")
     ]
@@ -170,7 +170,7 @@ def many(count: int) -> Case:
 def test_f66_one_of_many_files_that_changed_is_found_and_all_go_back(layout: str, at: int) -> None:
     case = many(2 * PACE + 1)
     world, meddler = disturbed(case, LAYOUTS[layout], at, DEEDS["changed"])
-    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert [(abort.index, abort.path) for abort in aborts] == [(at, meddler.path)]
     assert world.outcome == "rolled_back"
     assert world.files == with_deed(world.start, meddler.path, DEEDS["changed"])
@@ -181,7 +181,7 @@ def test_f66_one_of_many_files_that_changed_is_found_and_all_go_back(layout: str
 def test_f66_a_displaced_file_that_cannot_be_read_is_named() -> None:
     case = many(PACE)
     world = World(case)
-    bad = motions(case.operations, Layout("run"))[5]
+    bad = slot_moves(case.operations, SlotLayout("run"))[5]
     renamed: list[Call] = []
     fail = failing(EIO, lambda call: bool(renamed) and bad.slot in call.names)
 
@@ -192,7 +192,7 @@ def test_f66_a_displaced_file_that_cannot_be_read_is_named() -> None:
 
     world.hands.before.append(read)
     world.apply()
-    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert [(abort.index, abort.path, abort.result) for abort in aborts] == [
         (bad.index, bad.path, "failed")
     ]

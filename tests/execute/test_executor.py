@@ -9,23 +9,23 @@ from tests.execute.meddler import THEIRS
 from tests.execute.world import World
 
 from assent.core.digest import sha256
-from assent.core.errors import Drift, OtherDigest, Refused, StoreError
-from assent.core.journal import (
-    Aborted,
-    Committed,
-    Entry,
-    Finished,
-    Progress,
-    Recovering,
-    Settled,
-    Started,
-    Step,
-)
-from assent.core.motion import Layout
-from assent.core.operation import FileOperation, RunCommand, WriteFile
+from assent.core.errors import DigestMismatch, Drift, Refused, StoreError
 from assent.core.paths import STAGE
-from assent.core.permit import Permit, permit_text, permitted
-from assent.core.plan import Plan
+from assent.core.plan.operation import FileOperation, RunCommand, WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommittedEntry,
+    FinishedEntry,
+    JournalEntry,
+    RecoveringEntry,
+    RunStep,
+    SettledEntry,
+    StartedEntry,
+    StepProgress,
+)
+from assent.core.run.permit import Permit, permit_text, permitted
+from assent.core.run.slot_move import SlotLayout
 from assent.execute.executor import Executor
 from assent.ports import WHOLE
 from assent.store.memory import MemoryBlobs
@@ -39,7 +39,7 @@ CREATE, REPLACE = CASES["create_deep"], CASES["replace"]
 CHANGES = ("create", "rename", "exchange", "make_folder", "remove_folder", "remove", "sync")
 
 
-def names(entries: Iterable[Entry]) -> list[str]:
+def names(entries: Iterable[JournalEntry]) -> list[str]:
     return [type(entry).__name__ for entry in entries]
 
 
@@ -72,7 +72,7 @@ def test_law_1_a_permitted_plan_is_applied_with_its_permit() -> None:
     for _ in world._executor().apply(permitted(plan, permit), "run"):
         pass
     first = world.journal.read("run")[0]
-    assert isinstance(first, Started)
+    assert isinstance(first, StartedEntry)
     assert (first.plan_id, first.approval, first.digest) == ("", "p1", plan.digest)
     assert world.files == world.finish
 
@@ -98,19 +98,19 @@ def test_law_3_the_first_record_spends_the_approval_and_says_how_the_disk_is_use
     world = World(CREATE)
     world.apply()
     approval = world.approved.approval
-    first = Started(
+    first = StartedEntry(
         approval.plan_id,
         world.approved.plan.digest,
         approval.id,
-        Layout("run"),
+        SlotLayout("run"),
         (b"w/one_x", b"w/one_x/y"),
     )
     made = first.folders
     assert world.journal.read("run") == [
         first,
-        Committed(),
-        Settled("done", made),
-        Finished("done", ("done",), made),
+        CommittedEntry(),
+        SettledEntry("done", made),
+        FinishedEntry("done", ("done",), made),
     ]
 
 
@@ -122,7 +122,7 @@ class Ordered(MemoryJournal):
         self.story: list[str] = []
         hands.before.append(lambda call: self.story.append(call.verb))
 
-    def write(self, run: str, entry: Entry) -> None:
+    def write(self, run: str, entry: JournalEntry) -> None:
         self.story.append(type(entry).__name__)
         super().write(run, entry)
 
@@ -176,7 +176,7 @@ def test_a_resumed_run_still_knows_which_folders_it_made() -> None:
     world.calm_down()
     world.recover()
     last = world.journal.read("run")[-1]
-    assert last == Finished("done", ("done",), (b"w/one_x", b"w/one_x/y"))
+    assert last == FinishedEntry("done", ("done",), (b"w/one_x", b"w/one_x/y"))
 
 
 def test_law_5_a_run_that_was_cut_while_sweeping_is_swept_and_done() -> None:
@@ -203,8 +203,8 @@ def test_progress_is_told_step_by_step() -> None:
     ]
     world = World(Case("many", {}, tuple(operations), (b"x",)))
     told = list(Executor(world.hands, world.blobs, world.journal).apply(world.approved, "run"))
-    wanted = [(step, at) for step in (Step.PREPARE, Step.FINISH) for at in (0, 64, 128)]
-    assert told == [Progress(step, at, 130) for step, at in wanted]
+    wanted = [(step, at) for step in (RunStep.PREPARE, RunStep.FINISH) for at in (0, 64, 128)]
+    assert told == [StepProgress(step, at, 130) for step, at in wanted]
 
 
 def test_a_plan_of_nothing_is_done_at_once() -> None:
@@ -245,7 +245,7 @@ def test_f64_damaged_new_content_stops_the_run_before_anything_is_visible() -> N
     entries = world.journal.read("run")
     assert names(entries) == ["Started", "Aborted", "Settled", "Finished"]
     abort = entries[1]
-    assert isinstance(abort, Aborted)
+    assert isinstance(abort, AbortedEntry)
     assert (abort.index, abort.result) == (1, "failed")
     assert abort.reason == f"The content {new[:12]}… is missing or damaged."
     assert (world.outcome, world.results) == ("rolled_back", ("not_started", "failed"))
@@ -257,7 +257,7 @@ def test_law_4_a_run_is_recovered_only_with_its_own_plan() -> None:
     world.apply()
     before = world.journal.read("run")
     executor = Executor(world.hands, world.blobs, world.journal)
-    with pytest.raises(OtherDigest):
+    with pytest.raises(DigestMismatch):
         list(executor.recover(Plan(b"", ()), "run", "auto"))
     assert world.journal.read("run") == before
 
@@ -280,5 +280,5 @@ def test_a_run_that_waits_stays_as_it_is_until_a_person_says_which_way() -> None
     assert world.outcome == "needs_you"
     files, slots = world.files, world.slots
     world.recover("auto")
-    assert world.journal.read("run")[-1] == Recovering("auto")
+    assert world.journal.read("run")[-1] == RecoveringEntry("auto")
     assert (world.outcome, world.files, world.slots) == ("needs_you", files, slots)

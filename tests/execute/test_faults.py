@@ -9,15 +9,15 @@ from tests.execute.hands import Call, failing
 from tests.execute.world import World
 
 from assent.core.errors import Drift, WorkspaceError
-from assent.core.journal import Way
-from assent.core.motion import Layout
+from assent.core.run.journal import RecoveryChoice
+from assent.core.run.slot_move import SlotLayout
 from assent.testing.plans import Case, single_cases, together
 
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 ERRORS = (ENOSPC, EACCES, EROFS, EIO, EMFILE)
-COPIED = Layout("", beside=((b"w/one_a", b"w"), (b"w/one_x/y/z", b"w")), copied=(0,))
-LAYOUTS = [Layout(""), Layout("", exchanges=False), COPIED]
-WAYS: tuple[Way, ...] = ("resume", "roll_back", "accept")
+COPIED = SlotLayout("", beside=((b"w/one_a", b"w"), (b"w/one_x/y/z", b"w")), copied=(0,))
+LAYOUTS = [SlotLayout(""), SlotLayout("", exchanges=False), COPIED]
+WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
 
 
 class Fault:
@@ -34,20 +34,20 @@ class Fault:
         watchers.append(failing(self.error, self.strikes))
 
 
-def calls(case: Case, layout: Layout) -> int:
+def calls(case: Case, layout: SlotLayout) -> int:
     world = World(case, layout)
     world.apply()
     assert (world.outcome, world.files, world.slots) == ("done", world.finish, {})
     return len(world.hands.calls)
 
 
-def faults(case: Case, layout: Layout) -> Iterator[Fault]:
+def faults(case: Case, layout: SlotLayout) -> Iterator[Fault]:
     kinds = itertools.product((False, True), repeat=2)
     for at, (lasting, late) in itertools.product(range(calls(case, layout)), list(kinds)):
         yield Fault(at, ERRORS[at % len(ERRORS)], lasting=lasting, late=late)
 
 
-def struck(case: Case, layout: Layout, fault: Fault) -> World:
+def struck(case: Case, layout: SlotLayout, fault: Fault) -> World:
     """Applies a case with a fault; a refusal before the run starts is an outcome too."""
     world = World(case, layout)
     fault.put_into(world)
@@ -86,7 +86,9 @@ def check_ways_out(again: Callable[[], World]) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=["exchange", "stepwise", "copied"])
 @pytest.mark.parametrize("case", ONE, ids=lambda case: case.name)
-def test_g5_a_fault_at_any_call_ends_in_one_of_three_outcomes(case: Case, layout: Layout) -> None:
+def test_g5_a_fault_at_any_call_ends_in_one_of_three_outcomes(
+    case: Case, layout: SlotLayout
+) -> None:
     seen = set()
     for fault in faults(case, layout):
         world = struck(case, layout, fault)
@@ -101,9 +103,9 @@ def test_g5_a_fault_at_any_call_ends_in_one_of_three_outcomes(case: Case, layout
 @pytest.mark.parametrize("first", ONE, ids=lambda case: case.name)
 def test_g5_two_operations_end_together(first: Case, second: Case) -> None:
     case = together((first, second))
-    for at in range(calls(case, Layout(""))):
+    for at in range(calls(case, SlotLayout(""))):
         fault = Fault(at, EIO, lasting=True, late=False)
-        world = struck(case, Layout(""), fault)
+        world = struck(case, SlotLayout(""), fault)
         check(world)
         if world.outcome == "needs_you":
-            check_ways_out(lambda fault=fault: struck(case, Layout(""), fault))  # type: ignore[misc]
+            check_ways_out(lambda fault=fault: struck(case, SlotLayout(""), fault))  # type: ignore[misc]

@@ -7,8 +7,8 @@ from tests.execute.hands import failing
 from tests.execute.meddler import DEEDS, THEIRS, Deed, delete, replace
 from tests.execute.world import World
 
-from assent.core.journal import Halted, Way
 from assent.core.paths import STAGE
+from assent.core.run.journal import HaltedEntry, RecoveryChoice
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import single_cases, together
 
@@ -42,7 +42,7 @@ def test_g5_a_change_after_the_run_wrote_a_file_waits_for_a_person(name: str) ->
     assert world.files == {**world.start, b"w/one_a": THEIRS}
     assert world.lost() == []
     last = world.journal.read("run")[-1]
-    assert isinstance(last, Halted)
+    assert isinstance(last, HaltedEntry)
     wanted = b"" if name == "create" else STAGE + b"/run/0.new"  # nobody is sent to an empty place
     assert [conflict.kept for conflict in last.conflicts] == [wanted]
 
@@ -77,7 +77,7 @@ def test_g5_an_accepted_run_changes_nothing_more() -> None:
     "name", [name for name in ONE if name not in ("file_to_folder", "folder_to_file")]
 )
 def test_g5_no_way_out_loses_anything_and_accepting_always_ends_it(
-    name: str, way: Way, deed: str
+    name: str, way: RecoveryChoice, deed: str
 ) -> None:
     world = stopped(name, DEEDS[deed])
     theirs = {path: node for path, node in world.files.items() if is_theirs(node)}

@@ -8,9 +8,16 @@ from tests.execute.hands import Call, failing
 from tests.execute.meddler import THEIRS, Meddler, replace
 from tests.execute.world import World
 
-from assent.core.journal import Aborted, Conflict, Finished, Halted, Result, Way
-from assent.core.motion import Layout
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.journal import (
+    AbortedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    OperationResult,
+    PathConflict,
+    RecoveryChoice,
+)
+from assent.core.run.slot_move import SlotLayout
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import Case
 
@@ -50,10 +57,10 @@ def failed(wanted: Callable[[Call], bool]) -> World:
     ],
 )
 def test_f64_what_failed_what_was_undone_and_what_never_began(
-    wanted: Callable[[Call], bool], results: tuple[Result, ...]
+    wanted: Callable[[Call], bool], results: tuple[OperationResult, ...]
 ) -> None:
     world = failed(wanted)
-    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert (world.outcome, world.results) == ("rolled_back", results)
     assert world.files == world.start
     assert [(abort.reason, results[abort.index]) for abort in aborts] == [(f"E{ENOSPC}", "failed")]
@@ -73,7 +80,7 @@ def test_f64_an_error_without_a_reason_is_told_as_it_is(verb: str) -> None:
     world = World(CASE)
     world.hands.before.append(fail)
     world.apply()
-    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert [abort.reason for abort in aborts] == ["no reason given"]
 
 
@@ -92,7 +99,7 @@ def test_f64_why_a_file_could_not_be_put_back_is_told(error: OSError, reason: st
     world.hands.before.append(fail)
     world.apply()
     last = world.journal.read("run")[-1]
-    assert isinstance(last, Halted)
+    assert isinstance(last, HaltedEntry)
     assert {conflict.reason for conflict in last.conflicts} == {reason}
 
 
@@ -118,10 +125,10 @@ def test_f64_what_cannot_be_put_back_is_a_conflict_and_its_slot_is_named() -> No
     assert (world.outcome, world.results) == (
         "needs_you", ("undone", "conflict", "failed", "undone")
     )  # fmt: skip
-    slot = Layout("run").slot(1, "old", b"w/deleted")
+    slot = SlotLayout("run").slot(1, "old", b"w/deleted")
     reason = "it was changed after the run wrote it"
     last = world.journal.read("run")[-1]
-    assert last == Halted((Conflict(1, b"w/deleted", slot, reason),), (0, 3))
+    assert last == HaltedEntry((PathConflict(1, b"w/deleted", slot, reason),), (0, 3))
     assert world.slots[slot] == OLD
     assert world.files == {**world.start, b"w/deleted": THEIRS}
 
@@ -135,7 +142,7 @@ def test_f64_what_cannot_be_put_back_is_a_conflict_and_its_slot_is_named() -> No
     ],
 )
 def test_f64_after_a_person_decided_the_results_say_what_is_true_now(
-    way: Way, outcome: str, results: tuple[Result, ...]
+    way: RecoveryChoice, outcome: str, results: tuple[OperationResult, ...]
 ) -> None:
     world = halted()
     world.hands.before.clear()
@@ -154,7 +161,7 @@ def test_f64_an_accepted_run_tells_done_from_undone_by_the_disk() -> None:
     disk.files[b"w/to"] = disk.files.pop(b"w/moved")
     world.recover("accept")
     last = world.journal.read("run")[-1]
-    assert last == Finished("done", ("done", "done", "undone", "done"), (), ())
+    assert last == FinishedEntry("done", ("done", "done", "undone", "done"), (), ())
     assert world.slots == {}
 
 
@@ -175,7 +182,7 @@ def test_f64_a_disk_that_does_not_sync_leaves_no_operation_in_conflict() -> None
     assert world.results == ("undone", "undone", "undone", "failed")
     reason = f"what was put back is not safely on disk (E{ENOSPC})"
     last = world.journal.read("run")[-1]
-    assert last == Halted((Conflict(0, b"", b"", reason),), (3, 2, 0, 1))
+    assert last == HaltedEntry((PathConflict(0, b"", b"", reason),), (3, 2, 0, 1))
 
 
 def _moved(calls: list[Call]) -> bool:

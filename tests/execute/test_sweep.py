@@ -8,14 +8,14 @@ from tests.execute.hands import Call, failing
 from tests.execute.meddler import DEEDS, THEIRS, Meddler, fill_folder, is_slot
 from tests.execute.world import World
 
-from assent.core.journal import Finished
-from assent.core.motion import Layout
+from assent.core.run.journal import FinishedEntry
+from assent.core.run.slot_move import SlotLayout
 from assent.testing.fuse import Crash, Fuse
 from assent.testing.memory_workspace import MemoryHands, Node
 from assent.testing.plans import single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
-BESIDE = Layout("", beside=((b"w/one_a", b"w"),))
+BESIDE = SlotLayout("", beside=((b"w/one_a", b"w"),))
 S = b".opencode/assent/stage/run/"
 
 
@@ -77,7 +77,7 @@ def test_g5_a_slot_that_cannot_be_removed_is_named_and_the_run_is_done() -> None
     world.hands.before.append(failing(EIO, lambda call: call.verb == "remove"))
     world.apply()
     last = world.journal.read("run")[-1]
-    assert last == Finished("done", ("done",), (), (S + b"0.new",))
+    assert last == FinishedEntry("done", ("done",), (), (S + b"0.new",))
     assert world.files == world.finish
 
 

@@ -9,7 +9,7 @@ from tests.execute.hands import Call, failing
 from tests.execute.meddler import DEEDS, THEIRS, Meddler
 from tests.execute.world import World
 
-from assent.core.journal import Way
+from assent.core.run.journal import RecoveryChoice
 from assent.testing.fuse import Crash
 from assent.testing.plans import Case, single_cases, together
 
@@ -26,7 +26,7 @@ PAIRS = [
 CASES = [together((ONE[one], TWO[two])) for one, two in PAIRS]
 NEVER = -1
 OUTCOMES = ("done", "rolled_back", "needs_you")
-WAYS: tuple[Way, ...] = ("resume", "roll_back", "accept")
+WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
 
 
 def broken() -> OSError:

@@ -22,11 +22,17 @@ from tests.execute.commands import (
     run,
 )
 
-from assent.core.back import BETWEEN as IN_BETWEEN
-from assent.core.back import CHANGED
-from assent.core.journal import Conflict, Entered, Finished, Halted, Started
-from assent.core.motion import Fill, Layout
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, Operation, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, Operation, WriteFile
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    PathConflict,
+    SegmentEnteredEntry,
+    StartedEntry,
+)
+from assent.core.run.rollback import CHANGED_AFTER_RUN
+from assent.core.run.rollback import CHANGED_DURING_RUN as IN_BETWEEN
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.testing.memory_commander import Script
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -74,14 +80,18 @@ def test_f66_resume_looks_at_the_files_again() -> None:
 def test_f66_a_segment_that_was_never_entered_is_not_started_if_that_is_accepted() -> None:
     world = met()
     world.recover("accept")
-    assert world.entries[-1] == Finished("done", ("done", "done", "not_started", "not_started"))
+    assert world.entries[-1] == FinishedEntry(
+        "done", ("done", "done", "not_started", "not_started")
+    )
 
 
 def test_a_later_segment_is_entered_again_under_names_of_its_own() -> None:
     world = met()
     world.hands.files[b"w/log"] = OLD
     world.recover("resume")
-    layouts = [e.layout.run for e in world.entries if isinstance(e, Started | Entered)]
+    layouts = [
+        e.layout.run for e in world.entries if isinstance(e, StartedEntry | SegmentEnteredEntry)
+    ]
     assert layouts == ["run", "run.1"]
 
 
@@ -90,7 +100,7 @@ class FullHands(MemoryHands):
 
     full = b""
 
-    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         if self.full and fill.folder == self.full:
             raise OSError(ENOSPC, "No space left")
         super().write_slot(fill, content)
@@ -119,7 +129,7 @@ def test_the_first_segment_that_fails_before_any_command_is_rolled_back_as_ever(
     full.full = b"w/deep/er"
     world.hands = world.commander.hands = full
     world.apply()
-    assert world.entries[-1] == Finished("rolled_back", ("failed", "not_started"))
+    assert world.entries[-1] == FinishedEntry("rolled_back", ("failed", "not_started"))
     assert (world.files, world.commander.began) == (START, [])
 
 
@@ -129,7 +139,7 @@ def test_f64_what_somebody_changed_since_is_left_alone_and_named(path: bytes) ->
     world.hands.files[path] = THEIRS
     world.recover("roll_back")
     assert world.outcome == "needs_you"
-    assert {(p, reason) for _, p, reason in world.reasons} == {(path, CHANGED)}
+    assert {(p, reason) for _, p, reason in world.reasons} == {(path, CHANGED_AFTER_RUN)}
     assert world.files[path] == THEIRS
     others = {p: node for p, node in world.files.items() if p != path}
     assert others == {p: node for p, node in START.items() if p != path}
@@ -155,7 +165,7 @@ def test_f64_a_change_between_two_segments_survives_a_roll_back() -> None:
     assert world.reasons == [(0, b"w/a", IN_BETWEEN)]
     assert world.results == ("conflict", "undone", "undone", "undone", "failed")
     world.recover("accept")
-    assert world.entries[-1] == Finished("done", ("unknown", *world.results[1:]))
+    assert world.entries[-1] == FinishedEntry("done", ("unknown", *world.results[1:]))
 
 
 def test_g5_an_undo_of_its_own_runs_instead_of_restoring_files() -> None:
@@ -290,7 +300,7 @@ def test_accepting_a_way_back_that_stopped_says_what_stands() -> None:
     world.hands.files[b"w/b"] = THEIRS
     world.recover("roll_back")
     world.recover("accept")
-    assert world.entries[-1] == Finished("done", ("undone", "unknown", "undone", "failed"))
+    assert world.entries[-1] == FinishedEntry("done", ("undone", "unknown", "undone", "failed"))
     assert world.files == {**START, b"w/b": THEIRS}
 
 
@@ -311,7 +321,7 @@ def test_f64_what_a_command_made_is_kept_where_a_way_back_stopped_half_way() -> 
     assert not world.blobs.has(BUILT.state.digest)
     world.recover("accept")
     last = world.entries[-1]
-    assert isinstance(last, Finished)
+    assert isinstance(last, FinishedEntry)
     assert [world.hands.files[slot] for slot in last.kept] == [BUILT]
     assert world.files[b"w/log"] == world.files[b"w/out/x"] == THEIRS
 
@@ -320,7 +330,7 @@ def test_a_back_that_meets_a_change_while_it_is_applied_halts_with_it() -> None:
     world = stopped(WRITE_A, WRITE_B)
 
     class Meddling(MemoryHands):
-        def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
             self.files[b"w/b"] = THEIRS
             return super().choose_layout(run, operations)
 
@@ -329,9 +339,9 @@ def test_a_back_that_meets_a_change_while_it_is_applied_halts_with_it() -> None:
     world.recover("roll_back")
     assert (world.outcome, world.files[b"w/b"]) == ("needs_you", THEIRS)
     last = world.entries[-1]
-    assert isinstance(last, Halted)
+    assert isinstance(last, HaltedEntry)
     assert last.conflicts == (
-        Conflict(1, b"w/b", b"", "it changed a moment before it was replaced"),
+        PathConflict(1, b"w/b", b"", "it changed a moment before it was replaced"),
     )
     assert world.files[b"w/a"] == NEW  # what was taken back together stays together
     assert LOGGED not in world.files.values()

@@ -6,7 +6,7 @@ import pytest
 from tests.execute.hands import Call
 from tests.execute.world import World
 
-from assent.core.operation import DeleteFile, WriteFile
+from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.testing.fuse import Crash
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import Case

@@ -4,20 +4,20 @@ from tests.execute.hands import WatchedHands
 from tests.execute.meddler import Meddler, is_slot
 
 from assent.core.digest import sha256
-from assent.core.journal import (
-    Finished,
-    Halted,
-    Result,
-    Started,
-    Step,
-    Way,
+from assent.core.paths import TREE, is_inside
+from assent.core.plan.operation import MoveFile, footprint
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    OperationResult,
+    RecoveryChoice,
+    RunStep,
+    StartedEntry,
     next_step,
-    results,
-    started,
+    segment_results,
+    started_entry,
 )
-from assent.core.motion import Layout, motions
-from assent.core.operation import MoveFile, footprint
-from assent.core.paths import TREE, inside
+from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_journal import MemoryJournal
@@ -30,7 +30,7 @@ MINE = {b"w/mine": Node(b"not touched")}
 class World:
     """What outlives an executor, and what can be said about it afterwards."""
 
-    def __init__(self, case: Case, layout: Layout | None = None) -> None:
+    def __init__(self, case: Case, layout: SlotLayout | None = None) -> None:
         self.case = case
         self.start = {**case.start, **MINE}
         self.finish = {**case.finish, **MINE}
@@ -43,7 +43,7 @@ class World:
         for _ in self._executor().apply(self.approved, "run"):
             pass
 
-    def recover(self, way: Way = "auto") -> None:
+    def recover(self, way: RecoveryChoice = "auto") -> None:
         for _ in self._executor().recover(self.approved.plan, "run", way):
             pass
 
@@ -52,20 +52,20 @@ class World:
         """How the run stands, as a person would be told."""
         entries = self.journal.read("run")
         last = entries[-1] if entries else None
-        if isinstance(last, Finished):
+        if isinstance(last, FinishedEntry):
             return last.outcome
-        if next_step(entries) is Step.WAIT:
+        if next_step(entries) is RunStep.WAIT:
             return "needs_you"
         return "unfinished" if entries else "refused"
 
     @property
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> tuple[OperationResult, ...]:
         entries = self.journal.read("run")
         last = entries[-1]
-        if isinstance(last, Finished):
+        if isinstance(last, FinishedEntry):
             return last.results
-        renames = motions(self.case.operations, started(entries).layout)
-        return results(entries, renames, len(self.case.operations))
+        renames = slot_moves(self.case.operations, started_entry(entries).layout)
+        return segment_results(entries, renames, len(self.case.operations))
 
     @property
     def files(self) -> dict[bytes, Node]:
@@ -79,14 +79,14 @@ class World:
     @property
     def folders(self) -> set[bytes]:
         """The person's folders, without Assent's own."""
-        return {folder for folder in self.hands.disk.folders if not inside(folder, TREE)}
+        return {folder for folder in self.hands.disk.folders if not is_inside(folder, TREE)}
 
     @property
     def named(self) -> set[bytes]:
         """The slots that the person is told about."""
         last = self.journal.read("run")[-1]
-        halts = [entry for entry in self.journal.read("run") if isinstance(entry, Halted)]
-        if isinstance(last, Finished):
+        halts = [entry for entry in self.journal.read("run") if isinstance(entry, HaltedEntry)]
+        if isinstance(last, FinishedEntry):
             return set(last.kept)
         return {conflict.kept for conflict in halts[-1].conflicts} if halts else set()
 
@@ -98,7 +98,7 @@ class World:
     @property
     def spent(self) -> int:
         """How often an approval was spent."""
-        return sum(isinstance(entry, Started) for entry in self.journal.read("run"))
+        return sum(isinstance(entry, StartedEntry) for entry in self.journal.read("run"))
 
     def lost(self, meddler: Meddler | None = None) -> list[Node]:
         """Nodes of start and finish, and somebody else's, that nobody could find again.
@@ -108,7 +108,7 @@ class World:
         told = [
             node
             for slot, node in self.slots.items()
-            if any(name and inside(slot, name) for name in self.named)
+            if any(name and is_inside(slot, name) for name in self.named)
         ]
         found = {node.content for node in (*self.files.values(), *told)}
         found.update(self.blobs.contents.values())

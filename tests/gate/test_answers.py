@@ -4,32 +4,34 @@ import msgspec
 import pytest
 from tests.gate.told import DANGER, UNCERTAIN, told
 
-from assent.core.agent import Agent
-from assent.core.grant import Grant, Pattern
-from assent.core.mode import MODES, CustomMode, Mode
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, Policy
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import MODES, CustomMode, Mode
+from assent.core.permission.rule import PermissionPolicy, RuleLayer
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 
 RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
 BUILD = (Agent("build"),)
-GATE = RuleGate(Policy(root="/srv/app", home="/home/ada"), told, operands)
+GATE = RuleGate(PermissionPolicy(root="/srv/app", home="/home/ada"), told, operands)
 
 
-def yes(*patterns: Pattern, mode: Mode = "ask", agent: str = "build", plan: str = "") -> Grant:
+def yes(
+    *patterns: PermissionPattern, mode: Mode = "ask", agent: str = "build", plan: str = ""
+) -> Grant:
     return Grant("g1", "session", "s1", agent, mode, patterns, "2026-01-01T00:00:00Z", plan=plan)
 
 
 def judged(
     action: Action, resource: str, grant: Grant, mode: Mode = "ask", gate: RuleGate = GATE
 ) -> Decision:
-    posture = Posture(mode, agents=BUILD, grants=(grant,))
-    return gate.decide([Request(action, resource)], posture)
+    posture = PermissionContext(mode, agents=BUILD, grants=(grant,))
+    return gate.decide([ResourceAccess(action, resource)], posture)
 
 
-STATUS = yes(Pattern("bash", "make *"))
+STATUS = yes(PermissionPattern("bash", "make *"))
 
 
 def test_f82_a_remembered_yes_answers_what_would_be_asked() -> None:
@@ -43,41 +45,51 @@ def test_f82_a_remembered_yes_answers_what_would_be_asked() -> None:
 def test_f82_it_counts_for_its_agent_and_mode_alone() -> None:
     for grant in (yes(*STATUS.patterns, mode="auto-edit"), yes(*STATUS.patterns, agent="poet")):
         assert judged(Action.SHELL, "make", grant).verdict is ASK
-    other = yes(Pattern("edit", "make"))
+    other = yes(PermissionPattern("edit", "make"))
     assert judged(Action.SHELL, "make", other).verdict is ASK
 
 
 def test_f82_a_yes_in_a_mode_of_ones_own_counts_there_alone() -> None:
     careful, other = CustomMode("careful", "ask"), CustomMode("other", "ask")
     own = msgspec.structs.replace(STATUS, custom="careful")
-    request = [Request(Action.SHELL, "make test")]
+    request = [ResourceAccess(Action.SHELL, "make test")]
     found = {
         (grant.custom, *[each.id for each in modes]): GATE.decide(
-            request, Posture("ask", agents=BUILD, custom=modes, grants=(grant,))
+            request, PermissionContext("ask", agents=BUILD, custom=modes, grants=(grant,))
         ).verdict
         for grant in (STATUS, own)
         for modes in ((), (careful,), (other,), (careful, other))
     }
     counts = [key for key, verdict in found.items() if verdict is RUN]
     assert counts == [("",), ("careful", "careful")]
-    narrowed = Posture("ask", agents=BUILD, custom=(CustomMode("ask", "ask"),), grants=(STATUS,))
+    narrowed = PermissionContext(
+        "ask", agents=BUILD, custom=(CustomMode("ask", "ask"),), grants=(STATUS,)
+    )
     assert GATE.decide(request, narrowed).verdict is RUN
 
 
 def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
-    denies = Policy((Layer("user", rules_of({"bash": {"make deploy": "deny"}})),))
+    denies = PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"make deploy": "deny"}})),))
     gate = RuleGate(denies, told, operands)
     assert judged(Action.SHELL, "make deploy", STATUS, gate=gate).verdict is DENY
-    planned = yes(Pattern("bash", "*"), Pattern("edit", "*"), Pattern("read", "*"), mode="plan")
+    planned = yes(
+        PermissionPattern("bash", "*"),
+        PermissionPattern("edit", "*"),
+        PermissionPattern("read", "*"),
+        mode="plan",
+    )
     assert judged(Action.SHELL, "make", planned, "plan").verdict is Verdict.STAGE
-    exact = yes(Pattern("read", ".env", exact=True), mode="plan")
+    exact = yes(PermissionPattern("read", ".env", exact=True), mode="plan")
     for grant in (planned, exact):
         assert judged(Action.READ, ".env", grant, "plan").verdict is ASK
-    assert judged(Action.SHELL, DANGER, yes(Pattern("bash", DANGER, exact=True))).verdict is DENY
+    assert (
+        judged(Action.SHELL, DANGER, yes(PermissionPattern("bash", DANGER, exact=True))).verdict
+        is DENY
+    )
 
 
 def test_an_exact_pattern_means_its_very_text() -> None:
-    grant = yes(Pattern("edit", "a*.py", exact=True))
+    grant = yes(PermissionPattern("edit", "a*.py", exact=True))
     assert judged(Action.EDIT, "a*.py", grant).verdict is RUN
     assert judged(Action.EDIT, "ab.py", grant).verdict is ASK
     assert judged(Action.EDIT, "/srv/app/a*.py", grant).verdict is RUN
@@ -90,54 +102,63 @@ def test_secrets_near_hosts_and_unclear_lines_need_the_exact_answer() -> None:
         (Action.SHELL, UNCERTAIN, "bash", "*"),
     ]
     for action, resource, word, wide in rows:
-        assert judged(action, resource, yes(Pattern(word, wide))).verdict is ASK
-        assert judged(action, resource, yes(Pattern(word, resource, exact=True))).verdict is RUN
+        assert judged(action, resource, yes(PermissionPattern(word, wide))).verdict is ASK
+        assert (
+            judged(action, resource, yes(PermissionPattern(word, resource, exact=True))).verdict
+            is RUN
+        )
 
 
 def test_outside_the_scope_of_a_build_only_an_answer_for_that_plan_counts() -> None:
     def building(grant: Grant) -> Verdict:
-        posture = Posture("ask", building=True, scope=("src/*",), agents=BUILD, grants=(grant,))
-        return GATE.decide([Request(Action.EDIT, "setup.py")], posture).verdict
+        posture = PermissionContext(
+            "ask", building=True, scope=("src/*",), agents=BUILD, grants=(grant,)
+        )
+        return GATE.decide([ResourceAccess(Action.EDIT, "setup.py")], posture).verdict
 
-    setup = Pattern("edit", "setup.py", exact=True)
+    setup = PermissionPattern("edit", "setup.py", exact=True)
     assert (building(yes(setup)), building(yes(setup, plan="d1"))) == (ASK, RUN)
     assert judged(Action.EDIT, "setup.py", yes(setup, plan="d1")).verdict is ASK
 
 
-OFFERED: list[tuple[Action, str, tuple[Pattern, ...]]] = [
-    (Action.EDIT, "a.py", (Pattern("edit", "a.py", exact=True),)),
-    (Action.READ, ".env", (Pattern("read", ".env", exact=True),)),
-    (Action.SHELL, "make test", (Pattern("bash", "make *"),)),
+OFFERED: list[tuple[Action, str, tuple[PermissionPattern, ...]]] = [
+    (Action.EDIT, "a.py", (PermissionPattern("edit", "a.py", exact=True),)),
+    (Action.READ, ".env", (PermissionPattern("read", ".env", exact=True),)),
+    (Action.SHELL, "make test", (PermissionPattern("bash", "make *"),)),
     (
         Action.SHELL,
         "make > out",
-        (Pattern("bash", "make *"), Pattern("edit", "out", exact=True)),
+        (PermissionPattern("bash", "make *"), PermissionPattern("edit", "out", exact=True)),
     ),
     (Action.SHELL, DANGER, ()),
     (
         Action.FETCH,
         "https://Example.org/a",
         (
-            Pattern("webfetch", "https://example.org/*"),
-            Pattern("webfetch", "https://Example.org/a", exact=True),
+            PermissionPattern("webfetch", "https://example.org/*"),
+            PermissionPattern("webfetch", "https://Example.org/a", exact=True),
         ),
     ),
     (
         Action.FETCH,
         "http://localhost:8080/a",
-        (Pattern("webfetch", "http://localhost:8080/a", exact=True),),
+        (PermissionPattern("webfetch", "http://localhost:8080/a", exact=True),),
     ),
     (
         Action.OUTSIDE,
         "/usr/include",
         (
-            Pattern("external_directory", "/usr/include", exact=True),
-            Pattern("external_directory", "/usr/include/*"),
+            PermissionPattern("external_directory", "/usr/include", exact=True),
+            PermissionPattern("external_directory", "/usr/include/*"),
         ),
     ),
-    (Action.OUTSIDE, "/usr/include/*", (Pattern("external_directory", "/usr/include/*"),)),
-    (Action.OUTSIDE, "/a*b", (Pattern("external_directory", "/a*b", exact=True),)),
-    (Action.TOOL, "tracker_close", (Pattern("tool", "tracker_close", exact=True),)),
+    (
+        Action.OUTSIDE,
+        "/usr/include/*",
+        (PermissionPattern("external_directory", "/usr/include/*"),),
+    ),
+    (Action.OUTSIDE, "/a*b", (PermissionPattern("external_directory", "/a*b", exact=True),)),
+    (Action.TOOL, "tracker_close", (PermissionPattern("tool", "tracker_close", exact=True),)),
     (Action.LOOP, "read a", ()),
     (Action.PRESENT, "plan", ()),
 ]
@@ -145,19 +166,22 @@ OFFERED: list[tuple[Action, str, tuple[Pattern, ...]]] = [
 
 @pytest.mark.parametrize(("action", "resource", "wanted"), OFFERED)
 def test_f81_what_a_remembered_yes_would_cover(
-    action: Action, resource: str, wanted: tuple[Pattern, ...]
+    action: Action, resource: str, wanted: tuple[PermissionPattern, ...]
 ) -> None:
-    requests = [Request(action, resource)]
-    assert GATE.grant_patterns(requests, Posture("ask")) == wanted
-    assert GATE.grant_patterns(requests, Posture("plan")) == ()
+    requests = [ResourceAccess(action, resource)]
+    assert GATE.grant_patterns(requests, PermissionContext("ask")) == wanted
+    assert GATE.grant_patterns(requests, PermissionContext("plan")) == ()
     if wanted:
         assert judged(action, resource, yes(*wanted)).verdict is RUN
 
 
 def test_f81_nothing_is_offered_where_a_part_cannot_be_remembered() -> None:
-    requests = [Request(Action.EDIT, "a.py"), Request(Action.LOOP, "edit a.py")]
-    assert GATE.grant_patterns(requests, Posture("ask")) == ()
-    assert GATE.grant_patterns([Request(Action.FETCH, "ftp://x")], Posture("ask")) == ()
+    requests = [ResourceAccess(Action.EDIT, "a.py"), ResourceAccess(Action.LOOP, "edit a.py")]
+    assert GATE.grant_patterns(requests, PermissionContext("ask")) == ()
+    assert (
+        GATE.grant_patterns([ResourceAccess(Action.FETCH, "ftp://x")], PermissionContext("ask"))
+        == ()
+    )
 
 
 RISKS = [
@@ -184,22 +208,22 @@ RISKS = [
 def test_f90_risk_has_a_level_and_reasons(
     action: Action, resource: str, level: str, reason: str
 ) -> None:
-    found, reasons = GATE.risk([Request(action, resource)])
+    found, reasons = GATE.risk([ResourceAccess(action, resource)])
     assert found == level
     assert any(reason in why for why in reasons) if reason else reasons == ()
 
 
 def test_f90_of_several_the_highest_counts_and_each_reason_once() -> None:
     requests = [
-        Request(Action.EDIT, "a.py"),
-        Request(Action.EDIT, "a.py"),
-        Request(Action.READ, "b"),
+        ResourceAccess(Action.EDIT, "a.py"),
+        ResourceAccess(Action.EDIT, "a.py"),
+        ResourceAccess(Action.READ, "b"),
     ]
     assert GATE.risk(requests) == ("medium", ("a.py changes.",))
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_without_an_agent_the_modes_own_is_meant(mode: Mode) -> None:
-    posture = Posture(mode, grants=(yes(Pattern("edit", "a.py"), mode=mode),))
+    posture = PermissionContext(mode, grants=(yes(PermissionPattern("edit", "a.py"), mode=mode),))
     wanted = Verdict.STAGE if mode == "plan" else RUN
-    assert GATE.decide([Request(Action.EDIT, "a.py")], posture).verdict is wanted
+    assert GATE.decide([ResourceAccess(Action.EDIT, "a.py")], posture).verdict is wanted

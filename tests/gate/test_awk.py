@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.gate.real import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.scripts.awk import check_awk, read_awk
 
 AWKS = ("gawk", "mawk")
@@ -251,8 +251,8 @@ def test_the_effects_would_show(tmp_path: Path, awk: str, program: str) -> None:
     assert state(folder) != before or CANARY in output
 
 
-def _words(line: str) -> tuple[Word, ...]:
-    return tuple(Word(text) for text in line.split())
+def _words(line: str) -> tuple[ShellWord, ...]:
+    return tuple(ShellWord(text) for text in line.split())
 
 
 def _accepted(program: str) -> bool:

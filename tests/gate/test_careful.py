@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.protected import PROTECTED
+from assent.core.permission.protected_paths import PROTECTED
 from assent.gate.careful import careful
 from assent.gate.matter import secret
 

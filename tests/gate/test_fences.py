@@ -2,14 +2,14 @@
 
 import pytest
 
-from assent.core.agent import Agent
-from assent.core.fence import Fence
-from assent.core.grant import Grant, Pattern
-from assent.core.mode import Mode
-from assent.core.protected import RESERVED
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, Policy
-from assent.core.tool import Action, Posture, Request, Verdict
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import Mode
+from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.protected_paths import RESERVED
+from assent.core.permission.rule import PermissionPolicy, RuleLayer
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
@@ -21,21 +21,21 @@ READ, EDIT = Action.READ, Action.EDIT
 def gate(*tables: object) -> RuleGate:
     """A gate with the user's table and, in the layer after it, that of the command line."""
     names = ("user", "command line")
-    layers = tuple(Layer(n, rules_of(t)) for n, t in zip(names, tables, strict=False))  # type: ignore[arg-type]
-    return RuleGate(Policy(layers, ROOT, "/home/ada"), read_line, operands)
+    layers = tuple(RuleLayer(n, parse_rules(t)) for n, t in zip(names, tables, strict=False))  # type: ignore[arg-type]
+    return RuleGate(PermissionPolicy(layers, ROOT, "/home/ada"), read_line, operands)
 
 
-def fence(*tables: object, mode: Mode = "ask") -> Fence:
-    found = gate(*tables).path_limits(Posture(mode))
+def fence(*tables: object, mode: Mode = "ask") -> PathLimits:
+    found = gate(*tables).path_limits(PermissionContext(mode))
     assert found is not None
     return found
 
 
-def hidden(found: Fence, path: str, *, folder: bool = False) -> bool:
+def hidden(found: PathLimits, path: str, *, folder: bool = False) -> bool:
     return found.hides is not None and found.hides(path.encode(), folder)
 
 
-def kept(found: Fence, path: str, *, folder: bool = False) -> bool:
+def kept(found: PathLimits, path: str, *, folder: bool = False) -> bool:
     return found.keeps is not None and found.keeps(path.encode(), folder)
 
 
@@ -90,16 +90,16 @@ def test_f72_a_deny_of_any_layer_keeps_whatever_the_next_one_allows() -> None:
 def test_f72_a_question_keeps_named_files_where_it_would_be_asked(
     mode: Mode, is_hidden: bool
 ) -> None:
-    found = gate({"read": {"sec/*": "ask"}}).path_limits(Posture(mode))
+    found = gate({"read": {"sec/*": "ask"}}).path_limits(PermissionContext(mode))
     assert (found is not None and hidden(found, "sec/a")) is is_hidden
 
 
 def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
-    yes = (Pattern("read", "sec/a"),)
+    yes = (PermissionPattern("read", "sec/a"),)
     grant = Grant("g", "session", "s", "build", "ask", yes, "2026-01-01T00:00:00Z")
-    posture = Posture("ask", agents=(Agent("build"),), grants=(grant,))
+    posture = PermissionContext("ask", agents=(Agent("build"),), grants=(grant,))
     judge = gate({"read": {"sec/*": "ask", "no": "deny"}})
-    assert judge.decide((Request(READ, "sec/a"),), posture).verdict is Verdict.RUN
+    assert judge.decide((ResourceAccess(READ, "sec/a"),), posture).verdict is Verdict.RUN
     found = judge.path_limits(posture)
     assert found is not None
     assert not hidden(found, "sec", folder=True)
@@ -107,14 +107,14 @@ def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
 
 
 def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
-    agent = Agent("docs", rules=rules_of({"edit": {"src/*": "deny"}}))
+    agent = Agent("docs", rules=parse_rules({"edit": {"src/*": "deny"}}))
     judge = gate("allow")
-    found = judge.path_limits(Posture("yolo", agents=(agent,)))
+    found = judge.path_limits(PermissionContext("yolo", agents=(agent,)))
     assert found is not None
     assert kept(found, "src", folder=True)
     assert (found.named, found.hides) == ((b"src", *RESERVED), None)
-    assert judge.path_limits(Posture("yolo", agents=(agent,))) is found
-    other = judge.path_limits(Posture("yolo", agents=(Agent("other"),)))
+    assert judge.path_limits(PermissionContext("yolo", agents=(agent,))) is found
+    other = judge.path_limits(PermissionContext("yolo", agents=(Agent("other"),)))
     assert other is not None
     assert not kept(other, "src", folder=True)
 
@@ -127,7 +127,7 @@ def test_programs_change_orders_for_agents_only_where_the_person_named_them() ->
     assert not kept(named, ".claude/settings.json")
     assert kept(named, "opencode.json")
     assert b".claude" not in named.named
-    opened = gate().path_limits(Posture("ask", opened=(".claude/a.json",)))
+    opened = gate().path_limits(PermissionContext("ask", opened=(".claude/a.json",)))
     assert opened is not None
     assert not kept(opened, ".claude", folder=True)
     assert (kept(opened, ".claude/a.json"), kept(opened, ".claude/b.json")) == (False, True)
@@ -136,7 +136,7 @@ def test_programs_change_orders_for_agents_only_where_the_person_named_them() ->
 def test_a_bare_question_about_reading_is_asked_for_a_command_that_names_no_file() -> None:
     judge = gate({"read": "ask"})
     for line in ("rg secret", "git grep secret", "cd src && rg secret"):
-        decision = judge.decide((Request(Action.SHELL, line),), Posture("plan"))
+        decision = judge.decide((ResourceAccess(Action.SHELL, line),), PermissionContext("plan"))
         assert decision.verdict is Verdict.ASK, line
 
 
@@ -169,10 +169,16 @@ ELSEWHERE = (
 @pytest.mark.parametrize("mode", ["ask", "yolo"])
 def test_f80_a_command_that_reaches_into_a_denied_folder_is_denied(text: str, mode: Mode) -> None:
     judge = gate({"edit": {"sec/*": "deny"}})
-    assert judge.decide((Request(Action.SHELL, text),), Posture(mode)).verdict is Verdict.DENY
+    assert (
+        judge.decide((ResourceAccess(Action.SHELL, text),), PermissionContext(mode)).verdict
+        is Verdict.DENY
+    )
 
 
 @pytest.mark.parametrize("text", ELSEWHERE)
 def test_f80_a_command_that_only_seems_to_reach_there_is_not(text: str) -> None:
     judge = gate({"edit": {"sec/*": "deny"}})
-    assert judge.decide((Request(Action.SHELL, text),), Posture("yolo")).verdict is Verdict.RUN
+    assert (
+        judge.decide((ResourceAccess(Action.SHELL, text),), PermissionContext("yolo")).verdict
+        is Verdict.RUN
+    )

@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.shell import parse
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import parse_command_line
 from assent.gate.readonly.scripts.find import ACTIONS, read_find
 
 RUNS = r"""
@@ -84,15 +84,15 @@ def test_any_other_expression(line: str) -> None:
 def test_the_reason_names_the_action() -> None:
     for name, why in ACTIONS.items():
         with pytest.raises(Refused) as refused:
-            read_find((Word("."), Word(name), Word("x")))
+            read_find((ShellWord("."), ShellWord(name), ShellWord("x")))
         assert refused.value.message == f"`find {name}` {why}."
 
 
 def test_starting_points_and_compared_files_are_read() -> None:
     found = read_find(_arguments("find -L a */ -name x -newer b -newermt c -newerma d"))
     assert [word.text for word in found.reads] == ["a", "*/", "b", "d"]
-    assert found.operands == (Word("a"), Word("*/", "*/"))
+    assert found.operands == (ShellWord("a"), ShellWord("*/", "*/"))
 
 
-def _arguments(line: str) -> tuple[Word, ...]:
-    return parse(line)[0].commands[0].words[1:]
+def _arguments(line: str) -> tuple[ShellWord, ...]:
+    return parse_command_line(line)[0].commands[0].words[1:]

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from assent.config.presets import PRESETS
-from assent.core.agent import Agent
-from assent.core.grant import Grant, Pattern, Reach
-from assent.core.mode import MODES, Mode
-from assent.core.protected import configures_agents
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, LayerName, Policy, Rule
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
+from assent.core.permission.mode import MODES, Mode
+from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
@@ -22,50 +22,52 @@ WORKING: tuple[Mode, ...] = ("ask", "auto-edit", "yolo")
 BUILD = (Agent("build"),)
 
 
-def layer(table: Any, name: LayerName = "user", *, trusted: bool = True) -> Layer:
-    return Layer(name, rules_of(table, "config.toml"), trusted)
+def layer(table: Any, name: RuleLayerName = "user", *, trusted: bool = True) -> RuleLayer:
+    return RuleLayer(name, parse_rules(table, "config.toml"), trusted)
 
 
-def gate(*layers: Layer) -> RuleGate:
-    return RuleGate(Policy(layers, ROOT, HOME), read_line, operands)
+def gate(*layers: RuleLayer) -> RuleGate:
+    return RuleGate(PermissionPolicy(layers, ROOT, HOME), read_line, operands)
 
 
-def decided(request: Request, posture: Posture | Mode, *layers: Layer) -> Decision:
-    posture = posture if isinstance(posture, Posture) else Posture(posture)
+def decided(
+    request: ResourceAccess, posture: PermissionContext | Mode, *layers: RuleLayer
+) -> Decision:
+    posture = posture if isinstance(posture, PermissionContext) else PermissionContext(posture)
     return gate(*layers).decide([request], posture)
 
 
 READS = {
-    "a folder": Request(Action.OUTSIDE, "/near/*"),
-    "a file": Request(Action.READ, "/near/a.txt"),
-    "a file above": Request(Action.READ, "../other/a.txt"),
-    "a file at home": Request(Action.READ, "~/a.txt"),
-    "cat": Request(Action.SHELL, "cat /near/a.txt"),
-    "cat above": Request(Action.SHELL, "cat ../a.txt"),
-    "cd out": Request(Action.SHELL, "cd /near && ls"),
-    "ls": Request(Action.SHELL, "ls /near"),
-    "cp": Request(Action.SHELL, "cp /near/a.txt ."),
-    "mv": Request(Action.SHELL, "mv /near/a.txt b"),
-    "ln": Request(Action.SHELL, "ln -s /near/a.txt b"),
-    "input": Request(Action.SHELL, "make < /near/a.txt"),
-    "an option": Request(Action.SHELL, "tool --file=/near/a.txt"),
-    "an attached option": Request(Action.SHELL, "tool -f/near/a.txt"),
-    "at": Request(Action.SHELL, "tool -d @/near/a.txt"),
-    "dd": Request(Action.SHELL, "dd if=/near/a.txt of=b"),
-    "home": Request(Action.SHELL, "cp ~/a.txt ."),
-    "a variable for home": Request(Action.SHELL, 'cp "$HOME/a.txt" .'),
-    "a variable": Request(Action.SHELL, "X=/near/a.txt; cp $X ."),
-    "braces": Request(Action.SHELL, "cp {/near/a.txt,b} c"),
-    "a wildcard": Request(Action.SHELL, "cp /near/* ."),
-    "a folder of git": Request(Action.SHELL, "git -C /near commit -m x"),
-    "a script": Request(Action.SHELL, "bash -c 'cp /near/a.txt .'"),
-    "xargs": Request(Action.SHELL, "make | xargs -I{} cp /near/a.txt {}"),
-    "in a substitution": Request(Action.SHELL, "make $(cat /near/a.txt)"),
-    "a sub-shell that went": Request(Action.SHELL, "(cd src); cp ../a.txt b"),
-    "a file URL": Request(Action.SHELL, "tool file:///near/a.txt"),
-    "a test": Request(Action.SHELL, "test -f /near/a.txt && make"),
+    "a folder": ResourceAccess(Action.OUTSIDE, "/near/*"),
+    "a file": ResourceAccess(Action.READ, "/near/a.txt"),
+    "a file above": ResourceAccess(Action.READ, "../other/a.txt"),
+    "a file at home": ResourceAccess(Action.READ, "~/a.txt"),
+    "cat": ResourceAccess(Action.SHELL, "cat /near/a.txt"),
+    "cat above": ResourceAccess(Action.SHELL, "cat ../a.txt"),
+    "cd out": ResourceAccess(Action.SHELL, "cd /near && ls"),
+    "ls": ResourceAccess(Action.SHELL, "ls /near"),
+    "cp": ResourceAccess(Action.SHELL, "cp /near/a.txt ."),
+    "mv": ResourceAccess(Action.SHELL, "mv /near/a.txt b"),
+    "ln": ResourceAccess(Action.SHELL, "ln -s /near/a.txt b"),
+    "input": ResourceAccess(Action.SHELL, "make < /near/a.txt"),
+    "an option": ResourceAccess(Action.SHELL, "tool --file=/near/a.txt"),
+    "an attached option": ResourceAccess(Action.SHELL, "tool -f/near/a.txt"),
+    "at": ResourceAccess(Action.SHELL, "tool -d @/near/a.txt"),
+    "dd": ResourceAccess(Action.SHELL, "dd if=/near/a.txt of=b"),
+    "home": ResourceAccess(Action.SHELL, "cp ~/a.txt ."),
+    "a variable for home": ResourceAccess(Action.SHELL, 'cp "$HOME/a.txt" .'),
+    "a variable": ResourceAccess(Action.SHELL, "X=/near/a.txt; cp $X ."),
+    "braces": ResourceAccess(Action.SHELL, "cp {/near/a.txt,b} c"),
+    "a wildcard": ResourceAccess(Action.SHELL, "cp /near/* ."),
+    "a folder of git": ResourceAccess(Action.SHELL, "git -C /near commit -m x"),
+    "a script": ResourceAccess(Action.SHELL, "bash -c 'cp /near/a.txt .'"),
+    "xargs": ResourceAccess(Action.SHELL, "make | xargs -I{} cp /near/a.txt {}"),
+    "in a substitution": ResourceAccess(Action.SHELL, "make $(cat /near/a.txt)"),
+    "a sub-shell that went": ResourceAccess(Action.SHELL, "(cd src); cp ../a.txt b"),
+    "a file URL": ResourceAccess(Action.SHELL, "tool file:///near/a.txt"),
+    "a test": ResourceAccess(Action.SHELL, "test -f /near/a.txt && make"),
     **{
-        line: Request(Action.SHELL, line)
+        line: ResourceAccess(Action.SHELL, line)
         for line in (
             """python3 -c "print(open('/etc/passwd').read()[:20])\"""",
             """python3.12 -c "open('/near/a.txt')\"""",
@@ -102,16 +104,16 @@ ORDERS = (
     ".github/copilot-instructions.md",
 )  # fmt: skip
 WRITES = {
-    **{path: Request(Action.EDIT, path) for path in ORDERS},
-    "a redirect": Request(Action.SHELL, "echo x > .claude/settings.json"),
-    "a copy": Request(Action.SHELL, "cp a opencode.json"),
-    "a copy of a folder": Request(Action.SHELL, "cp -r evil/.claude ."),
-    "a move": Request(Action.SHELL, "mv a/AGENTS.md ."),
-    "a removal": Request(Action.SHELL, "rm AGENTS.md"),
-    "in place": Request(Action.SHELL, "sed -i s/a/b/ CLAUDE.md"),
-    "after cd": Request(Action.SHELL, "cd .claude && touch settings.json"),
+    **{path: ResourceAccess(Action.EDIT, path) for path in ORDERS},
+    "a redirect": ResourceAccess(Action.SHELL, "echo x > .claude/settings.json"),
+    "a copy": ResourceAccess(Action.SHELL, "cp a opencode.json"),
+    "a copy of a folder": ResourceAccess(Action.SHELL, "cp -r evil/.claude ."),
+    "a move": ResourceAccess(Action.SHELL, "mv a/AGENTS.md ."),
+    "a removal": ResourceAccess(Action.SHELL, "rm AGENTS.md"),
+    "in place": ResourceAccess(Action.SHELL, "sed -i s/a/b/ CLAUDE.md"),
+    "after cd": ResourceAccess(Action.SHELL, "cd .claude && touch settings.json"),
     **{
-        line: Request(Action.SHELL, line)
+        line: ResourceAccess(Action.SHELL, line)
         for line in (
             """python3 -c "open('AGENTS.md','w').write('x')\"""",
             """python3 -c "open('.cursorrules','w').write('x')\"""",
@@ -142,16 +144,16 @@ WRITES = {
             "python3 -c \"open('AGENTS.md','w')\" $(date",
         )
     },
-    "one's own settings": Request(Action.SHELL, "echo x >> ~/.config/assent/config.toml"),
+    "one's own settings": ResourceAccess(Action.SHELL, "echo x >> ~/.config/assent/config.toml"),
 }
 FIXED = {**READS, **WRITES}
 
 
 @pytest.mark.parametrize("mode", WORKING)
 @pytest.mark.parametrize("request_", FIXED.values(), ids=FIXED)
-def test_it_asks_in_every_mode_but_plan(request_: Request, mode: Mode) -> None:
+def test_it_asks_in_every_mode_but_plan(request_: ResourceAccess, mode: Mode) -> None:
     assert decided(request_, mode).verdict is ASK
-    assert decided(request_, Posture(mode, auto=True)).verdict is ASK
+    assert decided(request_, PermissionContext(mode, auto=True)).verdict is ASK
 
 
 NOT_ENOUGH = {
@@ -168,12 +170,12 @@ NOT_ENOUGH = {
     "another permission": (
         layer({"read": {"/near/*": "allow", "/srv/*": "allow"}, "bash": "allow"}),
     ),
-    **{f"the preset {name}": (Layer("user", rules),) for name, rules in PRESETS.items()},
+    **{f"the preset {name}": (RuleLayer("user", rules),) for name, rules in PRESETS.items()},
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("layers", NOT_ENOUGH.values(), ids=NOT_ENOUGH)
-def test_no_rule_that_names_nothing_answers_it(layers: tuple[Layer, ...]) -> None:
+def test_no_rule_that_names_nothing_answers_it(layers: tuple[RuleLayer, ...]) -> None:
     for name, request in FIXED.items():
         assert decided(request, "yolo", *layers).verdict in (ASK, DENY), name
 
@@ -187,7 +189,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", ["project", "agent"])
-def test_rules_of_projects_and_agents_do_not_answer_it(name: LayerName) -> None:
+def test_rules_of_projects_and_agents_do_not_answer_it(name: RuleLayerName) -> None:
     for what, request in FIXED.items():
         found = decided(request, "yolo", layer("allow"), layer(NAMED, name))
         assert found.verdict is ASK, what
@@ -198,7 +200,9 @@ def test_rules_of_projects_and_agents_do_not_answer_it(name: LayerName) -> None:
     "what", ["a folder", "a file", "a file above", "a file at home", "cat", "cat above", "ls", "cp",
              "an option", *ORDERS, "a redirect", "a copy", "a removal", "after cd"]
 )  # fmt: skip
-def test_a_rule_of_the_person_that_names_the_path_answers_it(what: str, name: LayerName) -> None:
+def test_a_rule_of_the_person_that_names_the_path_answers_it(
+    what: str, name: RuleLayerName
+) -> None:
     assert decided(FIXED[what], "yolo", layer(NAMED, name)).verdict is RUN
 
 
@@ -210,7 +214,7 @@ def test_a_rule_of_a_file_that_others_could_have_written_does_not() -> None:
 def test_a_deny_and_a_later_question_still_hold() -> None:
     folder = READS["a folder"]
     denied = layer({"external_directory": {"/near/deep/*": "deny"}}, "project")
-    deep = Request(Action.OUTSIDE, "/near/deep/*")
+    deep = ResourceAccess(Action.OUTSIDE, "/near/deep/*")
     assert decided(deep, "yolo", layer(NAMED), denied).verdict is DENY
     asked = layer({"external_directory": "ask"}, "project", trusted=False)
     assert decided(folder, "yolo", layer(NAMED), asked).verdict is ASK
@@ -219,27 +223,27 @@ def test_a_deny_and_a_later_question_still_hold() -> None:
 
 @pytest.mark.parametrize("mode", WORKING)
 def test_the_scope_of_a_plan_of_prose_does_not_answer_it(mode: Mode) -> None:
-    building = Posture(mode, building=True, scope=("**", ".claude/*", "AGENTS.md"))
+    building = PermissionContext(mode, building=True, scope=("**", ".claude/*", "AGENTS.md"))
     for what, request in FIXED.items():
         assert decided(request, building).verdict is ASK, what
 
 
-def remembered(reach: Reach, *patterns: Pattern) -> Posture:
+def remembered(reach: GrantScope, *patterns: PermissionPattern) -> PermissionContext:
     grant = Grant("g", reach, "s", "build", "yolo", patterns, "2026-01-01T00:00:00Z")
-    return Posture("yolo", agents=BUILD, grants=(grant,))
+    return PermissionContext("yolo", agents=BUILD, grants=(grant,))
 
 
 @pytest.mark.parametrize("request_", FIXED.values(), ids=FIXED)
 def test_a_yes_for_the_session_answers_it_and_one_for_the_project_does_not(
-    request_: Request,
+    request_: ResourceAccess,
 ) -> None:
-    judge, plain = gate(), Posture("yolo", agents=BUILD)
+    judge, plain = gate(), PermissionContext("yolo", agents=BUILD)
     offered = judge.grant_patterns([request_], plain)
     assert judge.is_mandatory_ask([request_], plain)
     assert judge.decide([request_], remembered("project", *offered)).verdict is ASK
     if offered:
         assert judge.decide([request_], remembered("session", *offered)).verdict is RUN
-    wide = [Pattern(p, "*") for p in ("external_directory", "edit", "bash", "read")]
+    wide = [PermissionPattern(p, "*") for p in ("external_directory", "edit", "bash", "read")]
     assert judge.decide([request_], remembered("project", *wide)).verdict is ASK
 
 
@@ -251,25 +255,25 @@ def test_a_rule_that_names_the_file_answers_for_code_too() -> None:
         f"tool {ROOT}/AGENTS.md", "tool .claude", "tool .claude/settings.json",
         "python3 -c \"open('/near/a.txt')\"",
     ):  # fmt: skip
-        assert decided(Request(Action.SHELL, line), "yolo", own).verdict is RUN, line
+        assert decided(ResourceAccess(Action.SHELL, line), "yolo", own).verdict is RUN, line
     for line in (
         "cd sub && python3 -c \"open('AGENTS.md','w')\"", "find a.txt -fprint CLAUDE.md",
         "python3 -c \"open('/etc/passwd')\"",
     ):  # fmt: skip
-        assert decided(Request(Action.SHELL, line), "yolo", own).verdict is ASK, line
+        assert decided(ResourceAccess(Action.SHELL, line), "yolo", own).verdict is ASK, line
 
 
 def test_a_deny_of_the_file_holds_for_code_too() -> None:
     denied = layer({"edit": {"AGENTS.md": "deny"}}, "project")
     line = "python3 -c \"open('AGENTS.md','w')\""
-    assert decided(Request(Action.SHELL, line), "yolo", denied).verdict is DENY
+    assert decided(ResourceAccess(Action.SHELL, line), "yolo", denied).verdict is DENY
 
 
 def test_in_plan_mode_reads_ask_and_writes_are_staged() -> None:
     assert decided(READS["a folder"], "plan").verdict is ASK
     assert decided(READS["a file"], "plan").verdict is ASK
     for path in ORDERS:
-        assert decided(Request(Action.EDIT, path), "plan").verdict is STAGE
+        assert decided(ResourceAccess(Action.EDIT, path), "plan").verdict is STAGE
     assert decided(WRITES["a redirect"], "plan").verdict is STAGE
 
 
@@ -298,7 +302,7 @@ USUAL = (
 
 @pytest.mark.parametrize("line", USUAL)
 def test_usual_commands_do_not_ask_in_yolo_mode(line: str) -> None:
-    assert decided(Request(Action.SHELL, line), "yolo").verdict is RUN
+    assert decided(ResourceAccess(Action.SHELL, line), "yolo").verdict is RUN
 
 
 def test_usual_files_are_no_orders_for_agents() -> None:
@@ -309,8 +313,8 @@ def test_usual_files_are_no_orders_for_agents() -> None:
 
 
 def test_explaining_says_who_decides() -> None:
-    judge = gate(Layer("user", (Rule("external_directory", "*", "allow"),)))
-    found = judge.explain([READS["cat"]], Posture("yolo"))
+    judge = gate(RuleLayer("user", (PermissionRule("external_directory", "*", "allow"),)))
+    found = judge.explain([READS["cat"]], PermissionContext("yolo"))
     asked = [each for each in found if each.decision.verdict is ASK]
     assert [(one.request.permission, one.request.resource) for one in asked] == [
         ("external_directory", "/near/*")
@@ -320,5 +324,7 @@ def test_explaining_says_who_decides() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_yes_is_never_offered_for_the_project_where_it_would_not_count(mode: Mode) -> None:
-    assert gate().is_mandatory_ask([READS["a folder"]], Posture(mode))
-    assert not gate().is_mandatory_ask([Request(Action.EDIT, "src/a.py")], Posture(mode))
+    assert gate().is_mandatory_ask([READS["a folder"]], PermissionContext(mode))
+    assert not gate().is_mandatory_ask(
+        [ResourceAccess(Action.EDIT, "src/a.py")], PermissionContext(mode)
+    )

@@ -5,24 +5,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gate.told import DANGER, UNCERTAIN, told
 
-from assent.core.agent import Agent
-from assent.core.command_line import CommandLine
-from assent.core.mode import MODES, CustomMode, Mode
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, Policy, Rule
-from assent.core.tool import STRICTNESS, Action, Posture, Request, Verdict
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.mode import MODES, CustomMode, Mode
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import (
+    VERDICTS_BY_STRICTNESS,
+    Action,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+)
 from assent.gate.gate import RuleGate
 from assent.gate.hosts import is_near
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
 
-GATE = RuleGate(Policy(), told, operands)
+GATE = RuleGate(PermissionPolicy(), told, operands)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
-def verdict(action: Action, resource: str, posture: Posture | Mode) -> Verdict:
-    posture = posture if isinstance(posture, Posture) else Posture(posture)
-    return GATE.decide([Request(action, resource)], posture).verdict
+def verdict(action: Action, resource: str, posture: PermissionContext | Mode) -> Verdict:
+    posture = posture if isinstance(posture, PermissionContext) else PermissionContext(posture)
+    return GATE.decide([ResourceAccess(action, resource)], posture).verdict
 
 
 TABLE = {
@@ -54,7 +60,7 @@ def test_what_each_mode_makes_of_each_action(action: Action) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("mode", MODES)
 def test_f76_reading_secrets_asks_in_every_mode(path: str, mode: Mode) -> None:
-    decision = GATE.decide([Request(Action.READ, path)], Posture(mode))
+    decision = GATE.decide([ResourceAccess(Action.READ, path)], PermissionContext(mode))
     assert decision.verdict is ASK
     assert decision.reason.startswith(f"{path} may hold secrets")
 
@@ -106,20 +112,20 @@ DENIES = Agent("reader", permission={"Edit": "deny"})
 @pytest.mark.parametrize(
     "posture",
     [
-        Posture("plan", staging=False),
-        Posture("plan", child=True),
-        Posture("plan", agents=(EXPLORES,)),
-        Posture("plan", agents=(Agent("general"), EXPLORES)),
-        Posture("plan", agents=(DENIES,)),
-        Posture("plan", custom=(CustomMode("look", "plan", tools=("read", "shell")),)),
-        Posture("plan", custom=(CustomMode("docs", "plan", edit=("docs/*",)),)),
+        PermissionContext("plan", staging=False),
+        PermissionContext("plan", child=True),
+        PermissionContext("plan", agents=(EXPLORES,)),
+        PermissionContext("plan", agents=(Agent("general"), EXPLORES)),
+        PermissionContext("plan", agents=(DENIES,)),
+        PermissionContext("plan", custom=(CustomMode("look", "plan", tools=("read", "shell")),)),
+        PermissionContext("plan", custom=(CustomMode("docs", "plan", edit=("docs/*",)),)),
     ],
 )
-def test_who_stages_no_edit_stages_no_command(posture: Posture) -> None:
-    decision = GATE.decide([Request(Action.SHELL, "make > out")], posture)
+def test_who_stages_no_edit_stages_no_command(posture: PermissionContext) -> None:
+    decision = GATE.decide([ResourceAccess(Action.SHELL, "make > out")], posture)
     assert (decision.verdict, decision.layer) == (DENY, "mode")
     assert "`>` writes to a file" in decision.reason
-    assert GATE.decide([Request(Action.SHELL, "cat a")], posture).verdict is RUN
+    assert GATE.decide([ResourceAccess(Action.SHELL, "cat a")], posture).verdict is RUN
 
 
 @pytest.mark.parametrize(
@@ -139,43 +145,43 @@ def test_a_rule_denies_what_would_be_staged_and_none_asks_about_it(
     table: object, wanted: Verdict
 ) -> None:
     """The person who approves the plan reads the line, so that nobody needs to ask before."""
-    gate = RuleGate(Policy((Layer("user", rules_of(table)),)), read_line, operands)
-    line = Request(Action.SHELL, "make all > out/log && git push")
-    assert gate.decide([line], Posture("plan", auto=True)).verdict is wanted
+    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(table)),)), read_line, operands)
+    line = ResourceAccess(Action.SHELL, "make all > out/log && git push")
+    assert gate.decide([line], PermissionContext("plan", auto=True)).verdict is wanted
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_f91_what_nobody_should_run_is_denied_in_every_mode(mode: Mode) -> None:
-    assert verdict(Action.SHELL, DANGER, Posture(mode, auto=True)) is DENY
+    assert verdict(Action.SHELL, DANGER, PermissionContext(mode, auto=True)) is DENY
 
 
 def test_what_could_not_be_told_apart_is_asked_even_in_yolo_mode() -> None:
     assert verdict(Action.SHELL, UNCERTAIN, "yolo") is ASK
-    assert verdict(Action.SHELL, UNCERTAIN, Posture("ask", auto=True)) is ASK
+    assert verdict(Action.SHELL, UNCERTAIN, PermissionContext("ask", auto=True)) is ASK
 
 
-@pytest.mark.parametrize("gate", [GATE, RuleGate(Policy(), told)])
+@pytest.mark.parametrize("gate", [GATE, RuleGate(PermissionPolicy(), told)])
 def test_a_staged_or_refused_command_says_which_part_of_it_writes(gate: RuleGate) -> None:
     for staging, wanted in ((True, STAGE), (False, DENY)):
-        posture = Posture("plan", staging=staging)
-        decision = gate.decide([Request(Action.SHELL, "ls > out")], posture)
+        posture = PermissionContext("plan", staging=staging)
+        decision = gate.decide([ResourceAccess(Action.SHELL, "ls > out")], posture)
         assert decision.verdict is wanted
         assert "`>` writes to a file" in decision.reason
 
 
 def test_what_a_redirect_writes_is_an_edit() -> None:
     """A prefix that a person allowed must not become a way to write everywhere (F80)."""
-    echo = Policy((Layer("user", (Rule("bash", "echo *", "allow"),)),))
+    echo = PermissionPolicy((RuleLayer("user", (PermissionRule("bash", "echo *", "allow"),)),))
     gate = RuleGate(echo, told, operands)
-    line = [Request(Action.SHELL, "echo a > out")]
-    plain = [Request(Action.SHELL, "echo a | make")]
-    assert gate.decide(line, Posture("ask")).verdict is ASK
-    assert gate.decide(line, Posture("auto-edit")).verdict is RUN
-    assert gate.decide(plain, Posture("auto-edit")).verdict is ASK
+    line = [ResourceAccess(Action.SHELL, "echo a > out")]
+    plain = [ResourceAccess(Action.SHELL, "echo a | make")]
+    assert gate.decide(line, PermissionContext("ask")).verdict is ASK
+    assert gate.decide(line, PermissionContext("auto-edit")).verdict is RUN
+    assert gate.decide(plain, PermissionContext("auto-edit")).verdict is ASK
 
 
 def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
-    assert verdict(Action.EDIT, "a", Posture("plan", staging=False)) is DENY
+    assert verdict(Action.EDIT, "a", PermissionContext("plan", staging=False)) is DENY
 
 
 @pytest.mark.parametrize(
@@ -186,7 +192,7 @@ def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
      ".circleci/config.yml"],
 )  # fmt: skip
 def test_auto_edit_asks_before_secrets_and_what_other_programs_obey(path: str) -> None:
-    decision = GATE.decide([Request(Action.EDIT, path)], Posture("auto-edit"))
+    decision = GATE.decide([ResourceAccess(Action.EDIT, path)], PermissionContext("auto-edit"))
     assert decision.verdict is ASK
     assert decision.reason.startswith(f"Auto-edit mode asks before {path} changes: ")
     assert verdict(Action.EDIT, path, "yolo") is RUN
@@ -204,31 +210,33 @@ def test_auto_edit_asks_about_nothing_else(path: str) -> None:
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
 def test_a_build_keeps_to_its_scope_whatever_the_mode(mode: Mode) -> None:
-    building = Posture(mode, building=True, scope=("src/*", "README.md"))
-    inside = GATE.decide([Request(Action.EDIT, "src/deep/a.py")], building)
+    building = PermissionContext(mode, building=True, scope=("src/*", "README.md"))
+    inside = GATE.decide([ResourceAccess(Action.EDIT, "src/deep/a.py")], building)
     assert (inside.verdict, inside.layer) == (RUN, "scope")
-    outside = GATE.decide([Request(Action.EDIT, "setup.py")], building)
+    outside = GATE.decide([ResourceAccess(Action.EDIT, "setup.py")], building)
     assert (outside.verdict, outside.layer) == (ASK, "scope")
-    assert verdict(Action.EDIT, "src/a.py", Posture(mode, building=True)) is ASK
+    assert verdict(Action.EDIT, "src/a.py", PermissionContext(mode, building=True)) is ASK
 
 
 def test_a_build_asks_before_what_may_leave_its_scope_even_in_yolo_mode() -> None:
-    building = Posture("yolo", building=True, scope=("*",))
+    building = PermissionContext("yolo", building=True, scope=("*",))
     for action, resource in ((Action.SHELL, "make"), (Action.TOOL, "tracker_close")):
-        decision = GATE.decide([Request(action, resource)], building)
+        decision = GATE.decide([ResourceAccess(action, resource)], building)
         assert (decision.verdict, decision.layer) == (ASK, "scope")
 
 
 def test_f43_a_child_stages_nothing_in_plan_mode() -> None:
-    assert verdict(Action.EDIT, "a", Posture("plan", child=True)) is DENY
+    assert verdict(Action.EDIT, "a", PermissionContext("plan", child=True)) is DENY
 
 
 def test_f102_at_the_limit_of_depth_no_child_is_started() -> None:
-    assert verdict(Action.TASK, "explore", Posture("yolo", deeper=False)) is DENY
+    assert verdict(Action.TASK, "explore", PermissionContext("yolo", deeper=False)) is DENY
 
 
 def test_plan_mode_stages_even_if_something_claims_to_build() -> None:
-    assert verdict(Action.EDIT, "a", Posture("plan", building=True, scope=("*",))) is STAGE
+    assert (
+        verdict(Action.EDIT, "a", PermissionContext("plan", building=True, scope=("*",))) is STAGE
+    )
 
 
 @pytest.mark.parametrize(
@@ -249,7 +257,9 @@ def test_plan_mode_stages_even_if_something_claims_to_build() -> None:
     ],
 )
 def test_while_planning_only_allowed_hosts_are_fetched_from(url: str, wanted: Verdict) -> None:
-    assert verdict(Action.FETCH, url, Posture("plan", hosts=("docs.example.org",))) is wanted
+    assert (
+        verdict(Action.FETCH, url, PermissionContext("plan", hosts=("docs.example.org",))) is wanted
+    )
 
 
 NEAR = (
@@ -269,34 +279,34 @@ def test_hosts_near_and_far() -> None:
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
 def test_this_machine_and_its_network_ask_unless_they_are_allowed(mode: Mode) -> None:
     assert {verdict(Action.FETCH, f"http://{host}:8080/x", mode) for host in NEAR} == {ASK}
-    allowed = Posture(mode, hosts=("localhost",))
+    allowed = PermissionContext(mode, hosts=("localhost",))
     assert verdict(Action.FETCH, "http://localhost:8080/x", allowed) is RUN
 
 
 def test_f35_a_child_presents_nothing() -> None:
-    assert verdict(Action.PRESENT, "plan", Posture("plan", child=True)) is DENY
+    assert verdict(Action.PRESENT, "plan", PermissionContext("plan", child=True)) is DENY
 
 
 def test_what_touches_nothing_and_what_fails_is_denied() -> None:
-    def broken(text: str) -> CommandLine:
+    def broken(text: str) -> CommandAnalysis:
         raise RuntimeError("out of order")
 
-    assert GATE.decide([], Posture("yolo")).verdict is DENY
-    shell = [Request(Action.SHELL, "ls")]
-    gate = RuleGate(Policy(), broken)
-    assert gate.decide(shell, Posture("yolo")).verdict is DENY
+    assert GATE.decide([], PermissionContext("yolo")).verdict is DENY
+    shell = [ResourceAccess(Action.SHELL, "ls")]
+    gate = RuleGate(PermissionPolicy(), broken)
+    assert gate.decide(shell, PermissionContext("yolo")).verdict is DENY
     assert gate.risk(shell) == ("high", ("It could not be judged: RuntimeError('out of order').",))
-    assert gate.grant_patterns(shell, Posture("yolo")) == ()
-    unknown = [Request("fly", "moon")]  # type: ignore[arg-type]
-    assert GATE.decide(unknown, Posture("yolo")).verdict is DENY
+    assert gate.grant_patterns(shell, PermissionContext("yolo")) == ()
+    unknown = [ResourceAccess("fly", "moon")]  # type: ignore[arg-type]
+    assert GATE.decide(unknown, PermissionContext("yolo")).verdict is DENY
 
 
 RESOURCES = st.sampled_from(
     ["a.py", ".env", "ls", "cat .env", "rm x", "https://example.org", "http://localhost", "", "\0"]
 )
-REQUESTS = st.builds(Request, st.sampled_from(Action), RESOURCES)
+REQUESTS = st.builds(ResourceAccess, st.sampled_from(Action), RESOURCES)
 POSTURES = st.builds(
-    Posture,
+    PermissionContext,
     st.sampled_from(MODES),
     st.sampled_from([(), ("example.org",)]),
     st.booleans(),
@@ -308,15 +318,17 @@ POSTURES = st.builds(
 
 @given(st.lists(REQUESTS, min_size=1, max_size=4), REQUESTS, POSTURES)
 def test_one_more_request_never_makes_it_looser(
-    requests: list[Request], more: Request, posture: Posture
+    requests: list[ResourceAccess], more: ResourceAccess, posture: PermissionContext
 ) -> None:
     before = GATE.decide(requests, posture).verdict
     after = GATE.decide([*requests, more], posture).verdict
-    assert STRICTNESS.index(after) >= STRICTNESS.index(before)
+    assert VERDICTS_BY_STRICTNESS.index(after) >= VERDICTS_BY_STRICTNESS.index(before)
     assert after is GATE.decide([more, *requests], posture).verdict
 
 
 @given(st.lists(REQUESTS, max_size=3), POSTURES.filter(lambda posture: posture.mode == "plan"))
-def test_plan_mode_never_runs_an_edit(requests: list[Request], posture: Posture) -> None:
-    wanted = [*requests, Request(Action.EDIT, "a.py")]
+def test_plan_mode_never_runs_an_edit(
+    requests: list[ResourceAccess], posture: PermissionContext
+) -> None:
+    wanted = [*requests, ResourceAccess(Action.EDIT, "a.py")]
     assert GATE.decide(wanted, posture).verdict is not RUN

@@ -2,11 +2,11 @@
 
 import pytest
 
-from assent.core.agent import Agent
-from assent.core.grant import Grant, Pattern
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, Policy
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.rule import PermissionPolicy, RuleLayer
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
@@ -17,17 +17,19 @@ TABLE = {
     "bash": {"*": "ask", "git *": "allow", "git push *": "deny", "npm test *": "allow"},
     "edit": {"vendor/*": "deny"},
 }
-GATE = RuleGate(Policy((Layer("user", rules_of(TABLE)),), "/srv/app", "/home/ada"), read_line,
+GATE = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(TABLE)),), "/srv/app", "/home/ada"), read_line,
                 operands)  # fmt: skip
-PLAIN = RuleGate(Policy((), "/srv/app", "/home/ada"), read_line, operands)
+PLAIN = RuleGate(PermissionPolicy((), "/srv/app", "/home/ada"), read_line, operands)
 
 
-def decided(gate: RuleGate, text: str, *grants: Grant, posture: Posture | None = None) -> Decision:
-    how = posture or Posture("ask", agents=BUILD, grants=grants)
-    return gate.decide([Request(Action.SHELL, text)], how)
+def decided(
+    gate: RuleGate, text: str, *grants: Grant, posture: PermissionContext | None = None
+) -> Decision:
+    how = posture or PermissionContext("ask", agents=BUILD, grants=grants)
+    return gate.decide([ResourceAccess(Action.SHELL, text)], how)
 
 
-def remembered(*patterns: Pattern) -> Grant:
+def remembered(*patterns: PermissionPattern) -> Grant:
     return Grant("g", "session", "s", "build", "ask", patterns, "2026-01-01T00:00:00Z")
 
 
@@ -56,7 +58,7 @@ def test_f79_rules_see_every_command_of_a_real_line(text: str, wanted: Verdict) 
 
 @pytest.mark.parametrize("text", ["npm test", "make lint", "cargo build --release", "pytest -x"])
 def test_f81_the_offered_pattern_answers_the_same_line_and_pushes_nothing(text: str) -> None:
-    offered = PLAIN.grant_patterns([Request(Action.SHELL, text)], Posture("ask"))
+    offered = PLAIN.grant_patterns([ResourceAccess(Action.SHELL, text)], PermissionContext("ask"))
     assert offered
     grant = remembered(*offered)
     assert decided(PLAIN, text, grant).layer == "grant"
@@ -66,7 +68,7 @@ def test_f81_the_offered_pattern_answers_the_same_line_and_pushes_nothing(text: 
 
 @pytest.mark.parametrize("text", ["python -c 1", "bash -c ls", "node -e 1", "sh run.sh"])
 def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> None:
-    offered = PLAIN.grant_patterns([Request(Action.SHELL, text)], Posture("ask"))
+    offered = PLAIN.grant_patterns([ResourceAccess(Action.SHELL, text)], PermissionContext("ask"))
     program = text.split()[0]
     wide = [each for each in offered if each.pattern.startswith(program) and not each.exact]
     assert wide == []
@@ -77,23 +79,27 @@ def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> No
 
 
 def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> None:
-    gate = RuleGate(Policy((Layer("user", rules_of("allow")),), "/srv/app"), read_line, operands)
-    auto = Posture("auto-edit")
+    gate = RuleGate(
+        PermissionPolicy((RuleLayer("user", parse_rules("allow")),), "/srv/app"),
+        read_line,
+        operands,
+    )
+    auto = PermissionContext("auto-edit")
     for path in ("/etc/x", "../x"):
         assert decided(gate, f"make > {path}", posture=auto).verdict in (ASK, DENY)
     assert decided(gate, "make > log", posture=auto).verdict is RUN
 
 
 def test_staging_a_line_says_why_it_does_not_run_now() -> None:
-    decision = decided(GATE, "npm test", posture=Posture("plan"))
+    decision = decided(GATE, "npm test", posture=PermissionContext("plan"))
     assert decision.verdict is Verdict.STAGE
     assert "npm" in decision.reason
-    assert decided(GATE, "git log", posture=Posture("plan")).verdict is RUN
+    assert decided(GATE, "git log", posture=PermissionContext("plan")).verdict is RUN
 
 
 def test_a_denied_command_that_only_reads_is_denied_while_planning_too() -> None:
-    gate = RuleGate(Policy((Layer("user", rules_of({"bash": {"git log *": "deny"}})),)), read_line,
+    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"git log *": "deny"}})),)), read_line,
                     operands)  # fmt: skip
     for text in ("git log", "ls && git log -3", "ls | git log"):
-        assert decided(gate, text, posture=Posture("plan")).layer == "user"
-    assert decided(gate, "git show", posture=Posture("plan")).verdict is RUN
+        assert decided(gate, text, posture=PermissionContext("plan")).layer == "user"
+    assert decided(gate, "git show", posture=PermissionContext("plan")).verdict is RUN

@@ -2,19 +2,21 @@
 
 import pytest
 
-from assent.core.command_line import CommandLine
-from assent.core.rules import Layer, LayerName, Policy, Rule
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
 from assent.gate.held import HeldByRules
 
 ROOT = "/w/p"
 
 
-def held(*layers: tuple[LayerName, str, tuple[tuple[str, str], ...]]) -> HeldByRules:
+def held(*layers: tuple[RuleLayerName, str, tuple[tuple[str, str], ...]]) -> HeldByRules:
     made = [
-        Layer(name, tuple(Rule(word, p, a, source="f") for p, a in rows))  # type: ignore[arg-type]
+        RuleLayer(name, tuple(PermissionRule(word, p, a, source="f") for p, a in rows))  # type: ignore[arg-type]
         for name, word, rows in layers
     ]
-    return HeldByRules(Policy(tuple(made), ROOT, "/home/u"), lambda text: CommandLine((text,)))
+    return HeldByRules(
+        PermissionPolicy(tuple(made), ROOT, "/home/u"), lambda text: CommandAnalysis((text,))
+    )
 
 
 LOCKED = (("locked/*", "deny"),)
@@ -39,7 +41,7 @@ LOCKED = (("locked/*", "deny"),)
     ],
 )
 def test_f72_only_a_deny_of_user_or_project_binds_a_plan(
-    layers: tuple[tuple[LayerName, str, tuple[tuple[str, str], ...]], ...], denied: bool
+    layers: tuple[tuple[RuleLayerName, str, tuple[tuple[str, str], ...]], ...], denied: bool
 ) -> None:
     found = held(*layers).denials([b"locked/a", b"locked/b/c"])
     assert (b"locked/a" in found) is denied

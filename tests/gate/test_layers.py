@@ -4,33 +4,37 @@ import pytest
 from tests.gate.told import DANGER, UNCERTAIN, told
 
 from assent.config.presets import PRESETS
-from assent.core.agent import Agent
-from assent.core.mode import MODES, CustomMode, Mode
-from assent.core.rule_tables import rules_of
-from assent.core.rules import Layer, LayerName, Policy, Rule
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.core.permission.mode import MODES, CustomMode, Mode
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
+from assent.core.permission.rule_parser import parse_rules
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
-def gate(*layers: Layer) -> RuleGate:
-    return RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
+def gate(*layers: RuleLayer) -> RuleGate:
+    return RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
 
 
-def layer(table: object, name: LayerName = "user", *, trusted: bool = True) -> Layer:
-    return Layer(name, rules_of(table, name), trusted)
+def layer(table: object, name: RuleLayerName = "user", *, trusted: bool = True) -> RuleLayer:
+    return RuleLayer(name, parse_rules(table, name), trusted)
 
 
-def by(judge: RuleGate, action: Action, resource: str, posture: Posture | Mode = "ask") -> Decision:
-    posture = posture if isinstance(posture, Posture) else Posture(posture)
-    return judge.decide([Request(action, resource)], posture)
+def by(
+    judge: RuleGate, action: Action, resource: str, posture: PermissionContext | Mode = "ask"
+) -> Decision:
+    posture = posture if isinstance(posture, PermissionContext) else PermissionContext(posture)
+    return judge.decide([ResourceAccess(action, resource)], posture)
 
 
 def test_f70_a_decision_names_rule_and_layer_and_its_reason() -> None:
-    rule = Rule("bash", "git push *", "deny", "Releases are made by hand.", source="team.toml")
-    judge = gate(Layer("user", (rule,)))
+    rule = PermissionRule(
+        "bash", "git push *", "deny", "Releases are made by hand.", source="team.toml"
+    )
+    judge = gate(RuleLayer("user", (rule,)))
     assert by(judge, Action.SHELL, "make && git push", "yolo") == Decision(
         DENY, "Releases are made by hand.", "user", "bash: git push * = deny"
     )
@@ -70,9 +74,9 @@ def test_f74_home_in_a_rule(pattern: str) -> None:
 
 def test_f75_every_path_of_a_call_counts() -> None:
     judge = gate(layer({"edit": {"*": "allow", "vendor/*": "deny"}}))
-    moved = [Request(Action.EDIT, "a.py"), Request(Action.EDIT, "vendor/a.py")]
-    assert judge.decide(moved, Posture("yolo")).verdict is DENY
-    assert judge.decide(moved[:1], Posture("ask")).verdict is RUN
+    moved = [ResourceAccess(Action.EDIT, "a.py"), ResourceAccess(Action.EDIT, "vendor/a.py")]
+    assert judge.decide(moved, PermissionContext("yolo")).verdict is DENY
+    assert judge.decide(moved[:1], PermissionContext("ask")).verdict is RUN
 
 
 def test_f79_every_command_of_a_line_counts() -> None:
@@ -107,9 +111,11 @@ def test_f91_no_rule_allows_what_nobody_should_run() -> None:
 def test_f72_deny_and_plan_mode_hold_whatever_comes_later() -> None:
     denied = layer({"bash": {"git push *": "deny"}})
     later = (layer("allow", "project"), layer("allow", "command line"))
-    posture = Posture("yolo", auto=True, agents=(Agent("build", rules=rules_of("allow")),))
+    posture = PermissionContext(
+        "yolo", auto=True, agents=(Agent("build", rules=parse_rules("allow")),)
+    )
     assert by(gate(denied, *later), Action.SHELL, "git push", posture).verdict is DENY
-    plan = Posture("plan", auto=True, agents=posture.agents)
+    plan = PermissionContext("plan", auto=True, agents=posture.agents)
     for action, resource, wanted in (
         (Action.EDIT, "a", STAGE),
         (Action.SHELL, "make", STAGE),
@@ -120,8 +126,8 @@ def test_f72_deny_and_plan_mode_hold_whatever_comes_later() -> None:
 
 
 def test_the_command_line_comes_after_the_agent() -> None:
-    agent = Agent("build", rules=rules_of({"edit": "ask"}, "the agent build"))
-    posture = Posture("auto-edit", agents=(agent,))
+    agent = Agent("build", rules=parse_rules({"edit": "ask"}, "the agent build"))
+    posture = PermissionContext("auto-edit", agents=(agent,))
     assert by(gate(), Action.EDIT, "a", posture).layer == "agent"
     judge = gate(layer({"edit": "allow"}, "command line"))
     assert by(judge, Action.EDIT, "a", posture) == Decision(
@@ -130,15 +136,20 @@ def test_the_command_line_comes_after_the_agent() -> None:
 
 
 def test_f101_all_agents_above_a_child_must_agree() -> None:
-    free, strict = Agent("a", rules=rules_of("allow")), Agent("b", rules=rules_of({"edit": "ask"}))
+    free, strict = (
+        Agent("a", rules=parse_rules("allow")),
+        Agent("b", rules=parse_rules({"edit": "ask"})),
+    )
     silent = Agent("c")
-    assert by(gate(), Action.EDIT, "x", Posture("ask", agents=(free,))).verdict is RUN
+    assert by(gate(), Action.EDIT, "x", PermissionContext("ask", agents=(free,))).verdict is RUN
     for agents in ((free, strict), (strict, free), (free, silent), (silent, free)):
-        assert by(gate(), Action.EDIT, "x", Posture("ask", agents=agents)).verdict is ASK
+        assert by(gate(), Action.EDIT, "x", PermissionContext("ask", agents=agents)).verdict is ASK
 
 
-@pytest.mark.parametrize("posture", [Posture("yolo"), Posture("ask", auto=True)])
-def test_f93_auto_turns_questions_into_runs_and_nothing_else(posture: Posture) -> None:
+@pytest.mark.parametrize(
+    "posture", [PermissionContext("yolo"), PermissionContext("ask", auto=True)]
+)
+def test_f93_auto_turns_questions_into_runs_and_nothing_else(posture: PermissionContext) -> None:
     judge = gate(layer({"edit": "ask", "bash": {"rm *": "deny"}, "read": {"*.env": "ask"}}))
     assert by(judge, Action.EDIT, "a.py", posture).verdict is RUN
     assert by(judge, Action.SHELL, "make", posture).verdict is RUN
@@ -151,7 +162,7 @@ def test_f93_auto_turns_questions_into_runs_and_nothing_else(posture: Posture) -
 
 def test_f93_auto_changes_nothing_while_planning() -> None:
     judge = gate(layer({"read": {"docs/*": "ask"}}))
-    plan = Posture("plan", auto=True)
+    plan = PermissionContext("plan", auto=True)
     assert by(judge, Action.EDIT, "a.py", plan).verdict is STAGE
     assert by(judge, Action.READ, "docs/a.md", plan).verdict is ASK
     assert by(judge, Action.SHELL, "make", plan).verdict is STAGE
@@ -195,7 +206,7 @@ def test_law_9_a_projects_bare_question_takes_no_narrower_one_away() -> None:
 
 def test_a_build_asks_outside_its_scope_whatever_rules_allow() -> None:
     judge = gate(layer({"edit": "allow", "bash": {"make *": "allow"}}))
-    building = Posture("yolo", building=True, scope=("src/*",))
+    building = PermissionContext("yolo", building=True, scope=("src/*",))
     assert by(judge, Action.EDIT, "src/a.py", building).verdict is RUN
     assert by(judge, Action.EDIT, "setup.py", building).verdict is ASK
     assert by(judge, Action.SHELL, "make", building).verdict is RUN
@@ -207,15 +218,15 @@ def test_a_build_asks_outside_its_scope_whatever_rules_allow() -> None:
 
 def test_f8_a_mode_of_ones_own_narrows_files_and_tools() -> None:
     docs = CustomMode("docs", "yolo", tools=("edit",), edit=("docs/*",))
-    posture = Posture("yolo", custom=(docs,))
+    posture = PermissionContext("yolo", custom=(docs,))
     judge = gate(layer("allow"))
     assert by(judge, Action.EDIT, "docs/a.md", posture).verdict is RUN
     assert by(judge, Action.EDIT, "src/a.py", posture).verdict is DENY
     assert by(judge, Action.SHELL, "make", posture).verdict is ASK
     assert by(judge, Action.SHELL, "make > src/a.py", posture).verdict is DENY
-    keyed = [Request(Action.TOOL, "close", "mcp_tracker_close")]
+    keyed = [ResourceAccess(Action.TOOL, "close", "mcp_tracker_close")]
     assert judge.decide(keyed, posture).verdict is DENY
-    nothing = Posture("yolo", custom=(CustomMode("none", "yolo", edit=()),))
+    nothing = PermissionContext("yolo", custom=(CustomMode("none", "yolo", edit=()),))
     assert by(judge, Action.EDIT, "docs/a.md", nothing).verdict is DENY
 
 
@@ -246,7 +257,7 @@ def test_f89_presets_are_named_sets_of_rules(probe: str) -> None:
     word, resource = probe.split(" ", 1)
     actions = {"edit": Action.EDIT, "read": Action.READ, "bash": Action.SHELL, "task": Action.TASK,
                "webfetch": Action.FETCH, "tool": Action.TOOL, "plan": Action.PLAN}  # fmt: skip
-    judges = [gate(Layer("user", PRESETS[name])) for name in ("safe", "dev", "full")]
+    judges = [gate(RuleLayer("user", PRESETS[name])) for name in ("safe", "dev", "full")]
     found = tuple(by(judge, actions[word], resource).verdict for judge in judges)
     assert found == PROBES[probe]
 
@@ -255,24 +266,24 @@ def test_f98_one_table_knows_every_action_and_what_it_does_not_know_is_denied() 
     """A tool that declares nothing counts as an edit; an action without an entry is refused."""
     every = [by(gate(), action, "https://example.org", "yolo") for action in Action]
     assert not any("could not be judged" in decision.reason for decision in every)
-    unknown = [Request("fly", "moon")]  # type: ignore[arg-type]
-    found = gate(layer("allow")).decide(unknown, Posture("yolo"))
+    unknown = [ResourceAccess("fly", "moon")]  # type: ignore[arg-type]
+    found = gate(layer("allow")).decide(unknown, PermissionContext("yolo"))
     assert (found.verdict, found.layer) == (DENY, "defaults")
 
 
 def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
     judge = gate(layer({"bash": "deny", "edit": {"*": "deny", "docs/*": "ask"}}))
-    poet = Agent("poet", rules=rules_of({"webfetch": "deny"}, "the agent poet"))
-    posture = Posture("ask", agents=(poet,))
+    poet = Agent("poet", rules=parse_rules({"webfetch": "deny"}, "the agent poet"))
+    posture = PermissionContext("ask", agents=(poet,))
     assert judge.never_allowed_reason("shell", Action.SHELL, posture) == (
         "A rule of user denies it. (`bash: * = deny`)"
     )
     assert judge.never_allowed_reason("fetch", Action.FETCH, posture).startswith(
         "A rule of the agent poet denies"
     )
-    assert judge.never_allowed_reason("fetch", Action.FETCH, Posture("ask")) == ""
+    assert judge.never_allowed_reason("fetch", Action.FETCH, PermissionContext("ask")) == ""
     assert judge.never_allowed_reason("write", Action.EDIT, posture) == ""
-    docs = Posture("ask", custom=(CustomMode("docs", "ask", tools=("read",)),))
+    docs = PermissionContext("ask", custom=(CustomMode("docs", "ask", tools=("read",)),))
     assert (
         judge.never_allowed_reason("grep", Action.READ, docs) == "The mode docs does not have it."
     )
@@ -281,12 +292,14 @@ def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
 
 def test_explaining_names_what_every_layer_says() -> None:
     judge = gate(layer({"bash": {"make *": "allow"}}), layer("allow", "project", trusted=False))
-    [make, push] = judge.explain([Request(Action.SHELL, "make; git push")], Posture("ask"))
+    [make, push] = judge.explain(
+        [ResourceAccess(Action.SHELL, "make; git push")], PermissionContext("ask")
+    )
     assert (make.decision.layer, make.decision.rule) == ("user", "bash: make * = allow")
     assert [(one.layer.name, one.counts) for one in make.opinions] == [
         ("user", True),
         ("project", False),
     ]
     assert (push.request.resource, push.decision.layer) == ("git push", "mode")
-    [planned] = judge.explain([Request(Action.SHELL, "make")], Posture("plan"))
+    [planned] = judge.explain([ResourceAccess(Action.SHELL, "make")], PermissionContext("plan"))
     assert planned.decision.verdict is STAGE

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
 from assent.gate.loops import (
     Failure,
     LoopLimits,
@@ -22,7 +22,7 @@ from assent.gate.loops import (
     trouble,
 )
 
-READ = Call("c1", "read", {"path": "a", "limit": 5})
+READ = ToolCall("c1", "read", {"path": "a", "limit": 5})
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_f107_stages_come_as_the_settings_say_and_zero_is_none(
 
 
 def test_f106_arguments_in_another_order_are_the_same_call() -> None:
-    other = Call("c2", "read", {"limit": 5, "path": "a"})
+    other = ToolCall("c2", "read", {"limit": 5, "path": "a"})
     track = Track()
     assert track.mark(READ, "read", edits=False) == track.mark(other, "read", edits=False)
     assert canonical({"b": {"y": 1, "x": [2]}, "a": None}) == '{"a":null,"b":{"x":[2],"y":1}}'
@@ -76,14 +76,14 @@ def test_f106_arguments_in_another_order_are_the_same_call() -> None:
 @pytest.mark.parametrize(
     ("call", "tool"),
     [
-        (Call("c1", "read", {"path": "b", "limit": 5}), "read"),
-        (Call("c1", "read", {"path": "a"}), "read"),
-        (Call("c1", "read", {"path": "a", "limit": "5"}), "read"),
-        (Call("c1", "read", None, '{"path": "a"'), "read"),
+        (ToolCall("c1", "read", {"path": "b", "limit": 5}), "read"),
+        (ToolCall("c1", "read", {"path": "a"}), "read"),
+        (ToolCall("c1", "read", {"path": "a", "limit": "5"}), "read"),
+        (ToolCall("c1", "read", None, '{"path": "a"'), "read"),
         (READ, "list"),
     ],
 )
-def test_f106_other_arguments_or_tools_are_other_calls(call: Call, tool: str) -> None:
+def test_f106_other_arguments_or_tools_are_other_calls(call: ToolCall, tool: str) -> None:
     track = Track()
     assert track.mark(call, tool, edits=False) != track.mark(READ, "read", edits=False)
 

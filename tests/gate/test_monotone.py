@@ -4,11 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gate.told import DANGER, UNCERTAIN, told
 
-from assent.core.agent import Agent
-from assent.core.grant import Grant, Pattern
-from assent.core.mode import MODES, CustomMode, stricter
-from assent.core.rules import Layer, Policy, Rule
-from assent.core.tool import STRICTNESS, Action, Posture, Request, Verdict
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import MODES, CustomMode, stricter_mode
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.session.agent import Agent
+from assent.core.tool import (
+    VERDICTS_BY_STRICTNESS,
+    Action,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+)
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 
@@ -16,10 +22,10 @@ WORDS = st.sampled_from(["*", "read", "edit", "bash", "webfetch", "tool", "task"
 PATTERNS = st.sampled_from(
     ["*", "src/*", "*.env", "/srv/app/*", "make *", "ls", "https://*", "a?c"]
 )
-RULES = st.builds(Rule, WORDS, PATTERNS, st.sampled_from(["allow", "ask", "deny"]))
+RULES = st.builds(PermissionRule, WORDS, PATTERNS, st.sampled_from(["allow", "ask", "deny"]))
 TABLES = st.lists(RULES, max_size=4).map(tuple)
 LAYERS = st.builds(
-    Layer, st.sampled_from(["user", "project", "command line"]), TABLES, st.booleans()
+    RuleLayer, st.sampled_from(["user", "project", "command line"]), TABLES, st.booleans()
 )
 POLICIES = st.lists(LAYERS, max_size=3).map(tuple)
 RESOURCES = st.sampled_from(
@@ -27,7 +33,7 @@ RESOURCES = st.sampled_from(
      "https://example.org/x", "http://localhost", ".github/workflows/ci.yml", ""]
 )  # fmt: skip
 REQUESTS = st.builds(
-    Request, st.sampled_from(Action), RESOURCES, st.sampled_from(["", "mcp_a", "edit"])
+    ResourceAccess, st.sampled_from(Action), RESOURCES, st.sampled_from(["", "mcp_a", "edit"])
 )
 AGENTS = st.builds(
     Agent,
@@ -44,7 +50,7 @@ CUSTOM = st.builds(
     edit=st.sampled_from([None, ("src/*",), ()]),
 )
 GRANTED = st.builds(
-    Pattern, st.sampled_from(["edit", "bash", "read"]), st.sampled_from(["*", "make all", ".env"]),
+    PermissionPattern, st.sampled_from(["edit", "bash", "read"]), st.sampled_from(["*", "make all", ".env"]),
     st.booleans(),
 )  # fmt: skip
 GRANTS = st.builds(
@@ -59,7 +65,7 @@ GRANTS = st.builds(
     plan=st.sampled_from(["", "d"]),
 )
 POSTURES = st.builds(
-    Posture,
+    PermissionContext,
     st.sampled_from(MODES),
     hosts=st.sampled_from([(), ("example.org",)]),
     building=st.booleans(),
@@ -73,17 +79,19 @@ POSTURES = st.builds(
 MANY = settings(max_examples=400)
 
 
-def verdict(layers: tuple[Layer, ...], request: Request, posture: Posture) -> Verdict:
-    gate = RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
+def verdict(
+    layers: tuple[RuleLayer, ...], request: ResourceAccess, posture: PermissionContext
+) -> Verdict:
+    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
     return gate.decide([request], posture).verdict
 
 
 def is_looser(one: Verdict, other: Verdict) -> bool:
-    return STRICTNESS.index(one) < STRICTNESS.index(other)
+    return VERDICTS_BY_STRICTNESS.index(one) < VERDICTS_BY_STRICTNESS.index(other)
 
 
-def without_answers(posture: Posture) -> Posture:
-    return Posture(
+def without_answers(posture: PermissionContext) -> PermissionContext:
+    return PermissionContext(
         posture.mode, posture.hosts, posture.building, posture.scope, posture.child,
         posture.staging, posture.agents, posture.custom, posture.auto,
     )  # fmt: skip
@@ -92,31 +100,34 @@ def without_answers(posture: Posture) -> Posture:
 @MANY
 @given(POLICIES, REQUESTS, POSTURES, st.data())
 def test_f72_one_more_deny_never_loosens(
-    layers: tuple[Layer, ...], request: Request, posture: Posture, data: st.DataObject
+    layers: tuple[RuleLayer, ...],
+    request: ResourceAccess,
+    posture: PermissionContext,
+    data: st.DataObject,
 ) -> None:
     """Wherever it is put: between the rules of a layer, or into a layer of its own."""
-    deny = data.draw(st.builds(Rule, WORDS, PATTERNS, st.just("deny")))
+    deny = data.draw(st.builds(PermissionRule, WORDS, PATTERNS, st.just("deny")))
     at = data.draw(st.integers(0, len(layers)))
     if at == len(layers):
-        more = (*layers, Layer("user", (deny,), data.draw(st.booleans())))
+        more = (*layers, RuleLayer("user", (deny,), data.draw(st.booleans())))
     else:
         old = layers[at]
         here = data.draw(st.integers(0, len(old.rules)))
         rules = (*old.rules[:here], deny, *old.rules[here:])
-        more = (*layers[:at], Layer(old.name, rules, old.trusted), *layers[at + 1 :])
+        more = (*layers[:at], RuleLayer(old.name, rules, old.trusted), *layers[at + 1 :])
     assert not is_looser(verdict(more, request, posture), verdict(layers, request, posture))
 
 
 @MANY
 @given(POLICIES, TABLES, REQUESTS, POSTURES, st.integers(0, 3))
 def test_law_9_an_untrusted_project_never_widens(
-    layers: tuple[Layer, ...],
-    rules: tuple[Rule, ...],
-    request: Request,
-    posture: Posture,
+    layers: tuple[RuleLayer, ...],
+    rules: tuple[PermissionRule, ...],
+    request: ResourceAccess,
+    posture: PermissionContext,
     at: int,
 ) -> None:
-    project = Layer("project", rules, trusted=False)
+    project = RuleLayer("project", rules, trusted=False)
     more = (*layers[:at], project, *layers[at:])
     assert not is_looser(verdict(more, request, posture), verdict(layers, request, posture))
 
@@ -124,10 +135,13 @@ def test_law_9_an_untrusted_project_never_widens(
 @MANY
 @given(POLICIES, REQUESTS, POSTURES, POSTURES)
 def test_f101_a_child_is_never_wider_than_its_parent(
-    layers: tuple[Layer, ...], request: Request, parent: Posture, own: Posture
+    layers: tuple[RuleLayer, ...],
+    request: ResourceAccess,
+    parent: PermissionContext,
+    own: PermissionContext,
 ) -> None:
-    child = Posture(
-        stricter(own.mode, parent.mode),
+    child = PermissionContext(
+        stricter_mode(own.mode, parent.mode),
         parent.hosts,
         parent.building,
         parent.scope,
@@ -148,7 +162,7 @@ def test_f101_a_child_is_never_wider_than_its_parent(
 @MANY
 @given(POLICIES, REQUESTS, POSTURES)
 def test_f72_answers_beat_no_deny_and_no_plan_mode(
-    layers: tuple[Layer, ...], request: Request, posture: Posture
+    layers: tuple[RuleLayer, ...], request: ResourceAccess, posture: PermissionContext
 ) -> None:
     plain = verdict(layers, request, without_answers(posture))
     answered = verdict(layers, request, posture)
@@ -161,10 +175,10 @@ def test_f72_answers_beat_no_deny_and_no_plan_mode(
 @MANY
 @given(POLICIES, st.lists(REQUESTS, min_size=1, max_size=3), POSTURES)
 def test_plan_mode_runs_no_edit_and_no_tool_whatever_is_allowed(
-    layers: tuple[Layer, ...], requests: list[Request], posture: Posture
+    layers: tuple[RuleLayer, ...], requests: list[ResourceAccess], posture: PermissionContext
 ) -> None:
-    planning = Posture("plan", agents=posture.agents, auto=True, grants=posture.grants)
-    gate = RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
-    for effect in (Request(Action.EDIT, "a.py"), Request(Action.TOOL, "x", "mcp_a")):
+    planning = PermissionContext("plan", agents=posture.agents, auto=True, grants=posture.grants)
+    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
+    for effect in (ResourceAccess(Action.EDIT, "a.py"), ResourceAccess(Action.TOOL, "x", "mcp_a")):
         found = gate.decide([*requests, effect], planning)
         assert found.verdict is not Verdict.RUN

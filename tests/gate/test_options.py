@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.shell import parse
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import parse_command_line
 from assent.gate.readonly.options import sort_out
 from assent.gate.readonly.spec import Arguments, Operands, Options, Spec
 
@@ -71,14 +71,14 @@ def test_anything_else_is_refused(line: str) -> None:
 
 
 def test_texts_are_not_read_and_files_are() -> None:
-    assert _sorted(TOOL, "tool text a b*").reads == (Word("a"), Word("b*", "b*"))
-    assert _sorted(TOOL, "tool -f list a").reads == (Word("list"), Word("a"))
-    assert _sorted(TOOL, "tool --file=list a").reads == (Word("list"), Word("a"))
+    assert _sorted(TOOL, "tool text a b*").reads == (ShellWord("a"), ShellWord("b*", "b*"))
+    assert _sorted(TOOL, "tool -f list a").reads == (ShellWord("list"), ShellWord("a"))
+    assert _sorted(TOOL, "tool --file=list a").reads == (ShellWord("list"), ShellWord("a"))
 
 
 def test_an_operand_too_many_would_be_written() -> None:
     one = Spec("one", Options.of("c"), Operands(most=1))
-    assert _sorted(one, "one -c x").reads == (Word("x"),)
+    assert _sorted(one, "one -c x").reads == (ShellWord("x"),)
     for line in ("one x out", "one x -c out", "one -- x out", "one x*"):
         with pytest.raises(Refused):
             _sorted(one, line)
@@ -93,4 +93,4 @@ def test_the_reason_names_the_option_in_its_cluster() -> None:
 
 
 def _sorted(spec: Spec, line: str) -> Arguments:
-    return sort_out(spec, parse(line)[0].commands[0].words[1:])
+    return sort_out(spec, parse_command_line(line)[0].commands[0].words[1:])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.gate.real import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.scripts.sed import check_sed
 from assent.gate.readonly.spec import Arguments
 
@@ -200,7 +200,7 @@ def test_the_effects_would_show(tmp_path: Path, script: str) -> None:
 
 
 def _script(text: str) -> Arguments:
-    return Arguments(operands=(Word(text), Word("in")))
+    return Arguments(operands=(ShellWord(text), ShellWord("in")))
 
 
 def _accepted(script: str) -> bool:

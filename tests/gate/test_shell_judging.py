@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.grant import Pattern
+from assent.core.permission.grant import PermissionPattern
 from assent.gate.shell.dangers import DANGERS
 from assent.gate.shell.lines import read_line
 
@@ -117,7 +117,7 @@ PREFIXES = {
 
 @pytest.mark.parametrize(("text", "pattern"), PREFIXES.items())
 def test_f81_a_remembered_yes_covers_a_prefix(text: str, pattern: str) -> None:
-    assert read_line(text).always == (Pattern("bash", pattern),)
+    assert read_line(text).always == (PermissionPattern("bash", pattern),)
 
 
 EXACTLY = (
@@ -133,15 +133,15 @@ EXACTLY = (
 def test_f84_what_runs_code_or_risks_much_is_covered_as_it_stands(text: str) -> None:
     line = read_line(text)
     assert line.always
-    assert line.always[0] == Pattern("bash", line.commands[0], exact=True)
+    assert line.always[0] == PermissionPattern("bash", line.commands[0], exact=True)
 
 
 def test_f81_each_command_of_a_line_is_covered_by_itself() -> None:
     assert read_line("npm test && env CI=1 make test | tee f").always == (
-        Pattern("bash", "npm test *"),
-        Pattern("bash", "env CI=1 make test", exact=True),
-        Pattern("bash", "make test *"),
-        Pattern("bash", "tee f", exact=True),
+        PermissionPattern("bash", "npm test *"),
+        PermissionPattern("bash", "env CI=1 make test", exact=True),
+        PermissionPattern("bash", "make test *"),
+        PermissionPattern("bash", "tee f", exact=True),
     )
 
 
@@ -157,6 +157,6 @@ def test_f84_two_lists_of_words_never_look_the_same() -> None:
 
 def test_f81_a_program_of_the_workspace_does_not_lend_its_name() -> None:
     assert read_line("./git status").always == (
-        Pattern("bash", "./git status", exact=True),
-        Pattern("bash", "git status", exact=True),
+        PermissionPattern("bash", "./git status", exact=True),
+        PermissionPattern("bash", "git status", exact=True),
     )

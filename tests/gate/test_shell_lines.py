@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from assent.core.command_line import CommandLine
+from assent.core.permission.command_analysis import CommandAnalysis
 from assent.gate.shell.lines import read_line
 from assent.gate.shell.reading import reading
 
@@ -207,7 +207,7 @@ BOTH = (
 @pytest.mark.parametrize("text", BOTH)
 def test_f79_bash_runs_nothing_that_a_certain_line_does_not_name(text: str, tmp_path: Path) -> None:
     ran = ran_by_bash(text, tmp_path)
-    line: CommandLine = read_line(text)
+    line: CommandAnalysis = read_line(text)
     names = {command.split(" ")[0] for command in line.commands}
     assert not line.certain or ran <= names
 

@@ -6,10 +6,10 @@ from shlex import split
 import pytest
 from tests.shell.lists import CORPUS, every, listed
 
-from assent.core.command_line import CommandLine
-from assent.core.operation import RunCommand
-from assent.core.rules import Policy
-from assent.core.tool import Action, Posture, Request, Verdict
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.rule import PermissionPolicy
+from assent.core.plan.operation import RunCommand
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.risk import LEVELS
 from assent.gate.shell.lines import read_line
@@ -29,11 +29,11 @@ NAMED = (
 )  # fmt: skip
 
 
-def read(line: str) -> CommandLine:
+def read(line: str) -> CommandAnalysis:
     return read_line(line, root=ROOT, home=HOME)
 
 
-GATE = RuleGate(Policy((), ROOT, HOME), read)
+GATE = RuleGate(PermissionPolicy((), ROOT, HOME), read)
 
 
 def lines() -> Iterator[str]:
@@ -45,7 +45,7 @@ def lines() -> Iterator[str]:
 
 
 def level(line: str) -> int:
-    return LEVELS.index(GATE.risk([Request(Action.SHELL, line)])[0])
+    return LEVELS.index(GATE.risk([ResourceAccess(Action.SHELL, line)])[0])
 
 
 def told(line: str) -> Foreseen:
@@ -103,17 +103,19 @@ def test_a_line_that_names_orders_for_agents_is_protected_in_both(line: str) -> 
     assert "protected" in risks(command, RiskInput(line=read(line), root=ROOT))
     assert told(line).protected
     assert level(line) == LEVELS.index("high")
-    decision = GATE.decide([Request(Action.SHELL, line)], Posture("yolo", auto=True))
+    decision = GATE.decide(
+        [ResourceAccess(Action.SHELL, line)], PermissionContext("yolo", auto=True)
+    )
     assert decision.verdict is Verdict.ASK
-    assert GATE.is_mandatory_ask([Request(Action.SHELL, line)], Posture("yolo"))
+    assert GATE.is_mandatory_ask([ResourceAccess(Action.SHELL, line)], PermissionContext("yolo"))
 
 
 @pytest.mark.parametrize("line", LOOKING)
 def test_a_line_that_only_reads_them_is_free_at_the_gate(line: str) -> None:
-    asked = [Request(Action.SHELL, line)]
+    asked = [ResourceAccess(Action.SHELL, line)]
     assert (level(line), read(line).names, told(line).protected) == (0, (), False)
-    assert GATE.decide(asked, Posture("yolo")).verdict is Verdict.RUN
-    assert not GATE.is_mandatory_ask(asked, Posture("yolo"))
+    assert GATE.decide(asked, PermissionContext("yolo")).verdict is Verdict.RUN
+    assert not GATE.is_mandatory_ask(asked, PermissionContext("yolo"))
 
 
 def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:

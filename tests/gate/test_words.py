@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.shell import parse
+from assent.core.shell.parser import parse_command_line
 from assent.gate.readonly.judge import judge, read
 
 RUNS = r"""
@@ -120,11 +120,11 @@ def test_any_other_words(line: str) -> None:
     ],
 )
 def test_what_is_read(line: str, reads: list[str]) -> None:
-    reading = read(parse(line)[0].commands[0], sandboxed=True)
+    reading = read(parse_command_line(line)[0].commands[0], sandboxed=True)
     assert [word.text for word in reading.reads] == reads
 
 
 def test_what_a_table_adds_comes_first() -> None:
     for line, words in (("rg x", "rg --no-config x"), ("sed -n p y", "sed --sandbox -n p y")):
-        reading = read(parse(line)[0].commands[0], sandboxed=True)
+        reading = read(parse_command_line(line)[0].commands[0], sandboxed=True)
         assert " ".join(word.text for word in reading.words) == words

@@ -2,21 +2,21 @@
 
 import re
 
-from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
-from assent.core.grant import Pattern
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.grant import PermissionPattern
 from assent.gate.operands import operands
 
 DANGER = "curl x | sh"
 UNCERTAIN = "$tool a"
 
 
-def told(text: str) -> CommandLine:
+def told(text: str) -> CommandAnalysis:
     """Splits at every operator, and takes what follows `>` for a file."""
     commands = tuple(part.strip() for part in re.split(r"&&|[|;]|>\s*\S+", text) if part.strip())
     writes = tuple(re.findall(r">\s*(\S+)", text))
     reads, reasons = _reads(text)
-    return CommandLine(
+    return CommandAnalysis(
         commands,
         certain="$" not in text,
         reads=reads,
@@ -24,7 +24,7 @@ def told(text: str) -> CommandLine:
         danger="It runs what it downloads." if text == DANGER else "",
         risk="low" if reads is not None else "medium",
         reasons=reasons,
-        always=tuple(Pattern("bash", f"{part.split()[0]} *") for part in commands),
+        always=tuple(PermissionPattern("bash", f"{part.split()[0]} *") for part in commands),
     )
 
 

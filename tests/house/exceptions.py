@@ -83,7 +83,7 @@ LATE = {
     ),
     "assent.app.settings": (
         "assent.app.keys",
-        "assent.core.masking",
+        "assent.core.text.redaction",
     ),
     "assent.app.tooling": (
         "assent.app.mcp",
@@ -91,7 +91,7 @@ LATE = {
         "assent.app.plugins",
     ),
     "assent.app.words": (
-        "assent.core.served",
+        "assent.core.mcp",
         "difflib",
     ),
     "assent.cli": (
@@ -106,7 +106,7 @@ LATE = {
     "assent.cli.choices": (
         "assent.app.modes",
         "assent.app.people",
-        "assent.core.mode",
+        "assent.core.permission.mode",
     ),
     "assent.cli.consent": ("assent.cli.bundles",),
     "assent.cli.conversation": ("shlex",),
@@ -137,7 +137,7 @@ LATE = {
     "assent.cli.mcp": ("assent.app.mcp",),
     "assent.cli.models": ("assent.app.models",),
     "assent.cli.output": (
-        "assent.core.masking",
+        "assent.core.text.redaction",
         "assent.views.patch",
         "assent.views.spoken",
         "click",
@@ -209,7 +209,7 @@ LATE = {
         "assent.views.removed",
     ),
     "assent.tui.app": (
-        "assent.core.masking",
+        "assent.core.text.redaction",
         "assent.tui.commands",
         "assent.tui.driver",
         "assent.tui.panels.approval",

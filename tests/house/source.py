@@ -16,7 +16,7 @@ Modules = Mapping[str, ast.Module]
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Every module of the package by its path below src/assent, e.g. `core/plan.py`."""
+    """Every module of the package by its path below src/assent, e.g. `core/plan/plan.py`."""
     paths = sorted(PACKAGE.rglob("*.py"))
     return {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_bytes()) for path in paths}
 
@@ -41,7 +41,7 @@ class Import(msgspec.Struct, frozen=True, order=True):
 
 
 def dotted(path: str) -> str:
-    """Returns the dotted name of a module, e.g. `assent.core.plan`."""
+    """Returns the dotted name of a module, e.g. `assent.core.plan.plan`."""
     name = f"assent.{path.removesuffix('.py').replace('/', '.')}"
     return name.removesuffix(".__init__")
 

@@ -5,9 +5,15 @@ from collections.abc import Callable, Mapping
 
 from tests.models.server import Server
 
-from assent.core.message import Message, Part, Text
-from assent.core.model import Answer, Delta, Prompt, Retried, Said
-from assent.core.provider import RetrySettings
+from assent.core.llm.message import ChatMessage, MessagePart, TextPart
+from assent.core.llm.provider import RetrySettings
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StreamDelta,
+    StreamEvent,
+)
 from assent.models.asking import Door, WireModel
 from assent.models.cut import Cut
 from assent.models.net.address import address
@@ -21,7 +27,7 @@ from assent.models.wires.wire import Asked, Wire
 from assent.ports import Model
 
 KEY = "sk-secret-key"
-HELLO = Prompt(("Be brief.",), (Message("user", (Text("Hello"),)),))
+HELLO = ModelRequest(("Be brief.",), (ChatMessage("user", (TextPart("Hello"),)),))
 NAMES = ("anthropic", "chat", "responses")
 CLIENTS: list[HttpClient] = []  # closed after each test
 NOW = 1_800_000_000.0
@@ -66,13 +72,15 @@ def insecure(sock: socket.socket, host: str) -> socket.socket:
     raise AssertionError("nobody speaks https here")
 
 
-def parts(answers: list[Answer]) -> list[Part]:
+def parts(answers: list[StreamEvent]) -> list[MessagePart]:
     """The parts that count: those after the last failed attempt."""
-    retries = [number for number, answer in enumerate(answers) if isinstance(answer, Retried)]
+    retries = [
+        number for number, answer in enumerate(answers) if isinstance(answer, RequestRetried)
+    ]
     last = answers[retries[-1] :] if retries else answers
-    return [answer.part for answer in last if isinstance(answer, Said)]
+    return [answer.part for answer in last if isinstance(answer, PartCompleted)]
 
 
-def shown(answers: list[Answer], kind: str = "text") -> str:
-    found = [answer for answer in answers if isinstance(answer, Delta)]
+def shown(answers: list[StreamEvent], kind: str = "text") -> str:
+    found = [answer for answer in answers if isinstance(answer, StreamDelta)]
     return "".join(delta.text for delta in found if delta.kind == kind)

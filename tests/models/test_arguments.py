@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
 from assent.models.wires.arguments import arguments, call
 
 FENCE = "`" * 3
@@ -34,7 +34,7 @@ READ: dict[str, tuple[str, dict[str, Any] | None]] = {
 @pytest.mark.parametrize(("raw", "args"), READ.values(), ids=READ)
 def test_arguments(raw: str, args: dict[str, Any] | None) -> None:
     assert arguments(raw) == args
-    assert call("1", "read", raw) == Call("1", "read", args, "" if args is not None else raw)
+    assert call("1", "read", raw) == ToolCall("1", "read", args, "" if args is not None else raw)
 
 
 @pytest.mark.parametrize("depth", [101, 300, 5000, 100_000])

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from assent.core.errors import Unavailable, UsageError
-from assent.core.provider import ModelSettings, Prices, ProviderSettings
+from assent.core.llm.provider import ModelSettings, Prices, ProviderSettings
 from assent.models.accounts import PROVIDERS, Account, accounts
 from assent.models.catalog import Catalog, Known
 from assent.models.choose import Chooser

@@ -8,9 +8,9 @@ from tests.models.server import Server, Turn, serving, whole
 from tests.models.speech import Reply
 
 from assent.core.errors import Interrupted, Unavailable
-from assent.core.message import Text
-from assent.core.model import Answer, Delta, Retried
-from assent.core.provider import RetrySettings
+from assent.core.llm.message import TextPart
+from assent.core.llm.provider import RetrySettings
+from assent.core.llm.request import RequestRetried, StreamDelta, StreamEvent
 from assent.models.cut import Cut
 from assent.models.net.address import address
 from assent.models.net.client import HttpClient, Request
@@ -25,7 +25,7 @@ def test_one_connection_serves_all_steps(wire: str) -> None:
     with serving() as server:
         asked = model(server, wire)
         for _ in range(5):
-            assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
+            assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
         assert [heard.connection for heard in server.heard] == [1] * 5
 
 
@@ -33,7 +33,7 @@ def test_a_connection_is_opened_ahead() -> None:
     with serving() as server:
         asked = model(server, "chat")
         asked.connect_early()
-        assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
+        assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
         assert [heard.connection for heard in server.heard] == [1]
 
 
@@ -41,7 +41,7 @@ def test_a_connection_that_died_in_between_is_replaced() -> None:
     with serving(Turn(close=True), Turn()) as server:
         asked = model(server, "chat")
         for _ in range(3):
-            assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
+            assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
         assert [heard.connection for heard in server.heard] == [1, 2, 2]
 
 
@@ -49,7 +49,7 @@ def test_a_kept_connection_that_dies_at_once_is_tried_once_more() -> None:
     with serving(Turn(), Turn(fault="reset_before"), Turn()) as server:
         asked = model(server, "chat")
         list(asked.stream(HELLO))
-        assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
+        assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
         assert [heard.connection for heard in server.heard] == [1, 1, 2]
 
 
@@ -89,7 +89,7 @@ def test_nobody_there() -> None:
 def test_closing_from_another_thread_ends_the_request_at_once(wire: str) -> None:
     with serving(Turn(Reply("Hello there, world."), "stall")) as server:
         stream = model(server, wire).stream(HELLO)
-        got: list[Answer] = []
+        got: list[StreamEvent] = []
         begun, caught = threading.Event(), []
 
         def read() -> None:
@@ -116,7 +116,7 @@ def test_closing_ends_the_pause_before_another_try() -> None:
         patient = Retrying(model(server, "chat"), RetrySettings(first_s=60, max_s=60))
         stream = patient.stream(HELLO)
         retried = next(stream)
-        assert isinstance(retried, Retried)
+        assert isinstance(retried, RequestRetried)
         closing = threading.Timer(0.05, stream.close)
         closing.start()
         with pytest.raises(Interrupted):
@@ -138,7 +138,7 @@ def test_closing_in_the_middle_closes_the_connection() -> None:
     with serving(Turn(Reply("Hello there.")), Turn()) as server:
         asked = model(server, "chat")
         stream = asked.stream(HELLO)
-        assert next(stream) == Delta("text", "Hello ")
+        assert next(stream) == StreamDelta("text", "Hello ")
         stream.close()
         with pytest.raises(Interrupted):
             next(stream)
@@ -199,8 +199,8 @@ def test_threads_share_a_client() -> None:
             thread.start()
         for thread in threads:
             thread.join(PATIENCE_S)
-        assert said == [[Text("Hello there.")]] * 8
-        assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
+        assert said == [[TextPart("Hello there.")]] * 8
+        assert parts(list(asked.stream(HELLO))) == [TextPart("Hello there.")]
         http.close()
 
 

@@ -11,9 +11,9 @@ from tests.models.endless import HEAD, KINDS, endless, event
 from tests.models.server import Server, Turn, serving, whole
 
 from assent.core.errors import AnswerTooLong, ModelError
-from assent.core.message import Call, Reasoning, Text
-from assent.core.model import Answer, Said
-from assent.core.provider import AnswerSettings
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
+from assent.core.llm.provider import AnswerSettings
+from assent.core.llm.request import PartCompleted, StreamEvent
 from assent.models.accounts import Account
 from assent.models.asking import Door, WireModel
 from assent.models.listing import names_at
@@ -32,12 +32,12 @@ WIRES: dict[str, Callable[[Asked], Wire]] = {
 
 def asked(
     server: Server, name: str, most: AnswerSettings = SMALL
-) -> tuple[list[Answer], ModelError]:
+) -> tuple[list[StreamEvent], ModelError]:
     """Asks patiently; returns what was said and the error in which it ended, after one request."""
     base = server.url if name == "anthropic" else f"{server.url}/v1"
     door = Door(Who("test", "model-1", base, "TEST_KEY", KEY), address(base, "url"), {})
     model = WireModel(WIRES[name](Asked("test", "model-1", answer_limits=most)), door, client())
-    found: list[Answer] = []
+    found: list[StreamEvent] = []
     waits: list[float] = []
     with pytest.raises(ModelError) as caught:
         deque(map(found.append, retrying(model, waits).stream(HELLO)), 0)
@@ -61,15 +61,15 @@ def test_every_kind_of_endless_answer_ends_as_one_error(name: str, kind: str) ->
         f"The answer of test/model-1 was cut off: {what[0]}. "
         f"Raise {what[1]} in your user configuration if such answers are meant."
     )
-    parts = [answer.part for answer in found if isinstance(answer, Said)]
+    parts = [answer.part for answer in found if isinstance(answer, PartCompleted)]
     limit = 0.1 * (1 << 20)
     if kind in ("text", "reasoning"):
         (part,) = parts
-        assert isinstance(part, Text if kind == "text" else Reasoning)
+        assert isinstance(part, TextPart if kind == "text" else ReasoningPart)
         assert limit - 1000 <= len(part.text) <= limit
     elif kind == "calls" and name != "chat":
         assert len(parts) == 20
-        assert all(isinstance(part, Call) for part in parts)
+        assert all(isinstance(part, ToolCall) for part in parts)
     else:
         assert parts == []  # whether a call was complete, nobody knows
 
@@ -96,7 +96,7 @@ def test_a_stream_that_says_nothing_for_ever_ends(name: str, forever: bytes, wha
         found, error = asked(server, name, most)
     assert isinstance(error, AnswerTooLong)
     assert what in error.message
-    assert not any(isinstance(answer, Said) for answer in found)
+    assert not any(isinstance(answer, PartCompleted) for answer in found)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,9 @@ def test_an_endless_packed_stream_ends() -> None:
     with serving(Turn(raw=head + first, forever=b"after the end" * 999)) as server:
         found, error = asked(server, "chat")
     assert "more than 4 MB of data" in error.message
-    assert [answer.part for answer in found if isinstance(answer, Said)] == [Text("Hello")]
+    assert [answer.part for answer in found if isinstance(answer, PartCompleted)] == [
+        TextPart("Hello")
+    ]
 
 
 def test_what_follows_an_answer_without_end_keeps_no_later_request_waiting() -> None:
@@ -153,8 +155,8 @@ def test_what_follows_an_answer_without_end_keeps_no_later_request_waiting() -> 
         door = Door(Who("test", "model-1", base), address(base, "url"), {})
         model = WireModel(Chat(Asked("test", "model-1")), door, client())
         for _ in range(2):
-            said = [a.part for a in model.stream(HELLO) if isinstance(a, Said)]
-            assert said == [Text("Hi")]
+            said = [a.part for a in model.stream(HELLO) if isinstance(a, PartCompleted)]
+            assert said == [TextPart("Hi")]
 
 
 def test_an_endless_list_of_models_ends() -> None:

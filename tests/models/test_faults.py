@@ -8,8 +8,16 @@ from tests.models.server import FAULTS, Turn, serving
 from tests.models.speech import Reply
 
 from assent.core.errors import ModelError, Unavailable
-from assent.core.message import Call, Text
-from assent.core.model import Answer, Delta, Prompt, Retried, Said, Stop, Stopped
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+)
 from assent.models.cut import Cuttable
 from assent.models.scripted import Script, Scripted
 from assent.models.scripted import Turn as ScriptedTurn
@@ -38,13 +46,13 @@ def test_f112_a_fault_is_survived_without_a_doubled_call_or_text(fault: str, wir
 
         asked = pausing(First(impatient or patient, patient), pause)
         answers = list(asked.stream(HELLO))
-        said = [part for part in parts(answers) if isinstance(part, Text | Call)]
-        assert said == [Text("Hello there."), Call("call_1", "read", {"path": "a.py"})]
-        assert isinstance(answers[-1], Stopped)
-        assert answers[-1].stop is Stop.CALLS
+        said = [part for part in parts(answers) if isinstance(part, TextPart | ToolCall)]
+        assert said == [TextPart("Hello there."), ToolCall("call_1", "read", {"path": "a.py"})]
+        assert isinstance(answers[-1], StreamEnded)
+        assert answers[-1].stop is StopReason.CALLS
         tries = 1 if fault == "drip" else 2
         assert len(server.heard) == tries
-        retries = [answer for answer in answers if isinstance(answer, Retried)]
+        retries = [answer for answer in answers if isinstance(answer, RequestRetried)]
         assert [(retry.attempt, retry.wait) for retry in retries] == [
             (1, 7.0 if fault == "rate_limit_after" else 2.0)
         ] * (tries - 1)
@@ -61,7 +69,7 @@ def test_a_fault_that_stays_is_an_error_that_tells_it(fault: str, wire: str) -> 
         asked = retrying(model(server, wire), waits, tries=3)
         stream = asked.stream(HELLO)
         if fault == "malformed_event":
-            assert parts(list(stream))[-1] == Call("call_1", "read", {"path": "a.py"})
+            assert parts(list(stream))[-1] == ToolCall("call_1", "read", {"path": "a.py"})
             assert len(server.heard) == 3
             return
         with pytest.raises(Unavailable) as caught:
@@ -90,7 +98,7 @@ def test_f112_waits_are_up_to_a_quarter_shorter_by_chance() -> None:
 
 def test_a_pause_that_is_too_long_is_told_and_not_waited_for() -> None:
     class Far:
-        def stream(self, prompt: Prompt) -> object:
+        def stream(self, prompt: ModelRequest) -> object:
             raise Unavailable("Come back tomorrow.", "", 86_400)
 
     waits: list[float] = []
@@ -103,7 +111,7 @@ def test_what_cannot_be_mended_is_not_tried_again() -> None:
     class Wrong:
         asked = 0
 
-        def stream(self, prompt: Prompt) -> object:
+        def stream(self, prompt: ModelRequest) -> object:
             Wrong.asked += 1
             raise ModelError("No.")
 
@@ -114,24 +122,24 @@ def test_what_cannot_be_mended_is_not_tried_again() -> None:
 
 def test_a_part_passes_at_once_and_is_void_after_a_retry() -> None:
     script = Script((ScriptedTurn(text="Half."),))
-    broken = Broken([Said(Text("Half.")), Said(Call("1", "read", {}))])
+    broken = Broken([PartCompleted(TextPart("Half.")), PartCompleted(ToolCall("1", "read", {}))])
     answers = list(retrying(First(broken, Scripted(script, "s")), []).stream(HELLO))
-    told = [answer for answer in answers if not isinstance(answer, Delta)]
-    assert told[:2] == [Said(Text("Half.")), Said(Call("1", "read", {}))]
-    assert told[2:4] == [Retried(1, 2.0, "It broke."), Said(Text("Half."))]
-    assert parts(answers) == [Text("Half.")]
+    told = [answer for answer in answers if not isinstance(answer, StreamDelta)]
+    assert told[:2] == [PartCompleted(TextPart("Half.")), PartCompleted(ToolCall("1", "read", {}))]
+    assert told[2:4] == [RequestRetried(1, 2.0, "It broke."), PartCompleted(TextPart("Half."))]
+    assert parts(answers) == [TextPart("Half.")]
 
 
 class Broken:
     """A model whose answer breaks off after some parts."""
 
-    def __init__(self, said: list[Answer]) -> None:
+    def __init__(self, said: list[StreamEvent]) -> None:
         self._said = said
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         return Cuttable(lambda cut: self._answer())
 
-    def _answer(self) -> Iterator[Answer]:
+    def _answer(self) -> Iterator[StreamEvent]:
         yield from self._said
         raise Unavailable("It broke.")
 
@@ -142,7 +150,7 @@ class First:
     def __init__(self, first: Model, then: Model) -> None:
         self._waiting = [first, then]
 
-    def stream(self, prompt: Prompt) -> Answers:
+    def stream(self, prompt: ModelRequest) -> Answers:
         model = self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
         return model.stream(prompt)
 
@@ -153,6 +161,9 @@ def test_f112_a_request_that_is_sent_again_at_once_is_told_too(name: str) -> Non
     with serving(Turn(), Turn(fault="reset_before"), Turn()) as server:
         asked = model(server, name)
         first, second = list(asked.stream(HELLO)), list(asked.stream(HELLO))
-    told = [[each for each in answers if isinstance(each, Retried)] for answers in (first, second)]
+    told = [
+        [each for each in answers if isinstance(each, RequestRetried)]
+        for answers in (first, second)
+    ]
     assert told[0] == []
     assert [(each.attempt, each.wait) for each in told[1]] == [(1, 0.0)]

@@ -10,8 +10,14 @@ from tests.models.asking import parts, retrying, shown
 from tests.models.server import FAULTS
 
 from assent.core.errors import ModelError, UsageError
-from assent.core.message import Call, Message, Reasoning, Text
-from assent.core.model import Prompt, Retried, Stop, Stopped, Usage
+from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    RequestRetried,
+    StopReason,
+    StreamEnded,
+    TokenUsage,
+)
 from assent.models.scripted import Fault, Script, Scripted, read_script
 
 DOCS = Path(__file__).parents[2] / "docs" / "models.md"
@@ -28,41 +34,44 @@ def script(content: object) -> Script:
     return msgspec.json.decode(msgspec.json.encode(content), type=Script)
 
 
-def after(turns: int, **more: object) -> Prompt:
+def after(turns: int, **more: object) -> ModelRequest:
     """The prompt of a session that has had some answers."""
-    said = (Message("user", (Text("Go on"),)), Message("assistant", (Text("Done"),)))
-    history = (*said * turns, Message("user", (Text("Go on"),)))
-    return msgspec.structs.replace(Prompt((), history), **more)
+    said = (
+        ChatMessage("user", (TextPart("Go on"),)),
+        ChatMessage("assistant", (TextPart("Done"),)),
+    )
+    history = (*said * turns, ChatMessage("user", (TextPart("Go on"),)))
+    return msgspec.structs.replace(ModelRequest((), history), **more)
 
 
 def test_a_turn_answers_the_request_with_its_number() -> None:
     model = Scripted(script(SCRIPT), "scripted:x")
     first = list(model.stream(after(0)))
-    call = Call("call_main_1_1", "read", {"a": 1})
-    assert parts(first) == [Reasoning("Hm."), Text("First."), call]
-    assert first[-1] == Stopped(Stop.CALLS, Usage(1, 4))
+    call = ToolCall("call_main_1_1", "read", {"a": 1})
+    assert parts(first) == [ReasoningPart("Hm."), TextPart("First."), call]
+    assert first[-1] == StreamEnded(StopReason.CALLS, TokenUsage(1, 4))
     assert (shown(first), shown(first, "reasoning")) == ("First.", "Hm.")
     assert shown(first, "call") == '{"a":1}'
     again = Scripted(script(SCRIPT), "scripted:x")  # another process
-    assert parts(list(again.stream(after(1)))) == [Text("Second.")]
+    assert parts(list(again.stream(after(1)))) == [TextPart("Second.")]
     assert parts(list(again.stream(after(0)))) == parts(first)
 
 
 def test_a_number_that_is_given_counts() -> None:
     model = Scripted(script(SCRIPT), "scripted:x")
-    assert parts(list(model.stream(after(0, turn=2)))) == [Text("Second.")]
+    assert parts(list(model.stream(after(0, turn=2)))) == [TextPart("Second.")]
 
 
 def test_titles_and_summaries_take_no_turn() -> None:
     model = Scripted(script(SCRIPT), "scripted:x")
-    assert parts(list(model.stream(after(1, kind="title")))) == [Text("Go on Go on")]
-    assert parts(list(model.stream(after(1, kind="compact")))) == [Text("Summary: Go on Go on")]
-    assert parts(list(model.stream(after(1)))) == [Text("Second.")]
+    assert parts(list(model.stream(after(1, kind="title")))) == [TextPart("Go on Go on")]
+    assert parts(list(model.stream(after(1, kind="compact")))) == [TextPart("Summary: Go on Go on")]
+    assert parts(list(model.stream(after(1)))) == [TextPart("Second.")]
 
 
 def test_children_have_turns_of_their_own() -> None:
     model = Scripted(script(SCRIPT), "scripted:x")
-    assert parts(list(model.stream(after(0, kind="explore")))) == [Text("Explored.")]
+    assert parts(list(model.stream(after(0, kind="explore")))) == [TextPart("Explored.")]
     with pytest.raises(ModelError, match="0 turns for other and was asked for number 1"):
         list(model.stream(after(0, kind="other")))
 
@@ -80,9 +89,9 @@ def test_a_fault_happens_once_and_says_nothing_twice(fault: str) -> None:
     answers = list(
         retrying(Scripted(script({"turns": turns}), "scripted:x"), waits).stream(after(0))
     )
-    assert parts(answers) == [Text("One two three."), Call("call_main_1_1", "read", {})]
+    assert parts(answers) == [TextPart("One two three."), ToolCall("call_main_1_1", "read", {})]
     assert waits == ([] if fault == "drip" else [1.0 if fault == "rate_limit_after" else 2.0])
-    assert len([a for a in answers if isinstance(a, Retried)]) == len(waits)
+    assert len([a for a in answers if isinstance(a, RequestRetried)]) == len(waits)
 
 
 def test_the_faults_have_the_names_of_the_documentation() -> None:

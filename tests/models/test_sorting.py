@@ -5,8 +5,8 @@ import pytest
 from tests.models.asking import HELLO, KEY, NOW, model
 from tests.models.server import Turn, serving, whole
 
-from assent.core.errors import ModelError, Overflow, Unauthorized, Unavailable
-from assent.core.masking import remember
+from assent.core.errors import ContextOverflow, ModelError, Unauthorized, Unavailable
+from assent.core.text.redaction import remember_secrets
 from assent.models.sorting import Who, broken, refused, reported, retry_after
 from assent.models.wires.wire import Failed
 
@@ -29,7 +29,7 @@ KINDS: dict[str, tuple[int, str, type[ModelError]]] = {
     "no model": (404, "model: m-1", ModelError),
     "a timeout": (408, "slow", Unavailable),
     "a conflict": (409, "locked", Unavailable),
-    "too large": (413, "Request exceeds the maximum size", Overflow),
+    "too large": (413, "Request exceeds the maximum size", ContextOverflow),
     "too early": (425, "early", Unavailable),
     "too many": (429, "slow down", Unavailable),
     "too many, in words of length": (429, "tokens per minute: context window", Unavailable),
@@ -39,7 +39,7 @@ KINDS: dict[str, tuple[int, str, type[ModelError]]] = {
     "overloaded": (529, "Overloaded", Unavailable),
     "credit": (400, "Your credit balance is too low", ModelError),
     "a redirection": (302, "elsewhere", ModelError),
-    **{words: (400, words, Overflow) for words in OVERFLOWS},
+    **{words: (400, words, ContextOverflow) for words in OVERFLOWS},
 }
 
 
@@ -63,7 +63,7 @@ IN_STREAM: dict[str, type[ModelError]] = {
     "502": Unavailable,
     "401": Unauthorized,
     "authentication_error": Unauthorized,
-    "context_length_exceeded": Overflow,
+    "context_length_exceeded": ContextOverflow,
     "invalid_request_error": ModelError,
     "insufficient_quota": ModelError,
 }
@@ -130,7 +130,7 @@ def test_f112_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
 def test_f112_an_overflow_is_told_at_once_and_never_tried_again() -> None:
     raw = whole(b"400 Bad", body(OVERFLOWS[0]))
     with serving(Turn(raw=raw)) as server:
-        with pytest.raises(Overflow):
+        with pytest.raises(ContextOverflow):
             list(model(server, "anthropic").stream(HELLO))
         assert len(server.heard) == 1
 
@@ -138,9 +138,9 @@ def test_f112_an_overflow_is_told_at_once_and_never_tried_again() -> None:
 def test_f92_keys_of_other_providers_and_forms_of_keys_are_not_repeated_from_a_body() -> None:
     form = "gsk_" + "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
     try:
-        remember(["the-key-of-another"])
+        remember_secrets(["the-key-of-another"])
         error = refused(WHO, 400, {}, body(f"You sent the-key-of-another and {form}."), NOW)
     finally:
-        remember([])
+        remember_secrets([])
     assert "the-key-of-another" not in error.message
     assert form not in error.message

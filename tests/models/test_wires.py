@@ -8,39 +8,52 @@ from tests.models.asking import HELLO, KEY, NAMES, model, parts, wire
 from tests.models.server import Turn, serving
 from tests.models.speech import Reply
 
-from assent.core.message import Call, Image, Message, Reasoning, Result, Text
-from assent.core.model import Offer, Prompt, Stop, Stopped, Usage
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import (
+    ModelRequest,
+    StopReason,
+    StreamEnded,
+    TokenUsage,
+    ToolDefinition,
+)
 from assent.models.wires.wire import Asked
 
-READ = Offer("read", "Reads a file.", {"type": "object", "properties": {}})
-PICTURE = Image("image/png", b"\x89PNG")
+READ = ToolDefinition("read", "Reads a file.", {"type": "object", "properties": {}})
+PICTURE = ImagePart("image/png", b"\x89PNG")
 URL = "data:image/png;base64,iVBORw=="
 SELF, OTHER = "test/model-1", "other/model"
 
-CALLS = (Call("c1", "read", {"path": "a"}), Call("c2", "read", None, "{broken"))
-RESULTS = (Result("c1", "found", images=(PICTURE,)), Result("c2", "not JSON", failed=True))
+CALLS = (ToolCall("c1", "read", {"path": "a"}), ToolCall("c2", "read", None, "{broken"))
+RESULTS = (ToolResult("c1", "found", images=(PICTURE,)), ToolResult("c2", "not JSON", failed=True))
 THOUGHTS = {
-    "anthropic": Reasoning("hm", {"signature": "signed"}),
-    "chat": Reasoning("hm", {"field": "reasoning_content"}),
-    "responses": Reasoning("hm", {"id": "rs_1", "encrypted_content": "sealed"}),
+    "anthropic": ReasoningPart("hm", {"signature": "signed"}),
+    "chat": ReasoningPart("hm", {"field": "reasoning_content"}),
+    "responses": ReasoningPart("hm", {"id": "rs_1", "encrypted_content": "sealed"}),
 }
 
 
-def talk(name: str, who: str = SELF) -> Prompt:
+def talk(name: str, who: str = SELF) -> ModelRequest:
     """A conversation with everything in it."""
-    return Prompt(
+    return ModelRequest(
         ("Base.", "Project."),
         (
-            Message("user", (Text("Look"), PICTURE)),
-            Message("assistant", (THOUGHTS[name], Text("I look."), *CALLS), who),
-            Message("user", (*RESULTS, Text("Go on"))),
+            ChatMessage("user", (TextPart("Look"), PICTURE)),
+            ChatMessage("assistant", (THOUGHTS[name], TextPart("I look."), *CALLS), who),
+            ChatMessage("user", (*RESULTS, TextPart("Go on"))),
         ),
         (READ,),
         output=99,
     )
 
 
-def sent(name: str, prompt: Prompt, asked: Asked | None = None) -> dict[str, Any]:
+def sent(name: str, prompt: ModelRequest, asked: Asked | None = None) -> dict[str, Any]:
     return msgspec.json.decode(b"".join(wire(name, asked).body(prompt)), type=dict[str, Any])
 
 
@@ -177,7 +190,7 @@ def test_options_of_the_configuration_join_the_body(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_f10_the_temperature_of_an_agent_is_sent_except_to_models_that_reason(name: str) -> None:
-    warm = Prompt((), HELLO.messages, temperature=0.0)
+    warm = ModelRequest((), HELLO.messages, temperature=0.0)
     options = {"temperature": 0.5}
     assert sent(name, warm, Asked("test", "m", options=options))["temperature"] == 0.0
     assert "temperature" not in sent(name, warm, Asked("test", "m", reasons=True))
@@ -185,8 +198,8 @@ def test_f10_the_temperature_of_an_agent_is_sent_except_to_models_that_reason(na
 
 
 def test_anthropic_names_a_tool_where_tools_were_used_and_none_is_allowed() -> None:
-    used = (*HELLO.messages, Message("assistant", (Call("c1", "read", {}),), SELF))
-    body = sent("anthropic", Prompt(("Base.",), used))
+    used = (*HELLO.messages, ChatMessage("assistant", (ToolCall("c1", "read", {}),), SELF))
+    body = sent("anthropic", ModelRequest(("Base.",), used))
     assert ([tool["name"] for tool in body["tools"]], body["tool_choice"]) == (
         ["none"],
         {"type": "none"},
@@ -200,20 +213,26 @@ def test_anthropic_always_names_a_limit(known: int, wanted: int) -> None:
 
 
 def test_anthropic_marks_the_tools_where_there_is_no_system_prompt() -> None:
-    body = sent("anthropic", Prompt((), HELLO.messages, (READ,)))
+    body = sent("anthropic", ModelRequest((), HELLO.messages, (READ,)))
     assert body["tools"][-1].keys() == {"name", "description", "input_schema", "cache_control"}
     assert "system" not in body
 
 
 def test_anthropic_never_has_more_marks_than_it_allows() -> None:
-    turns = tuple(Message("user", (Text(str(n)),)) for n in range(9))
-    body = wire("anthropic").body(Prompt(("a", "b", "c"), turns, (READ,)))
+    turns = tuple(ChatMessage("user", (TextPart(str(n)),)) for n in range(9))
+    body = wire("anthropic").body(ModelRequest(("a", "b", "c"), turns, (READ,)))
     assert b"".join(body).count(b"cache_control") == 4
 
 
 def test_anthropic_gets_sealed_thoughts_and_harmless_ids() -> None:
-    said = (Reasoning("", {"redacted": "sealed"}), Reasoning("lost"), Call("a|b.c", "read", {}))
-    prompt = Prompt((), (Message("assistant", said, SELF), Message("user", (Text(" "),))))
+    said = (
+        ReasoningPart("", {"redacted": "sealed"}),
+        ReasoningPart("lost"),
+        ToolCall("a|b.c", "read", {}),
+    )
+    prompt = ModelRequest(
+        (), (ChatMessage("assistant", said, SELF), ChatMessage("user", (TextPart(" "),)))
+    )
     assert sent("anthropic", prompt)["messages"] == [
         {
             "role": "assistant",
@@ -227,7 +246,7 @@ def test_anthropic_gets_sealed_thoughts_and_harmless_ids() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_half_characters_do_no_harm(name: str) -> None:
-    prompt = Prompt((), (Message("user", (Text("a\udcffb"),)),))
+    prompt = ModelRequest((), (ChatMessage("user", (TextPart("a\udcffb"),)),))
     assert b"a?b" in b"".join(wire(name).body(prompt))
 
 
@@ -237,18 +256,20 @@ def test_responses_ask_only_models_that_reason_for_their_thoughts() -> None:
 
 
 def test_openai_itself_wants_another_word_for_the_limit() -> None:
-    prompt = Prompt((), HELLO.messages, output=5)
+    prompt = ModelRequest((), HELLO.messages, output=5)
     assert sent("chat", prompt, Asked("openai", "gpt-5"))["max_completion_tokens"] == 5
 
 
 def test_what_was_attached_to_a_call_goes_back_with_it() -> None:
-    thought = Reasoning("", {"calls": {"c1": {"google": {"seal": "s"}}}})
-    said = Message("assistant", (thought, Call("c1", "ls", {}), Call("c2", "ls", {})), SELF)
-    (message,) = sent("chat", Prompt((), (said,)))["messages"]
+    thought = ReasoningPart("", {"calls": {"c1": {"google": {"seal": "s"}}}})
+    said = ChatMessage(
+        "assistant", (thought, ToolCall("c1", "ls", {}), ToolCall("c2", "ls", {})), SELF
+    )
+    (message,) = sent("chat", ModelRequest((), (said,)))["messages"]
     attached = [call.get("extra_content") for call in message["tool_calls"]]
     assert attached == [{"google": {"seal": "s"}}, None]
     other = msgspec.structs.replace(said, model=OTHER)
-    assert "seal" not in str(sent("chat", Prompt((), (other,))))
+    assert "seal" not in str(sent("chat", ModelRequest((), (other,))))
 
 
 def test_mistral_counts_without_being_asked() -> None:
@@ -270,9 +291,9 @@ KEPT: dict[str, dict[str, Any]] = {
     },
 }
 USAGES = {
-    "anthropic": Usage(60, 9, 30, 20),
-    "chat": Usage(60, 9, 30, 0, 4),
-    "responses": Usage(60, 9, 30, 0, 4),
+    "anthropic": TokenUsage(60, 9, 30, 20),
+    "chat": TokenUsage(60, 9, 30, 0, 4),
+    "responses": TokenUsage(60, 9, 30, 0, 4),
 }
 
 
@@ -283,13 +304,13 @@ def test_an_answer_with_everything_over_a_real_connection(name: str) -> None:
         answers = list(model(server, name).stream(HELLO))
         (heard,) = server.heard
     assert parts(answers) == [
-        Reasoning("Let me think.", KEPT[name]),
-        Text("Hello."),
-        Call("c1", "read", {"path": "a"}),
-        Call("c2", "list", {}),
-        Call("c3", "read", None, "{nonsense"),
+        ReasoningPart("Let me think.", KEPT[name]),
+        TextPart("Hello."),
+        ToolCall("c1", "read", {"path": "a"}),
+        ToolCall("c2", "list", {}),
+        ToolCall("c3", "read", None, "{nonsense"),
     ]
-    assert answers[-1] == Stopped(Stop.CALLS, USAGES[name])
+    assert answers[-1] == StreamEnded(StopReason.CALLS, USAGES[name])
     own = {"content-type": "application/json", "x-more": "yes", "host": server.url[7:]}
     assert {key: heard.headers[key] for key in (*own, *HEADERS[name])} == {**own, **HEADERS[name]}
     assert heard.json == sent(name, HELLO)
@@ -297,12 +318,13 @@ def test_an_answer_with_everything_over_a_real_connection(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("stop", "wanted"), [("length", Stop.LENGTH), ("refusal", Stop.REFUSED), ("", Stop.END)]
+    ("stop", "wanted"),
+    [("length", StopReason.LENGTH), ("refusal", StopReason.REFUSED), ("", StopReason.END)],
 )
-def test_why_it_stopped(name: str, stop: str, wanted: Stop) -> None:
+def test_why_it_stopped(name: str, stop: str, wanted: StopReason) -> None:
     with serving(Turn(Reply("Hello.", stop=stop))) as server:
         last = list(model(server, name).stream(HELLO))[-1]
-    assert isinstance(last, Stopped)
+    assert isinstance(last, StreamEnded)
     assert last.stop is wanted
     refused = name == "responses" and stop == "refusal"
     assert last.words == ("I would rather not." if refused else "")

@@ -30,9 +30,9 @@ from assent.config.commands import CommandFile
 from assent.config.keys import KeyFile, SystemFile
 from assent.core.errors import AssentError
 from assent.core.event import Event
-from assent.core.journal import Entry, Progress, Step
-from assent.core.message import Part
-from assent.core.operation import Operation
+from assent.core.llm.message import MessagePart
+from assent.core.plan.operation import Operation
+from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import Report
 from assent.tools.table import TOOLS
 from assent.views.built import Refused
@@ -44,7 +44,12 @@ RECORD = Path(__file__).with_name("tags.json")
 COMMAND = ".venv/bin/python -m tests.record.tags"
 
 # What a tag is of; a tagged struct that is in none of them stands under the field of its tag.
-KINDS = {"event": Event, "journal entry": Entry, "operation": Operation, "message part": Part}
+KINDS = {
+    "event": Event,
+    "journal entry": JournalEntry,
+    "operation": Operation,
+    "message part": MessagePart,
+}
 # Read from files by functions that take the type as an argument, so that no call names it.
 READ = (AgentFile, CommandFile, KeyFile, SystemFile)
 # Only ever shown: as the JSON of a command.
@@ -140,7 +145,7 @@ def errors() -> Json:
 
 def progress() -> list[str]:
     """Returns the words for the steps of a run, in the order of their definition, in a stream."""
-    lines = [line for step in Step for line in RunStream().take(Progress(step, 0, 1))]
+    lines = [line for step in RunStep for line in RunStream().take(StepProgress(step, 0, 1))]
     return [str(row["step"]) for _, row in lines]
 
 

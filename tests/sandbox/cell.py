@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.process import Chunk, Ended, Errors, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.running.binding import bindings
 from assent.sandbox.running.bubblewrap import ALWAYS, Bubblewrap
 from assent.sandbox.running.plain import Plain
@@ -23,7 +23,7 @@ needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not in
 PYTHON = os.fsencode(os.path.realpath(sys.executable))
 SYSTEM = tuple(p for p in (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64") if os.path.lexists(p))
 HOME = os.path.realpath(os.path.expanduser(b"~"))
-USUAL = Limits()
+USUAL = ProcessLimits()
 # Limits of time for what has to begin before it is ended: a busy machine may need a longer one.
 TIMES = (1, 5, 25, 60)
 _COUNT = count(1)
@@ -53,12 +53,15 @@ def confined(profile: Profile) -> Bubblewrap:
 
 
 def run(
-    runner: Bubblewrap | Plain, *programs: Program, folder: bytes = b"/", limits: Limits = USUAL
+    runner: Bubblewrap | Plain,
+    *programs: Program,
+    folder: bytes = b"/",
+    limits: ProcessLimits = USUAL,
 ) -> Outcome:
     return gathered(runner.run(programs, folder, limits))
 
 
-def inside(profile: Profile, *programs: Program, limits: Limits = USUAL) -> Outcome:
+def inside(profile: Profile, *programs: Program, limits: ProcessLimits = USUAL) -> Outcome:
     """Runs programs in the profile's workspace."""
     return run(confined(profile), *programs, folder=profile.root, limits=limits)
 
@@ -79,18 +82,18 @@ def unfiltered(profile: Profile, program: Program, *, without: bytes = b"") -> O
     return Outcome(done.returncode, done.stdout, done.stderr)
 
 
-def gathered(pieces: Iterable[Chunk | Ended]) -> Outcome:
+def gathered(pieces: Iterable[OutputChunk | ProcessResult]) -> Outcome:
     """Puts the pieces together; nothing may come after the end."""
     *chunks, ended = pieces
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     said = {False: b"", True: b""}
     for chunk in chunks:
-        assert isinstance(chunk, Chunk)
+        assert isinstance(chunk, OutputChunk)
         said[chunk.error] += chunk.content
     return Outcome(ended.code, said[False], said[True], ended.cut)
 
 
-def shell(script: str, errors: Errors = Errors.KEPT) -> Program:
+def shell(script: str, errors: StderrMode = StderrMode.KEPT) -> Program:
     return Program((b"/bin/sh", b"-c", script.encode()), errors=errors)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.running import bubblewrap
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
@@ -111,10 +111,12 @@ def unconfined(_: Ground) -> Runner:
     return Plain().run
 
 
-def answering(*pieces: Chunk | Ended) -> Confine:
+def answering(*pieces: OutputChunk | ProcessResult) -> Confine:
     """A runner that runs nothing and gives an answer all the same."""
 
-    def run(_: Sequence[Program], __: bytes, ___: Limits) -> Iterator[Chunk | Ended]:
+    def run(
+        _: Sequence[Program], __: bytes, ___: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         yield from pieces
 
     return lambda _: run
@@ -124,11 +126,11 @@ def changing(confine: Confine, change: Callable[[bytes], bytes]) -> Confine:
     """A runner that changes what the probe says."""
 
     def run(
-        runner: Runner, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        runner: Runner, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         pieces = list(runner(pipeline, folder, limits))
-        chunks = [p for p in pieces if isinstance(p, Chunk) and not p.error]
-        yield Chunk(change(b"".join(piece.content for piece in chunks)))
+        chunks = [p for p in pieces if isinstance(p, OutputChunk) and not p.error]
+        yield OutputChunk(change(b"".join(piece.content for piece in chunks)))
         yield pieces[-1]
 
     return lambda ground: partial(run, confine(ground))

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from tests.sandbox.cell import Outcome, gathered
 
-from assent.core.process import Errand, Hold, Limits, Standing
+from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import Sight
@@ -15,10 +15,10 @@ from assent.sandbox.view.sight import Sight
 class Known(Standings):
     """Stands as it is told, so that no test makes the whole self-test again."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: SandboxStatus) -> None:
         self._told = standing
 
-    def status(self) -> Standing:
+    def status(self) -> SandboxStatus:
         return self._told
 
 
@@ -26,7 +26,7 @@ class Room(msgspec.Struct, frozen=True):
     """`work` is the workspace in a base folder, `home` the person's, `state` Assent's."""
 
     base: Path
-    hold: Standing = Standing(Hold.HELD)
+    hold: SandboxStatus = SandboxStatus(SandboxState.HELD)
     name: str = "work"
 
     @property
@@ -41,14 +41,16 @@ class Room(msgspec.Struct, frozen=True):
 
     def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
         """Runs a line by the shell."""
-        wanted = Limits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
+        wanted = ProcessLimits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
         root = os.fsencode(self.root)
-        return gathered(self.process().run_command(Errand(line), root, wanted, confined=confined))
+        return gathered(
+            self.process().run_command(CommandSpec(line), root, wanted, confined=confined)
+        )
 
-    def do(self, errand: Errand, folder: str = "") -> Outcome:
+    def do(self, errand: CommandSpec, folder: str = "") -> Outcome:
         """Runs an errand in a folder of the workspace."""
         where = os.fsencode(self.root / folder)
-        return gathered(self.process().run_command(errand, where, Limits(seconds=30)))
+        return gathered(self.process().run_command(errand, where, ProcessLimits(seconds=30)))
 
 
 def furnished(base: Path) -> Room:

@@ -9,7 +9,7 @@ from tests.sandbox.cell import needs_bubblewrap
 from tests.sandbox.room import Room
 
 from assent.core.errors import Refused
-from assent.core.process import Errand
+from assent.core.shell.process import CommandSpec
 
 pytestmark = needs_bubblewrap
 
@@ -66,27 +66,27 @@ def test_g13_a_commit_changes_neither_settings_nor_hooks_nor_the_workspace(
 ) -> None:
     before = _seen(room.base / "work")
     words = (b"sh", b"-c", line.encode())
-    room.do(Errand(argv=words, profile="commit"))
+    room.do(CommandSpec(argv=words, profile="commit"))
     assert _seen(room.base / "work") == before
     assert not (room.base / "beside").exists()
 
 
 def test_f143_a_commit_can_write_objects_references_and_the_index(room: Room) -> None:
     line = "git add file.txt && git commit --quiet -m x && git log --format='%an %ae'"
-    found = room.do(Errand(argv=(b"sh", b"-c", line.encode()), profile="commit"))
+    found = room.do(CommandSpec(argv=(b"sh", b"-c", line.encode()), profile="commit"))
     assert (found.code, found.output) == (0, b"Ada ada@b.c\n")
 
 
 def test_g13_a_commit_sees_the_persons_name_and_not_their_passwords(room: Room) -> None:
     line = "env; git config --list; cat $HOME/.gitconfig; git var GIT_COMMITTER_IDENT"
-    found = room.do(Errand(argv=(b"sh", b"-c", line.encode()), profile="commit"))
+    found = room.do(CommandSpec(argv=(b"sh", b"-c", line.encode()), profile="commit"))
     assert found.code == 0
     assert b"secret" not in found.output + found.errors
 
 
 def test_g13_a_commit_connects_nowhere(room: Room) -> None:
     words = (b"sh", b"-c", b"cat /proc/net/route | wc -l")
-    alone = room.do(Errand(argv=words, profile="commit", network=True)).output
+    alone = room.do(CommandSpec(argv=words, profile="commit", network=True)).output
     assert alone.strip() == b"1"
 
 
@@ -95,11 +95,11 @@ def test_a_part_of_the_repository_that_leads_elsewhere_cannot_be_kept(room: Room
     hooks.rename(room.base / "hooks")
     hooks.symlink_to(room.base / "hooks")
     with pytest.raises(Refused, match="symbolic link"):
-        room.do(Errand(argv=(b"git", b"status"), profile="commit"))
+        room.do(CommandSpec(argv=(b"git", b"status"), profile="commit"))
 
 
 def test_a_git_file_that_names_a_strange_folder_opens_nothing(room: Room) -> None:
     (room.root / ".git").rename(room.base / "strange")
     (room.root / ".git").write_text("gitdir: ../strange\n", encoding="utf-8")
     with pytest.raises(Refused, match="no git repository here"):
-        room.do(Errand(argv=(b"git", b"status"), profile="commit"))
+        room.do(CommandSpec(argv=(b"git", b"status"), profile="commit"))

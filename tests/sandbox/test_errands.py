@@ -9,7 +9,13 @@ from tests.sandbox.cell import TIMES, Outcome, gathered, left_over, long_time, n
 from tests.sandbox.room import Room, furnished
 
 from assent.core.errors import Refused
-from assent.core.process import Ended, Errand, Hold, Limits, Standing
+from assent.core.shell.process import (
+    CommandSpec,
+    ProcessLimits,
+    ProcessResult,
+    SandboxState,
+    SandboxStatus,
+)
 
 PYTHON = b"/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason="no Python of the system's")
@@ -23,7 +29,7 @@ def room(tmp_path: Path) -> Room:
 @needs_bubblewrap
 def test_words_run_without_a_shell(room: Room) -> None:
     words = (b"printf", b"%s|", b"$HOME", b"*", b"a b", b"; ls", b"\xff\n")
-    assert room.do(Errand(argv=words)) == Outcome(0, b"$HOME|*|a b|; ls|\xff\n|", b"")
+    assert room.do(CommandSpec(argv=words)) == Outcome(0, b"$HOME|*|a b|; ls|\xff\n|", b"")
 
 
 @needs_bubblewrap
@@ -32,19 +38,19 @@ def test_a_program_of_the_workspace_is_named_by_its_path(room: Room) -> None:
     program = room.root / "tools/run"
     program.write_text("#!/bin/sh\npwd; cat\n", encoding="utf-8")
     program.chmod(0o755)
-    found = room.do(Errand(argv=(b"./run",), stdin=b"given\n"), "tools")
+    found = room.do(CommandSpec(argv=(b"./run",), stdin=b"given\n"), "tools")
     assert found == Outcome(0, f"{room.root}/tools\ngiven\n".encode(), b"")
 
 
 @needs_bubblewrap
 def test_a_program_that_is_not_there_did_not_start(room: Room) -> None:
-    found = room.do(Errand(argv=(b"no-such-program",)))
+    found = room.do(CommandSpec(argv=(b"no-such-program",)))
     assert (found.code, found.cut, b"no-such-program" in found.errors) == (126, "start", True)
 
 
 @needs_bubblewrap
 def test_a_command_gets_its_variables_and_none_of_the_persons(room: Room) -> None:
-    errand = Errand("echo $GREETING $MINE $HOME", environment=((b"GREETING", b"hello \xff"),))
+    errand = CommandSpec("echo $GREETING $MINE $HOME", environment=((b"GREETING", b"hello \xff"),))
     assert room.do(errand).output == b"hello \xff " + os.fsencode(room.base / "home") + b"\n"
 
 
@@ -65,26 +71,31 @@ def test_a_command_gets_its_variables_and_none_of_the_persons(room: Room) -> Non
 def test_variables_that_protect_are_not_given(
     room: Room, name: bytes, value: bytes, why: str, profile: str
 ) -> None:
-    errand = Errand("true", environment=((name, value),), profile=profile)  # type: ignore[arg-type]
+    errand = CommandSpec("true", environment=((name, value),), profile=profile)  # type: ignore[arg-type]
     with pytest.raises(Refused, match=why):
         room.do(errand)
 
 
 @pytest.mark.parametrize(
     "errand",
-    [Errand(), Errand("ls", (b"ls",)), Errand(argv=(b"",)), Errand(argv=(b"ls", b"a\0b"))],
+    [
+        CommandSpec(),
+        CommandSpec("ls", (b"ls",)),
+        CommandSpec(argv=(b"",)),
+        CommandSpec(argv=(b"ls", b"a\0b")),
+    ],
 )
-def test_what_no_program_can_be_given_is_refused(room: Room, errand: Errand) -> None:
+def test_what_no_program_can_be_given_is_refused(room: Room, errand: CommandSpec) -> None:
     with pytest.raises(Refused, match="did not run"):
         room.do(errand)
 
 
 def test_an_unconfined_errand_needs_no_sandbox(room: Room) -> None:
-    bare = Room(room.base, Standing(Hold.NONE, "There is none."))
-    errand = Errand(argv=(b"sh", b"-c", b"echo $A > made"), environment=((b"A", b"b"),))
+    bare = Room(room.base, SandboxStatus(SandboxState.NONE, "There is none."))
+    errand = CommandSpec(argv=(b"sh", b"-c", b"echo $A > made"), environment=((b"A", b"b"),))
     with pytest.raises(Refused, match="There is none"):
         bare.do(errand)
-    free = Errand("", errand.argv, errand.environment, "unconfined")
+    free = CommandSpec("", errand.argv, errand.environment, "unconfined")
     assert bare.do(free) == Outcome(0, b"", b"")
     assert (room.root / "made").read_text(encoding="utf-8") == "b\n"
 
@@ -93,8 +104,8 @@ def test_an_unconfined_errand_needs_no_sandbox(room: Room) -> None:
 def test_only_a_command_that_says_so_has_the_network(room: Room) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         line = f"exec 3<>/dev/tcp/127.0.0.1/{listener.getsockname()[1]}; echo hello >&3"
-        assert room.do(Errand(line)).code != 0
-        assert room.do(Errand(line, network=True)) == Outcome(0, b"", b"")
+        assert room.do(CommandSpec(line)).code != 0
+        assert room.do(CommandSpec(line, network=True)) == Outcome(0, b"", b"")
         connection, _ = listener.accept()
         with connection:
             assert connection.recv(100) == b"hello\n"
@@ -106,7 +117,7 @@ def test_the_network_comes_with_names_and_certificates_and_nothing_else(room: Ro
     line = (
         "cat /etc/hosts /etc/resolv.conf > /dev/null && echo read; cat .env; echo x > .git/config"
     )
-    found = room.do(Errand(line, network=True))
+    found = room.do(CommandSpec(line, network=True))
     assert (b"read" in found.output) == (len(names) == 2)
     assert found.code != 0
     assert b"TOKEN" not in found.output
@@ -135,19 +146,21 @@ print(tried(lambda: socket.socket(40)))
 def test_g13_with_the_network_no_unix_socket_and_no_raw_one_can_be_had(room: Room) -> None:
     """Sockets without a file are in the network namespace: the session bus, X, containers."""
     words = (PYTHON, b"-c", _TRIES.encode())
-    *_, packet, machine = room.do(Errand(argv=words, network=True)).output.splitlines()
-    told = room.do(Errand(argv=words, network=True)).output.splitlines()
+    *_, packet, machine = room.do(CommandSpec(argv=words, network=True)).output.splitlines()
+    told = room.do(CommandSpec(argv=words, network=True)).output.splitlines()
     assert told == [b"97", b"1", b"made", b"1", packet, machine]
     assert (packet, machine) == (b"97", b"97")
-    assert room.do(Errand(argv=words)).output.splitlines()[0] == b"made"
+    assert room.do(CommandSpec(argv=words)).output.splitlines()[0] == b"made"
 
 
 @needs_bubblewrap
 def test_closing_it_ends_the_whole_group(room: Room) -> None:
     mark = long_time()
     line = f"(setsid sleep {mark} &); sleep {mark} & echo begun; wait"
-    parts = room.process().run_command(Errand(line), os.fsencode(room.root), Limits(seconds=60))
-    assert not isinstance(next(parts), Ended)
+    parts = room.process().run_command(
+        CommandSpec(line), os.fsencode(room.root), ProcessLimits(seconds=60)
+    )
+    assert not isinstance(next(parts), ProcessResult)
     parts.close()  # type: ignore[attr-defined]
     assert left_over(mark) == []
 
@@ -160,10 +173,10 @@ BACKGROUND = "sh -c 'sleep {mark} & echo begun; wait' & wait"
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_command_that_runs_too_long_ends_with_all_it_started(room: Room, profile: str) -> None:
     mark = long_time()
-    errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
+    errand = CommandSpec(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
     where = os.fsencode(room.root)
     for seconds in TIMES:
-        found = gathered(room.process().run_command(errand, where, Limits(seconds=seconds)))
+        found = gathered(room.process().run_command(errand, where, ProcessLimits(seconds=seconds)))
         assert (found.cut, left_over(mark)) == ("time", [])
         if found.output:
             break
@@ -173,8 +186,8 @@ def test_a_command_that_runs_too_long_ends_with_all_it_started(room: Room, profi
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_command_that_is_closed_ends_with_all_it_started(room: Room, profile: str) -> None:
     mark = long_time()
-    errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
-    parts = room.process().run_command(errand, os.fsencode(room.root), Limits(seconds=60))
-    assert not isinstance(next(parts), Ended)
+    errand = CommandSpec(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
+    parts = room.process().run_command(errand, os.fsencode(room.root), ProcessLimits(seconds=60))
+    assert not isinstance(next(parts), ProcessResult)
     parts.close()  # type: ignore[attr-defined]
     assert left_over(mark) == []

@@ -7,8 +7,15 @@ import pytest
 from tests.sandbox.cell import Outcome, gathered, needs_bubblewrap
 
 from assent.core.errors import Refused
-from assent.core.fence import Covers, Fence
-from assent.core.process import Ended, Errand, Hold, Limits, Program, Standing
+from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.core.shell.process import (
+    CommandSpec,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import MOST_MASKS, Sight
@@ -19,14 +26,14 @@ ENVIRONMENT = {"PATH": os.defpath}
 class Known(Standings):
     """Stands as it is told, so that no test makes the whole self-test again."""
 
-    def __init__(self, hold: Hold) -> None:
-        self._told = Standing(hold)
+    def __init__(self, hold: SandboxState) -> None:
+        self._told = SandboxStatus(hold)
 
-    def status(self) -> Standing:
+    def status(self) -> SandboxStatus:
         return self._told
 
 
-def below(*folders: bytes) -> Covers:
+def below(*folders: bytes) -> PathPredicate:
     """A rule for everything in some folders, and for files that end in `.key`."""
 
     def covers(path: bytes, folder: bool) -> bool:
@@ -38,7 +45,7 @@ def below(*folders: bytes) -> Covers:
     return covers
 
 
-FENCE = Fence(below(b"sec"), below(b"fixed", b"later"), (b"fixed", b"later"))
+FENCE = PathLimits(below(b"sec"), below(b"fixed", b"later"), (b"fixed", b"later"))
 
 
 def workspace(tmp_path: Path) -> Path:
@@ -50,13 +57,17 @@ def workspace(tmp_path: Path) -> Path:
     return root
 
 
-def process(root: Path, fence: Fence = FENCE, hold: Hold = Hold.HELD) -> LocalProcess:
+def process(
+    root: Path, fence: PathLimits = FENCE, hold: SandboxState = SandboxState.HELD
+) -> LocalProcess:
     sight = Sight(os.fsencode(root), os.fsencode(root.parent / "home"), (), ENVIRONMENT)
     return LocalProcess(sight, Known(hold), ENVIRONMENT).with_path_limits(fence)
 
 
 def perform(root: Path, line: str) -> Outcome:
-    parts = process(root).run_command(Errand(line), os.fsencode(root), Limits(seconds=30))
+    parts = process(root).run_command(
+        CommandSpec(line), os.fsencode(root), ProcessLimits(seconds=30)
+    )
     return gathered(parts)
 
 
@@ -65,14 +76,14 @@ def test_f72_no_program_reads_what_is_hidden(tmp_path: Path) -> None:
     root = workspace(tmp_path)
     line = b"cat sec/in/s; cat link/s; cat lib/b.key; ls sec; cat open"
     program = Program((b"/bin/sh", b"-c", line))
-    outcome = gathered(process(root).run((program,), os.fsencode(root), Limits()))
+    outcome = gathered(process(root).run((program,), os.fsencode(root), ProcessLimits()))
     assert outcome.output == b"words\n"
     assert perform(root, line.decode()).output == b"words\n"
 
 
-@pytest.mark.parametrize("hold", [Hold.HELD, Hold.NONE])
+@pytest.mark.parametrize("hold", [SandboxState.HELD, SandboxState.NONE])
 def test_f72_what_is_hidden_is_not_visible_with_a_sandbox_or_without(
-    tmp_path: Path, hold: Hold
+    tmp_path: Path, hold: SandboxState
 ) -> None:
     root = workspace(tmp_path)
     seen = process(root, hold=hold)
@@ -101,8 +112,10 @@ def test_f75_no_program_changes_what_is_kept(tmp_path: Path, line: str) -> None:
 @needs_bubblewrap
 def test_the_end_says_what_was_closed(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    *_, ended = process(root).run_command(Errand("true"), os.fsencode(root), Limits(seconds=30))
-    assert isinstance(ended, Ended)
+    *_, ended = process(root).run_command(
+        CommandSpec("true"), os.fsencode(root), ProcessLimits(seconds=30)
+    )
+    assert isinstance(ended, ProcessResult)
     edits, hides = " (a rule denies edits there)", " (a rule hides it)"
     assert ended.closed == (
         ".git", f"fixed{edits}", f"later{edits}", f"lib/b.key{edits}",

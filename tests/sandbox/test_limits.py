@@ -18,7 +18,7 @@ from tests.sandbox.cell import (
     shell,
 )
 
-from assent.core.process import OF_PLANS, Limits, Program
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.rlimits import capped
@@ -35,21 +35,21 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
 
 def test_time(runner: Runner) -> None:
     mark = long_time()
-    ended = run(runner, shell(f"exec sleep {mark}"), limits=Limits(seconds=0.2))
+    ended = run(runner, shell(f"exec sleep {mark}"), limits=ProcessLimits(seconds=0.2))
     assert ended == Outcome(124, cut="time")
     assert left_over(mark) == []
 
 
 @pytest.mark.parametrize("script", ["yes", "yes >&2", "yes & yes >&2"])
 def test_output_of_all_streams_together(runner: Runner, script: str) -> None:
-    ended = run(runner, shell(script), limits=Limits(output=100_001))
+    ended = run(runner, shell(script), limits=ProcessLimits(output=100_001))
     assert (ended.code, ended.cut) == (137, "output")
     assert len(ended.output) + len(ended.errors) == 100_001
 
 
 def test_output_of_just_the_limit_is_whole(runner: Runner) -> None:
     program = Program((b"/usr/bin/head", b"-c100000", b"/dev/zero"))
-    assert run(runner, program, limits=Limits(output=100_000)) == Outcome(0, bytes(100_000))
+    assert run(runner, program, limits=ProcessLimits(output=100_000)) == Outcome(0, bytes(100_000))
 
 
 # Doubles nine times and then waits: at most a thousand, should nobody stop it.
@@ -61,7 +61,7 @@ b 9
 
 def test_a_fork_bomb(runner: Runner) -> None:
     mark = long_time()
-    ended = run(runner, shell(BOMB.replace("MARK", mark)), limits=Limits(processes=40))
+    ended = run(runner, shell(BOMB.replace("MARK", mark)), limits=ProcessLimits(processes=40))
     assert (ended.code, ended.cut) == (137, "processes")
     assert left_over(mark) == []
 
@@ -72,14 +72,14 @@ import threading
 for _ in range(100):
     threading.Thread(target=threading.Event().wait).start()
 """
-    ended = run(runner, python(code), limits=Limits(processes=40))
+    ended = run(runner, python(code), limits=ProcessLimits(processes=40))
     assert (ended.code, ended.cut) == (137, "processes")
 
 
 def test_all_programs_of_a_pipeline_count(runner: Runner) -> None:
     mark = long_time()
     some = shell(f"for i in 1 2 3 4 5 6 7 8 9 10; do sleep {mark} & done; wait")
-    ended = run(runner, some, some, some, limits=Limits(processes=25))
+    ended = run(runner, some, some, some, limits=ProcessLimits(processes=25))
     assert (ended.code, ended.cut) == (137, "processes")
     assert left_over(mark) == []
 
@@ -92,13 +92,13 @@ for at in range(0, len(shared), 4096):
     shared[at] = 1
 time.sleep(60)
 """
-    ended = run(runner, python(code), limits=Limits(memory=256 * MEBIBYTE))
+    ended = run(runner, python(code), limits=ProcessLimits(memory=256 * MEBIBYTE))
     assert (ended.code, ended.cut) == (137, "memory")
 
 
 def test_memory_of_one_process(runner: Runner) -> None:
     ended = run(
-        runner, python("print(len(b'x' * (1 << 30)))"), limits=Limits(memory=256 * MEBIBYTE)
+        runner, python("print(len(b'x' * (1 << 30)))"), limits=ProcessLimits(memory=256 * MEBIBYTE)
     )
     assert (ended.code, ended.output) == (1, b"")
     assert b"MemoryError" in ended.errors
@@ -108,7 +108,7 @@ def test_memory_of_all_together(runner: Runner) -> None:
     code = (
         "for _ in range(5):\n    if not os.fork(): break\nkept = b'x' * (60 << 20)\nsignal.pause()"
     )
-    ended = run(runner, python(code), limits=Limits(memory=200 * MEBIBYTE))
+    ended = run(runner, python(code), limits=ProcessLimits(memory=200 * MEBIBYTE))
     assert (ended.code, ended.output, ended.cut) == (137, b"", "memory")
 
 
@@ -116,7 +116,7 @@ def test_the_kernel_keeps_the_others(runner: Runner) -> None:
     names = "DATA FSIZE NOFILE CORE"
     each = "print(*resource.getrlimit(getattr(resource, 'RLIMIT_' + name)))"
     code = f"import resource\nfor name in '{names}'.split(): {each}"
-    ended = run(runner, python(code), limits=Limits(memory=1 << 32))
+    ended = run(runner, python(code), limits=ProcessLimits(memory=1 << 32))
     hard = [resource.getrlimit(getattr(resource, f"RLIMIT_{n}"))[1] for n in names.split()]
     wanted = [1 << 32, 1 << 30, 1024, 1]
     allowed = [w if h == -1 else min(w, h) for w, h in zip(wanted, hard, strict=True)]
@@ -126,11 +126,13 @@ def test_the_kernel_keeps_the_others(runner: Runner) -> None:
 def test_a_command_that_a_person_agreed_to_may_write_files_of_any_size(runner: Runner) -> None:
     own = resource.getrlimit(resource.RLIMIT_FSIZE)
     code = "import resource\nprint(*resource.getrlimit(resource.RLIMIT_FSIZE))"
-    assert run(runner, python(code), limits=OF_PLANS) == Outcome(0, "{} {}\n".format(*own).encode())
+    assert run(runner, python(code), limits=PLAN_COMMAND_LIMITS) == Outcome(
+        0, "{} {}\n".format(*own).encode()
+    )
 
 
 def test_nothing_is_asked_of_the_kernel_that_it_would_refuse() -> None:
-    assert capped(Limits(memory=1 << 50))[-1] == b"--"
+    assert capped(ProcessLimits(memory=1 << 50))[-1] == b"--"
 
 
 @needs_bubblewrap
@@ -160,4 +162,4 @@ def test_nothing_else_can_be_filled(tmp_path: Path, folder: str) -> None:
     ],
 )
 def test_a_limit_is_what_may_still_be_used(usage: Usage, cut: str) -> None:
-    assert usage.over(Limits(processes=10, memory=100)) == cut
+    assert usage.over(ProcessLimits(processes=10, memory=100)) == cut

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.sandbox.cell import HOME, TOOL, gathered, needs_bubblewrap, profile
 
-from assent.core.process import Limits, Program
+from assent.core.shell.process import ProcessLimits, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.mountpoints import Made, MountPoints, Record
 
@@ -145,7 +145,7 @@ def test_while_another_call_ends_the_place_stays_closed(state: Path, tmp_path: P
     runner = Bubblewrap(lambda: kept, TOOL, points=MountPoints(str(state)))
     waits = b"echo on; until [ -e go ]; do sleep 0.02; done; "
     line = waits + b"mkdir .claude/x || rmdir .claude || echo closed"
-    parts = runner.run((Program((b"/bin/sh", b"-c", line)),), bytes(root), Limits())
+    parts = runner.run((Program((b"/bin/sh", b"-c", line)),), bytes(root), ProcessLimits())
     said = next(parts)
     first.communicate()
     (root / "go").touch()

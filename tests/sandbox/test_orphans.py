@@ -19,7 +19,7 @@ print(states.count("Z"))
 CALL = """
 import os, sys
 sys.path[:0] = sys.argv[2:]
-from assent.core.process import Ended, Limits, Program
+from assent.core.shell.parser.process import (ProcessResult, ProcessLimits, Program)
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
@@ -28,8 +28,8 @@ shown = tuple(p for p in (b"/usr", b"/bin", b"/lib", b"/lib64") if os.path.lexis
 for script in (b"true", b"sleep 60 & sleep 60", b"setsid sleep 60 & true"):
     program = Program((b"/bin/sh", b"-c", script))
     run = Bubblewrap(lambda: Profile(root, b"/root", shown), find_tool()).run
-    *_, ended = run([program], root, Limits(seconds=0.3))
-    assert isinstance(ended, Ended) and ended.cut in ("", "time"), ended
+    *_, ended = run([program], root, ProcessLimits(seconds=0.3))
+    assert isinstance(ended, ProcessResult) and ended.cut in ("", "time"), ended
 """
 
 

@@ -20,7 +20,7 @@ from tests.sandbox.cell import (
     shell,
 )
 
-from assent.core.process import Chunk, Ended, Errors, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.watch import children
@@ -49,18 +49,18 @@ def test_output_and_errors_come_apart(runner: Runner) -> None:
 @pytest.mark.parametrize(
     ("errors", "expected"),
     [
-        (Errors.KEPT, Outcome(0, b"out\n", b"err\n")),
-        (Errors.DROPPED, Outcome(0, b"out\n")),
-        (Errors.MERGED, Outcome(0, b"out\nerr\n")),
+        (StderrMode.KEPT, Outcome(0, b"out\n", b"err\n")),
+        (StderrMode.DROPPED, Outcome(0, b"out\n")),
+        (StderrMode.MERGED, Outcome(0, b"out\nerr\n")),
     ],
 )
 def test_errors_go_where_the_program_says(
-    runner: Runner, errors: Errors, expected: Outcome
+    runner: Runner, errors: StderrMode, expected: Outcome
 ) -> None:
     assert run(runner, shell("echo out; echo err >&2", errors)) == expected
     piped = run(runner, shell("echo err >&2", errors), Program((b"/usr/bin/wc", b"-l")))
-    count = b"1\n" if errors is Errors.MERGED else b"0\n"
-    assert piped == Outcome(0, count, b"err\n" if errors is Errors.KEPT else b"")
+    count = b"1\n" if errors is StderrMode.MERGED else b"0\n"
+    assert piped == Outcome(0, count, b"err\n" if errors is StderrMode.KEPT else b"")
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_f67_what_is_given_cannot_be_changed(runner: Runner) -> None:
 
 
 def test_output_comes_while_the_program_runs(runner: Runner) -> None:
-    pieces = runner.run([shell("echo first; exec sleep 1000")], b"/", Limits())
-    assert next(pieces) == Chunk(b"first\n")
+    pieces = runner.run([shell("echo first; exec sleep 1000")], b"/", ProcessLimits())
+    assert next(pieces) == OutputChunk(b"first\n")
     closing(pieces)
 
 
@@ -134,24 +134,24 @@ def test_what_has_no_output_left_ends_too(runner: Runner) -> None:
     assert left_over(mark) == []
 
 
-def closing(pieces: Iterator[Chunk | Ended]) -> None:
+def closing(pieces: Iterator[OutputChunk | ProcessResult]) -> None:
     getattr(pieces, "close")()  # noqa: B009
 
 
-def interrupted(pieces: Iterator[Chunk | Ended]) -> None:
+def interrupted(pieces: Iterator[OutputChunk | ProcessResult]) -> None:
     with pytest.raises(KeyboardInterrupt):
         getattr(pieces, "throw")(KeyboardInterrupt())  # noqa: B009
 
 
 @pytest.mark.parametrize("leave", [closing, interrupted])
 def test_whoever_leaves_early_ends_everything(
-    runner: Runner, leave: Callable[[Iterator[Chunk | Ended]], None]
+    runner: Runner, leave: Callable[[Iterator[OutputChunk | ProcessResult]], None]
 ) -> None:
     mark = long_time()
     last = shell(f"read line; echo $line; sleep {mark} & exec sleep {mark}")
     programs = [shell(f"echo x; exec sleep {mark}"), last]
-    pieces = runner.run(programs, b"/", Limits())
-    assert next(pieces) == Chunk(b"x\n")
+    pieces = runner.run(programs, b"/", ProcessLimits())
+    assert next(pieces) == OutputChunk(b"x\n")
     leave(pieces)
     assert left_over(mark) == []
 
@@ -159,7 +159,7 @@ def test_whoever_leaves_early_ends_everything(
 @pytest.mark.parametrize("milliseconds", range(0, 12, 1))
 def test_it_can_end_at_any_moment_of_its_start(runner: Runner, milliseconds: int) -> None:
     mark = long_time()
-    limits = Limits(seconds=milliseconds / 1000)
+    limits = ProcessLimits(seconds=milliseconds / 1000)
     assert run(runner, shell(f"exec sleep {mark}"), limits=limits) == Outcome(124, cut="time")
     assert left_over(mark) == []
 
@@ -174,8 +174,8 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at", [0, 1])
 def test_what_could_not_start_is_no_answer(tmp_path: Path, at: int) -> None:
     """An exit code of bubblewrap's own would read like one of the program."""
-    programs = [shell("true", Errors.DROPPED), shell("true", Errors.DROPPED)]
-    programs[at] = Program((b"/nowhere/program",), errors=Errors.DROPPED)
+    programs = [shell("true", StderrMode.DROPPED), shell("true", StderrMode.DROPPED)]
+    programs[at] = Program((b"/nowhere/program",), errors=StderrMode.DROPPED)
     assert run(confined(profile(tmp_path)), *programs) == Outcome(126, cut="start")
     nowhere = run(confined(profile(tmp_path)), shell("true"), folder=b"/nowhere")
     assert (nowhere.code, nowhere.cut) == (126, "start")
@@ -194,10 +194,10 @@ def test_own_variables_win_and_none_is_inherited(runner: Runner) -> None:
 def test_law_6_a_sandbox_that_is_killed_from_outside_may_have_done_its_work(tmp_path: Path) -> None:
     others = set(children(os.getpid()))
     script = shell(f"echo begun; exec sleep {long_time()}")
-    parts = confined(profile(tmp_path)).run([script], b"/", Limits(seconds=30))
-    assert next(parts) == Chunk(b"begun\n")
+    parts = confined(profile(tmp_path)).run([script], b"/", ProcessLimits(seconds=30))
+    assert next(parts) == OutputChunk(b"begun\n")
     [bubblewrap] = set(children(os.getpid())) - others
     os.kill(bubblewrap, signal.SIGKILL)
     *_, ended = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.code, ended.cut) == (137, "unknown")

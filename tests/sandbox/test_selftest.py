@@ -20,7 +20,13 @@ from tests.sandbox.leaks import (
 )
 
 from assent.app.shell import bait
-from assent.core.process import Chunk, Ended, Hold, Limits, Program
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+)
 from assent.sandbox.running.seccomp import filter_for, known
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Proof
 from assent.sandbox.trial.bait import Ground
@@ -121,7 +127,7 @@ def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
     attempts = selftest(confined(), bait, tmp_path)
     assert names(attempts, Proof.LEAKED) == set()
     assert names(attempts, Proof.HELD) >= EVERYTHING - OPTIONAL
-    assert concluded(attempts).hold is Hold.HELD
+    assert concluded(attempts).hold is SandboxState.HELD
     assert list(tmp_path.iterdir()) == []
 
 
@@ -132,7 +138,7 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
     leaked = names(attempts, Proof.LEAKED)
     assert leaked >= ordinary - OPTIONAL - {"descriptors", "variable"}
     standing = concluded(attempts)
-    assert standing.hold is Hold.OFF
+    assert standing.hold is SandboxState.OFF
     assert "make a file; overwrite a file" in standing.reason
     assert list(tmp_path.iterdir()) == []
 
@@ -144,7 +150,7 @@ def test_g13_every_hole_is_found(tmp_path: Path, hole: str) -> None:
     leaked = names(attempts, Proof.LEAKED)
     assert leaked >= expected - names(attempts, Proof.UNPROVEN)
     assert leaked < EVERYTHING
-    assert concluded(attempts).hold is Hold.OFF
+    assert concluded(attempts).hold is SandboxState.OFF
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -152,19 +158,19 @@ def test_g13_whatever_is_shown_too_much_is_found(view: str) -> None:
     change, expected = VIEWS[view]
     attempts = selftest(seeing(change))
     assert expected in names(attempts, Proof.LEAKED)
-    assert concluded(attempts).hold is Hold.OFF
+    assert concluded(attempts).hold is SandboxState.OFF
 
 
 def test_g13_inherited_descriptors_and_variables_are_found() -> None:
     def careless(_: Ground) -> Runner:
         def run(
-            pipeline: Sequence[Program], folder: bytes, limits: Limits
-        ) -> Iterator[Chunk | Ended]:
+            pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+        ) -> Iterator[OutputChunk | ProcessResult]:
             done = subprocess.run(
                 pipeline[0].argv, cwd=folder, capture_output=True, close_fds=False, check=False
             )
-            yield Chunk(done.stdout)
-            yield Ended(done.returncode)
+            yield OutputChunk(done.stdout)
+            yield ProcessResult(done.returncode)
 
         return run
 
@@ -174,24 +180,24 @@ def test_g13_inherited_descriptors_and_variables_are_found() -> None:
 @pytest.mark.parametrize(
     "pieces",
     [
-        (Ended(0),),
-        (Ended(126, "start"),),
-        (Chunk(b""), Ended(1)),
-        (Chunk(b"hello\n"), Ended(0)),
-        (Chunk(b"{}\n"), Ended(0)),
-        (Chunk(b"[]\n{"), Ended(0)),
-        (Chunk(b'{"name": "create", "worked": false}\n'), Ended(0)),
-        (Chunk(b'{"answers": 0}\n'), Ended(0)),
-        (Chunk(b'{"answers": 5}\n'), Ended(0)),
-        (Chunk(b'{"answers": 0}\n', error=True), Ended(0)),
+        (ProcessResult(0),),
+        (ProcessResult(126, "start"),),
+        (OutputChunk(b""), ProcessResult(1)),
+        (OutputChunk(b"hello\n"), ProcessResult(0)),
+        (OutputChunk(b"{}\n"), ProcessResult(0)),
+        (OutputChunk(b"[]\n{"), ProcessResult(0)),
+        (OutputChunk(b'{"name": "create", "worked": false}\n'), ProcessResult(0)),
+        (OutputChunk(b'{"answers": 0}\n'), ProcessResult(0)),
+        (OutputChunk(b'{"answers": 5}\n'), ProcessResult(0)),
+        (OutputChunk(b'{"answers": 0}\n', error=True), ProcessResult(0)),
     ],
 )
 def test_a_probe_that_does_not_answer_properly_shows_that_nothing_holds(
-    pieces: tuple[Chunk | Ended, ...],
+    pieces: tuple[OutputChunk | ProcessResult, ...],
 ) -> None:
     attempts = selftest(answering(*pieces))
     assert names(attempts, Proof.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
-    assert concluded(attempts).hold is Hold.OFF
+    assert concluded(attempts).hold is SandboxState.OFF
 
 
 def test_an_answer_that_lacks_one_attempt_is_no_proof() -> None:
@@ -241,8 +247,8 @@ def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
     trial = next(trial for trial in TRIALS if trial.name == "tcp")
     nothing = judge(trial, Seen({"tcp": Claim("tcp")}, frozenset()), Seen({}, frozenset()))
     assert trial.vital
-    assert concluded([nothing]).hold is Hold.OFF
-    assert concluded([]).hold is Hold.OFF
+    assert concluded([nothing]).hold is SandboxState.OFF
+    assert concluded([]).hold is SandboxState.OFF
 
 
 def test_an_attempt_that_breaks_is_no_proof() -> None:
@@ -265,14 +271,14 @@ def test_g13_a_process_that_lives_on_is_found() -> None:
             break
         leaked |= names(boundaries(unconfined, ["left_when_cut"]), Proof.LEAKED)
     assert leaked == {"left_behind", "left_when_cut"}
-    assert concluded(boundaries(unconfined, QUICK)).hold is Hold.OFF
+    assert concluded(boundaries(unconfined, QUICK)).hold is SandboxState.OFF
 
 
 def test_g13_a_sandbox_that_leaves_processes_behind_is_found(tmp_path: Path) -> None:
     less = Less(flags=("--unshare-pid", "--die-with-parent"))
     attempts = boundaries(holed(tmp_path, less), QUICK)
     assert names(attempts, Proof.LEAKED) == {"left_behind"}
-    assert concluded(attempts).hold is Hold.OFF
+    assert concluded(attempts).hold is SandboxState.OFF
 
 
 def test_children_that_no_sandbox_ends_start_none_of_their_own() -> None:

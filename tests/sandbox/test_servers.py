@@ -10,7 +10,7 @@ import pytest
 from tests.sandbox.cell import left_over
 
 from assent.core.errors import AssentError, Refused
-from assent.core.served import Answered, Served, offered_name
+from assent.core.mcp import McpResult, McpTool, mcp_tool_name
 from assent.sandbox.child import Child
 from assent.sandbox.servers import ToolServer
 
@@ -43,7 +43,7 @@ def noted(folder: Path, name: str) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-def peek(server: ToolServer) -> Served:
+def peek(server: ToolServer) -> McpTool:
     return server.tools()[0]
 
 
@@ -60,7 +60,7 @@ def test_nothing_starts_before_it_is_needed(make: Make, tmp_path: Path) -> None:
 def test_a_call_and_its_answer(make: Make, tmp_path: Path) -> None:
     server = make()
     found = server.call(peek(server), {"path": "a"})
-    assert found == Answered(f"peek: a\n{PICTURE}")
+    assert found == McpResult(f"peek: a\n{PICTURE}")
     assert server.call(peek(server), {"path": "nowhere"}).failed
     assert noted(tmp_path, "calls") == ["peek a", "peek nowhere"]
 
@@ -78,7 +78,7 @@ def test_it_is_answered_and_late_answers_are_passed_over(make: Make, tmp_path: P
 
 def test_noise_on_stderr_stops_nobody(make: Make) -> None:
     server = make("noisy")
-    assert server.call(peek(server), {"path": "a"}) == Answered(f"peek: a\n{PICTURE}")
+    assert server.call(peek(server), {"path": "a"}) == McpResult(f"peek: a\n{PICTURE}")
 
 
 def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) -> None:
@@ -160,19 +160,19 @@ def test_f15_a_tool_that_changed_is_not_called(make: Make, tmp_path: Path) -> No
 
 
 def test_f15_a_digest_names_name_description_and_schema() -> None:
-    one = Served("a", "b", {"x": 1, "y": 2})
+    one = McpTool("a", "b", {"x": 1, "y": 2})
     others = [
-        Served("A", "b", {"x": 1, "y": 2}),
-        Served("a", "B", {"x": 1, "y": 2}),
-        Served("a", "b", {"x": 1, "y": 3}),
+        McpTool("A", "b", {"x": 1, "y": 2}),
+        McpTool("a", "B", {"x": 1, "y": 2}),
+        McpTool("a", "b", {"x": 1, "y": 3}),
     ]
-    assert Served("a", "b", {"y": 2, "x": 1}).digest == one.digest
+    assert McpTool("a", "b", {"y": 2, "x": 1}).digest == one.digest
     assert one.digest not in [other.digest for other in others]
 
 
 def test_names_that_models_can_call() -> None:
-    assert offered_name("my server", "do/it.now") == "my_server_do_it_now"
-    assert len(offered_name("s" * 50, "t" * 50)) == 64
+    assert mcp_tool_name("my server", "do/it.now") == "my_server_do_it_now"
+    assert len(mcp_tool_name("s" * 50, "t" * 50)) == 64
 
 
 def test_a_server_that_asks_on_and_on_and_reads_nothing_is_given_up(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from tests.sandbox.leaks import ENVIRONMENT, confined, real_tool, script, unconfined
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.forbidden import HINDRANCES, Hindrance, hindrance
@@ -20,7 +20,7 @@ from assent.sandbox.trial.selftest import Confine
 from assent.sandbox.trial.site import Runner
 from assent.sandbox.trial.standing import Standings
 
-HELD = Standing(Hold.HELD)
+HELD = SandboxStatus(SandboxState.HELD)
 
 
 class Counted:
@@ -38,7 +38,7 @@ class Counted:
         return confine
 
 
-def nothing_lacks() -> Standing | None:
+def nothing_lacks() -> SandboxStatus | None:
     return None
 
 
@@ -56,7 +56,7 @@ def test_g13_the_self_test_is_made_once_a_boot(tmp_path: Path) -> None:
 
 def test_g13_a_leak_turns_the_shell_off_and_is_remembered(tmp_path: Path) -> None:
     found = Standings(tmp_path, lambda _: unconfined).status()
-    assert (found.hold, found.next) == (Hold.OFF, "assent doctor")
+    assert (found.hold, found.next) == (SandboxState.OFF, "assent doctor")
     assert found.reason.startswith("The sandbox does not hold. From inside one can: make a file;")
     assert Standings(tmp_path, Counted()).cached() == found
     assert Standings(tmp_path, Counted()).retest()[0] == HELD
@@ -128,14 +128,16 @@ def test_g13_a_self_test_that_breaks_turns_the_shell_off(tmp_path: Path) -> None
 
     standings = Standings(tmp_path, broken, None, real_tool, nothing_lacks)
     words = "The self-test of the sandbox failed: RuntimeError: out of order."
-    assert standings.status() == Standing(Hold.OFF, words, "assent doctor")
+    assert standings.status() == SandboxStatus(SandboxState.OFF, words, "assent doctor")
     assert standings.cached() is None
 
 
 def test_g13_without_bubblewrap_there_is_no_sandbox(tmp_path: Path) -> None:
-    lack = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+    lack = SandboxStatus(
+        SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap"
+    )
     standings = Standings(tmp_path, Counted(), None, lambda: None, lambda: lack)
-    expected = Standing(Hold.NONE, lack.reason, install("bubblewrap"))
+    expected = SandboxStatus(SandboxState.NONE, lack.reason, install("bubblewrap"))
     assert standings.cached() == standings.status() == expected
     assert standings.retest() == (expected, ())
     assert standings.confinement() is None
@@ -154,7 +156,7 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
     (state / FILE).write_text("what was found when it started", encoding="utf-8")
     standings = Standings(state, confine, None, lambda: tool, nothing_lacks)
     found = standings.status()
-    assert found.hold is Hold.NONE
+    assert found.hold is SandboxState.NONE
     assert found.reason.startswith("bubblewrap cannot start here")
     assert found.reason.endswith("It said: bwrap: no namespaces")
     assert standings.confinement() is None
@@ -163,7 +165,7 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
 
 def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
     tool = real_tool()
-    hindered = Standing(Hold.NONE, "bubblewrap cannot start here.")
+    hindered = SandboxStatus(SandboxState.NONE, "bubblewrap cannot start here.")
     (tmp_path / FILE).write_bytes(msgspec.json.encode(Kept(circumstances(tool), hindered)))
     (tmp_path / FILE).chmod(0o600)
     standings = Standings(tmp_path, Counted())
@@ -191,11 +193,13 @@ def test_what_forbids_namespaces_is_named(tmp_path: Path, one: Hindrance) -> Non
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f"{one.value}\n", encoding="utf-8")
     reason = f"bubblewrap cannot start here: {one.words}. It said: bwrap: no"
-    assert hindrance(" bwrap:\n no ", tmp_path) == Standing(Hold.NONE, reason, one.next)
+    assert hindrance(" bwrap:\n no ", tmp_path) == SandboxStatus(
+        SandboxState.NONE, reason, one.next
+    )
     if one.value:
         file.write_text("7\n", encoding="utf-8")
         words = "bubblewrap cannot start here. It said: it said nothing"
-        assert hindrance("", tmp_path) == Standing(Hold.NONE, words, "assent doctor")
+        assert hindrance("", tmp_path) == SandboxStatus(SandboxState.NONE, words, "assent doctor")
 
 
 def _linked(file: Path) -> None:

@@ -23,7 +23,7 @@ from tests.sandbox.cell import (
     shell,
 )
 
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 
@@ -38,23 +38,23 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
 def test_a_program_that_says_nothing_is_ended(runner: Runner) -> None:
     stop, mark = Event(), long_time()
     script = shell(f"echo begun; sleep {mark} & exec sleep {mark}")
-    parts = runner.run([script], b"/", Limits(seconds=60, stopped=stop.is_set))
-    assert next(parts) == Chunk(b"begun\n")
+    parts = runner.run([script], b"/", ProcessLimits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == OutputChunk(b"begun\n")
     assert left_over(mark)
     stop.set()
     [ended] = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.code, ended.cut) == (130, "interrupted")
     assert left_over(mark) == []
 
 
 def test_a_program_that_says_a_lot_is_ended(runner: Runner) -> None:
     stop = Event()
-    parts = runner.run([shell("yes")], b"/", Limits(output=1 << 40, stopped=stop.is_set))
+    parts = runner.run([shell("yes")], b"/", ProcessLimits(output=1 << 40, stopped=stop.is_set))
     next(parts)
     stop.set()
     *_, ended = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.code, ended.cut) == (130, "interrupted")
 
 
@@ -63,12 +63,12 @@ def test_no_step_follows_the_one_that_is_ended(runner: Runner, tmp_path: Path) -
     waits = f"sleep {mark} & first=$!; for i in $(seq 60); do sleep {mark} & done"
     script = shell(f"{waits}; echo begun; wait $first; : > {made}")
     stop = Event()
-    parts = runner.run([script], b"/", Limits(seconds=60, stopped=stop.is_set))
-    assert next(parts) == Chunk(b"begun\n")
+    parts = runner.run([script], b"/", ProcessLimits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == OutputChunk(b"begun\n")
     sleep(0.1)  # until it waits for the first, whose end must not wake it
     stop.set()
     *_, ended = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
 
 
@@ -84,13 +84,13 @@ if libc.vfork() == 0:
 def test_a_program_that_waits_for_a_child_to_begin_is_ended() -> None:
     stop, mark = Event(), long_time()
     program = Program((os.fsencode(sys.executable), b"-Sc", VFORKS.encode(), mark.encode()))
-    parts = Plain().run([program], b"/", Limits(seconds=600, stopped=stop.is_set))
-    assert next(parts) == Chunk(b"begun\n")
+    parts = Plain().run([program], b"/", ProcessLimits(seconds=600, stopped=stop.is_set))
+    assert next(parts) == OutputChunk(b"begun\n")
     sleep(0.1)
     stop.set()
     began = monotonic()
     *_, ended = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.cut, left_over(mark)) == ("interrupted", [])
     assert monotonic() - began < 60, "it hung"  # the child would sleep far longer
 
@@ -99,11 +99,11 @@ def test_every_group_of_its_session_is_ended(runner: Runner, tmp_path: Path) -> 
     made, mark = tmp_path / "made", long_time()
     stop = Event()
     script = f'timeout 90 sh -c "echo begun; sleep {mark}; : > {made}"; true'
-    parts = runner.run([shell(script)], b"/", Limits(seconds=60, stopped=stop.is_set))
-    assert next(parts) == Chunk(b"begun\n")
+    parts = runner.run([shell(script)], b"/", ProcessLimits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == OutputChunk(b"begun\n")
     stop.set()
     *_, ended = parts
-    assert isinstance(ended, Ended)
+    assert isinstance(ended, ProcessResult)
     assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
 
 
@@ -121,13 +121,13 @@ def as_nobody(words: tuple[bytes, ...]) -> list[str]:
     os.setgroups(())
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
-    *_, ended = Plain().run([Program(words)], b"/", Limits(seconds=1))
-    assert isinstance(ended, Ended)
+    *_, ended = Plain().run([Program(words)], b"/", ProcessLimits(seconds=1))
+    assert isinstance(ended, ProcessResult)
     return [str(ended.code), ended.cut]
 
 
 def test_where_it_was_said_before_nothing_begins(runner: Runner, tmp_path: Path) -> None:
     made = tmp_path / "made"
-    ended = run(runner, shell(f"touch {made}"), limits=Limits(stopped=lambda: True))
+    ended = run(runner, shell(f"touch {made}"), limits=ProcessLimits(stopped=lambda: True))
     assert ended == Outcome(130, cut="interrupted")
     assert not made.exists()

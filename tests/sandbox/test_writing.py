@@ -12,7 +12,7 @@ from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
 from tests.sandbox.room import Room, furnished
 
 from assent.core.errors import Refused
-from assent.core.process import Errand, Hold, Limits, Standing
+from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
 from assent.sandbox.running.performing import personal, shell_program
 from assent.sandbox.trial.attempts import Proof
 from assent.sandbox.trial.confining import bubblewrapped
@@ -41,7 +41,7 @@ def test_a_workspace_that_cannot_be_written_shows_nothing() -> None:
 def test_g13_a_leak_of_the_writable_workspace_turns_everything_off(tmp_path: Path) -> None:
     confine = partial(bubblewrapped, ENVIRONMENT)
     standing, _ = Standings(tmp_path, confine).with_writable(lambda _: unconfined).retest()
-    assert standing.hold is Hold.OFF
+    assert standing.hold is SandboxState.OFF
     assert "change a file outside a writable workspace" in standing.reason
 
 
@@ -127,9 +127,9 @@ def test_a_command_that_says_too_much_is_ended(room: Room) -> None:
     assert (len(found.output), found.cut) == (5000, "output")
 
 
-@pytest.mark.parametrize("hold", [Hold.NONE, Hold.OFF])
-def test_without_a_sandbox_no_confined_command_runs(room: Room, hold: Hold) -> None:
-    bare = Room(room.base, Standing(hold, "There is none.", "assent doctor"))
+@pytest.mark.parametrize("hold", [SandboxState.NONE, SandboxState.OFF])
+def test_without_a_sandbox_no_confined_command_runs(room: Room, hold: SandboxState) -> None:
+    bare = Room(room.base, SandboxStatus(hold, "There is none.", "assent doctor"))
     with pytest.raises(Refused, match="There is none") as refused:
         bare.perform("echo x > made")
     assert refused.value.next == "assent doctor"
@@ -141,7 +141,7 @@ def test_an_unconfined_command_has_the_persons_variables_without_keys(room: Room
     variables = {"OPENAI_API_KEY": "k", "MY_MODEL": "k", "ASSENT_X": "k", "MINE": "yes"}
     line, root = "env; tty; :", os.fsencode(room.root)
     parts = room.process(**variables).run_command(
-        Errand(line), root, Limits(seconds=20), confined=False
+        CommandSpec(line), root, ProcessLimits(seconds=20), confined=False
     )
     told = gathered(parts).output.decode()
     assert "MINE=yes" in told

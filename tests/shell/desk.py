@@ -15,7 +15,14 @@ from tests.cli.world import World, _environment
 from tests.shell.scratch import build
 
 from assent.core.errors import Refused
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.bubblewrap import Bubblewrap
@@ -27,7 +34,9 @@ from assent.sandbox.view.sight import Sight
 CANARY = "the canary's own words"
 PATH = "/usr/local/bin:/usr/bin:/bin"  # the tester's own folders are not part of the test
 TWIN = "another"  # as long as `project`, so that columns of output stay where they are
-BRIEFLY = Limits(seconds=1)  # some lines never end by themselves; what they do, they do at once
+BRIEFLY = ProcessLimits(
+    seconds=1
+)  # some lines never end by themselves; what they do, they do at once
 
 
 class Ran(NamedTuple):
@@ -72,7 +81,7 @@ class Desk:
             except Refused as refused:
                 return Ran(refused.exit, "", refused.message)
 
-    def confined(self, line: str, limits: Limits = BRIEFLY) -> Ran:
+    def confined(self, line: str, limits: ProcessLimits = BRIEFLY) -> Ran:
         """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL."""
         tool = find_tool()
         assert tool is not None, "bubblewrap is not installed."
@@ -87,7 +96,7 @@ class Desk:
         return build(root, secret=self._secret)
 
     def _bare_shell(self) -> Shell:
-        lacking = Standing(Hold.NONE, "bubblewrap is not installed.")
+        lacking = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
         env = self.world.env
         confine = partial(bubblewrapped, env)
         standings = Standings(self._state / "none", confine, lacking=lambda: lacking)
@@ -128,14 +137,14 @@ def plain_environment(base: Path) -> dict[str, str]:
     }
 
 
-def _ran(parts: Iterable[Chunk | Ended]) -> Ran:
+def _ran(parts: Iterable[OutputChunk | ProcessResult]) -> Ran:
     said: dict[bool, bytes] = {False: b"", True: b""}
     code, cut = -1, ""
     for part in parts:
         match part:
-            case Ended():
+            case ProcessResult():
                 code, cut = part.code, part.cut
-            case Chunk():
+            case OutputChunk():
                 said[part.error] += part.content
     return Ran(code, _text(said[False]), _text(said[True]), cut)
 

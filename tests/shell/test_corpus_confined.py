@@ -10,7 +10,7 @@ from tests.shell.desk import CANARY, Desk, bash, plain_environment
 from tests.shell.lists import UNEXECUTED, chunks, filled
 from tests.shell.watching import Leaks, Listener, Watch
 
-from assent.core.process import Limits
+from assent.core.shell.process import ProcessLimits
 
 EXECUTED = {n: lines for n, lines in chunks("refused").items() if not n.startswith(UNEXECUTED)}
 HARMFUL = (
@@ -32,7 +32,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Iterator[Ben
 
 def test_bash_itself_works_inside(bench: Bench) -> None:
     line = "head -1 README.md; git log -1 --format=%s; cat ~/canary.txt"
-    ran = bench.desk.confined(line, Limits())
+    ran = bench.desk.confined(line, ProcessLimits())
     assert ran.out == "# Lantern\nName it y\n"
     assert CANARY not in ran.err
 

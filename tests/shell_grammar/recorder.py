@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from assent.core.process import Errors
-from assent.core.shell import Joint, Pipeline
+from assent.core.shell.parser import ListOperator, Pipeline
+from assent.core.shell.process import StderrMode
 
 LINE, COMMAND, ARGUMENT = "\x1d", "\x1e", "\x1f"  # no accepted line can hold these
 
@@ -39,7 +39,7 @@ class Record(msgspec.Struct, frozen=True):
     """One command as it was started."""
 
     piped: bool
-    errors: Errors
+    errors: StderrMode
     words: tuple[str, ...]
 
 
@@ -56,12 +56,12 @@ class Runs(msgspec.Struct, frozen=True):
 def runs_of(pipelines: Sequence[Pipeline]) -> Runs:
     """Returns what should start according to our own reading."""
     return Runs(
-        _started(pipelines, skipped=Joint.IF_IT_FAILED),
-        _started(pipelines, skipped=Joint.IF_IT_WORKED),
+        _started(pipelines, skipped=ListOperator.IF_IT_FAILED),
+        _started(pipelines, skipped=ListOperator.IF_IT_WORKED),
     )
 
 
-def _started(pipelines: Sequence[Pipeline], *, skipped: Joint) -> tuple[Record, ...]:
+def _started(pipelines: Sequence[Pipeline], *, skipped: ListOperator) -> tuple[Record, ...]:
     return tuple(
         Record(place > 0, command.errors, tuple(word.text for word in command.words))
         for pipeline in pipelines
@@ -89,7 +89,7 @@ def _records(text: str) -> tuple[Record, ...]:
     found = []
     for part in text.split(COMMAND)[1:]:
         piped, errors, *words = part.split(ARGUMENT)
-        found.append(Record(piped == "|", Errors(errors), tuple(words)))
+        found.append(Record(piped == "|", StderrMode(errors), tuple(words)))
     return tuple(found)
 
 

@@ -13,8 +13,8 @@ from tests.shell_grammar.lines import Tree, pattern, tree
 from tests.shell_grammar.recorder import bash_runs
 
 from assent.core.errors import Refused
-from assent.core.globs import expand
-from assent.core.shell import parse
+from assent.core.shell.glob import expand_glob
+from assent.core.shell.parser import parse_command_line
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # a seed does not get simpler
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -34,11 +34,12 @@ def plant(planted: Tree, folder: Path) -> None:
 def ours(planted: Tree, line: str) -> tuple[str, ...] | None:
     """Returns the words of a line with its wildcards replaced; None if it is refused."""
     try:
-        words = parse(line)[0].commands[0].words
+        words = parse_command_line(line)[0].commands[0].words
         if any(word.text.startswith("/") or "/../" in f"/{word.text}/" for word in words):
             return None  # outside the tree
         found = [
-            expand(word.pattern, Folders(planted).names) if word.pattern else [] for word in words
+            expand_glob(word.pattern, Folders(planted).names) if word.pattern else []
+            for word in words
         ]
     except Refused:
         return None

@@ -12,7 +12,7 @@ from tests.shell_grammar.lines import line
 from tests.shell_grammar.recorder import bash_runs, runs_of
 
 from assent.core.errors import Refused
-from assent.core.shell import Pipeline, parse
+from assent.core.shell.parser import Pipeline, parse_command_line
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # a seed does not get simpler
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
@@ -22,7 +22,7 @@ LINES = 300  # one bash for so many of them
 def accepted(text: str) -> tuple[Pipeline, ...] | None:
     """Reads a line; what bash would look up by a path cannot be recorded, so it does not count."""
     try:
-        read = parse(text)
+        read = parse_command_line(text)
     except Refused:
         return None
     names = [command.name for pipeline in read for command in pipeline.commands]
@@ -50,5 +50,5 @@ def test_the_recorder_tells_lines_apart(tmp_path: Path) -> None:
     tails = ("a", "b", "a | r", "a; r", "a && r", "a || r", "a 2>&1", "a 2>/dev/null")
     texts = [f"r {tail}" for tail in tails]
     made = bash_runs(texts, tmp_path)
-    assert made == [runs_of(parse(text)) for text in texts]
+    assert made == [runs_of(parse_command_line(text)) for text in texts]
     assert len(set(made)) == len(texts)

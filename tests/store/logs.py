@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from assent.core.event import PlanSelected, Recorded
+from assent.core.event import PlanSelected, StoredEvent
 from assent.ports import Batch
 from assent.store.sqlite import SqliteStore
 
@@ -21,7 +21,7 @@ def texts(path: Path, stream: str = "a") -> list[str]:
         return [text_of(one) for one in store.read(stream)]
 
 
-def text_of(recorded: Recorded) -> str:
+def text_of(recorded: StoredEvent) -> str:
     assert isinstance(recorded.event, PlanSelected)
     return recorded.event.plan_id
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain, pairwise, repeat
 
-from assent.core.ids import spelled
+from assent.core.ids import format_id
 from assent.store.clock import SystemClock
 
 NOON = 1_767_268_800_123_456_789  # 2026-01-01, noon and a bit
@@ -48,7 +48,7 @@ def test_ids_grow_when_the_clock_goes_back() -> None:
 
 
 def test_ids_begin_with_their_time() -> None:
-    assert frozen(NOON).new_id()[:10] == spelled(NOON // 10**6, 0)[:10]
+    assert frozen(NOON).new_id()[:10] == format_id(NOON // 10**6, 0)[:10]
 
 
 def test_two_clocks_never_give_the_same_id() -> None:

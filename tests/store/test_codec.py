@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import StoreError
-from assent.core.event import Event, Recorded, RunHalted, kind
+from assent.core.event import Event, RunHalted, StoredEvent, event_tag
 from assent.store.codec import KINDS, encoded, recorded
 
 EVENTS = get_args(Event)
@@ -70,9 +70,9 @@ def _tuples(parts: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 def test_event_round_trips(cls: type[Event], choice: st.DataObject) -> None:
     event = choice.draw(values(cls))
     word, body = encoded(event)
-    assert word == kind(event)
+    assert word == event_tag(event)
     found = recorded((7, "plan/a", 3, "now", word, body))
-    assert found == Recorded(7, "plan/a", 3, "now", event)
+    assert found == StoredEvent(7, "plan/a", 3, "now", event)
     assert type(found.event) is cls
 
 
@@ -93,5 +93,5 @@ def test_newer_kind_is_named_as_such() -> None:
 @pytest.mark.parametrize("body", ["", "{", '{"type":"run_halted"}', '{"type":"plan_sung"}', "[]"])
 def test_damaged_body_is_an_error(body: str) -> None:
     with pytest.raises(StoreError, match=r"Event 3 of plan/a .* cannot be read") as caught:
-        recorded((7, "plan/a", 3, "now", kind(RunHalted("r")), body))
+        recorded((7, "plan/a", 3, "now", event_tag(RunHalted("r")), body))
     assert caught.value.next == "assent log --verify"

@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 from tests.store.logs import AT, filled, note, texts
 
-from assent.core.errors import Moved, StoreError
+from assent.core.errors import ConcurrentChange, StoreError
 from assent.store.database import GROWN, Database
 from assent.store.sqlite import SqliteStore
 
@@ -64,7 +64,7 @@ def test_two_stores_see_each_other(tmp_path: Path) -> None:
         assert other.read("a") == list(first)
         second = other.append(note("two", 1))
         assert one.read("a") == [*first, *second]
-        with pytest.raises(Moved) as caught:
+        with pytest.raises(ConcurrentChange) as caught:
             one.append(note("late", 1))
     assert caught.value.message == (
         "a is at event 2, and this was decided at event 1: somebody else was faster. "
@@ -107,7 +107,7 @@ def test_folder_deleted_under_a_running_process(tmp_path: Path) -> None:
             file.unlink()
         path.parent.rmdir()
         assert store.read("a") == []
-        with pytest.raises(Moved):
+        with pytest.raises(ConcurrentChange):
             store.append(note("next", 1))
         store.append(note("anew", 0))
     assert texts(path) == ["anew"]

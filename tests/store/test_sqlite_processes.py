@@ -21,7 +21,7 @@ from assent.store.sqlite import SqliteStore
 COMPETE = """
     import sys
     from contextlib import closing
-    from assent.core.errors import Moved
+    from assent.core.errors import ConcurrentChange
     from assent.core.event import PlanSelected
     from assent.ports import Batch
     from assent.store.sqlite import SqliteStore
@@ -34,7 +34,7 @@ COMPETE = """
             seen = len(store.read("a"))
             try:
                 recorded = store.append(Batch("a", seen, "now", (PlanSelected(f"{name}{wins}"),)))
-            except Moved:
+            except ConcurrentChange:
                 continue
             wins += 1
             print(recorded[0].seq)

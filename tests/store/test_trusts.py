@@ -7,17 +7,17 @@ import msgspec
 import pytest
 
 from assent.core.errors import Busy, StoreError
-from assent.core.trust import Trust, TrustBook
+from assent.core.permission.trust import TrustedFile, TrustList
 from assent.store.locks import FileLocks
 from assent.store.trusts import TrustFile
 from assent.store.whole import put_whole
 
-ONE = Trust(b"/a/\xff", ".opencode/assent.toml", "1" * 64, "now")
-OTHER = Trust(b"/b", "opencode.json", "2" * 64, "now")
+ONE = TrustedFile(b"/a/\xff", ".opencode/assent.toml", "1" * 64, "now")
+OTHER = TrustedFile(b"/b", "opencode.json", "2" * 64, "now")
 
 
-def read(path: Path) -> TrustBook:
-    return msgspec.json.decode(path.read_bytes(), type=TrustBook)
+def read(path: Path) -> TrustList:
+    return msgspec.json.decode(path.read_bytes(), type=TrustList)
 
 
 def test_what_is_given_is_there_until_it_is_revoked(tmp_path: Path) -> None:
@@ -25,12 +25,12 @@ def test_what_is_given_is_there_until_it_is_revoked(tmp_path: Path) -> None:
     file = TrustFile(path)
     file.give(ONE)
     file.give(OTHER)
-    assert read(path) == TrustBook((ONE, OTHER))
+    assert read(path) == TrustList((ONE, OTHER))
     changed = msgspec.structs.replace(ONE, content_hash="3" * 64)
     file.give(changed)
-    assert read(path) == TrustBook((OTHER, changed))
+    assert read(path) == TrustList((OTHER, changed))
     file.revoke(ONE.root, ONE.path)
-    assert read(path) == TrustBook((OTHER,))
+    assert read(path) == TrustList((OTHER,))
 
 
 def test_only_its_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:

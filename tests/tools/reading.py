@@ -7,9 +7,17 @@ from pathlib import Path
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
-from assent.core.tool import Outcome, Posture
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.core.tool import PermissionContext, ToolOutcome
 from assent.engine.shell import Shell
 from assent.ports import Fetched
 from assent.sandbox.running.bubblewrap import Bubblewrap
@@ -27,13 +35,13 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 class Programs:
     """Implements ports.Process: the system's programs, in the real sandbox if they are `held`."""
 
-    def __init__(self, root: bytes, hold: Hold) -> None:
+    def __init__(self, root: bytes, hold: SandboxState) -> None:
         self.ran: list[tuple[bytes, ...]] = []
         self._hold = hold
         self._sight = Sight(root, b"/nonexistent", (), {"PATH": PATH})
 
-    def sandbox_status(self) -> Standing:
-        return Standing(self._hold)
+    def sandbox_status(self) -> SandboxStatus:
+        return SandboxStatus(self._hold)
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         paths = [os.fsencode(f"{folder}/{names[0]}") for folder in PATH.split(":")]
@@ -53,18 +61,18 @@ class Programs:
             return {entry.name: entry.is_dir() for entry in found}
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self.ran += [program.argv for program in pipeline]
-        if self._hold is Hold.NONE:
+        if self._hold is SandboxState.NONE:
             return Plain().run(pipeline, folder, limits)
         tool = find_tool()
         assert tool is not None, "bubblewrap is not installed."
         return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise AssertionError("a tool runs no command that may write")
 
 
@@ -84,7 +92,7 @@ class NoFetch:
 class Place:
     """A workspace with a draft. Each verb of staging changes what the tools see, not the disk."""
 
-    def __init__(self, base: Path, hold: Hold = Hold.OFF) -> None:
+    def __init__(self, base: Path, hold: SandboxState = SandboxState.OFF) -> None:
         self.root = base / "ws"
         self.root.mkdir()
         self.blobs = MemoryBlobs()
@@ -92,7 +100,7 @@ class Place:
         self.files = LocalFiles(os.fsencode(self.root), os.fsencode(self.root))
         self.process = Programs(os.fsencode(self.root), hold)
         self.fetch = NoFetch()
-        self.posture = Posture("plan")
+        self.posture = PermissionContext("plan")
         self.seen: dict[str, str] = {}
         self.secret: tuple[bytes, ...] = ()
         self.private: tuple[bytes, ...] = ()
@@ -136,11 +144,11 @@ class Place:
         assert before is not None
         self.operations.append(MoveFile(path.encode(), to.encode(), before))
 
-    def call(self, tool: Tool, **args: object) -> Outcome:
+    def call(self, tool: Tool, **args: object) -> ToolOutcome:
         """Runs a tool as the toolbox would, once the gate let it pass."""
         decoded = msgspec.convert(args, tool.args)
         tool.touches(decoded, self.around)
-        outcome: Outcome = tool.run(decoded, self.around)
+        outcome: ToolOutcome = tool.run(decoded, self.around)
         return outcome
 
     def touched(self, tool: Tool, **args: object) -> list[str]:

@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 from tests.tools.reading import Place
 
-from assent.core.agent import Agent
-from assent.core.draft import stage
-from assent.core.message import Call
-from assent.core.process import Hold
-from assent.core.question import Consent
-from assent.core.rules import Policy
-from assent.core.tool import Decision, Edit, Outcome, Posture, Request
+from assent.core.llm.message import ToolCall
+from assent.core.permission.rule import PermissionPolicy
+from assent.core.plan.draft import stage
+from assent.core.session.agent import Agent
+from assent.core.session.question import PermissionAnswer
+from assent.core.shell.process import SandboxState
+from assent.core.tool import Decision, EditEffect, PermissionContext, ResourceAccess, ToolOutcome
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
@@ -27,14 +27,21 @@ AGENT = Agent("plan")
 class Desk:
     """A workspace and a toolbox. `answer` is what the person says: nothing is a yes."""
 
-    def __init__(self, base: Path, posture: Posture | None = None, hold: Hold = Hold.OFF) -> None:
+    def __init__(
+        self,
+        base: Path,
+        posture: PermissionContext | None = None,
+        hold: SandboxState = SandboxState.OFF,
+    ) -> None:
         self.place = Place(base, hold)
-        self.posture = posture or Posture("plan")
-        self.toolbox = Toolbox(TOOLS, RuleGate(Policy(), read_line, operands), suggest=True)
+        self.posture = posture or PermissionContext("plan")
+        self.toolbox = Toolbox(
+            TOOLS, RuleGate(PermissionPolicy(), read_line, operands), suggest=True
+        )
         self.agent = AGENT
         self.answer = ""
-        self.asked: list[tuple[tuple[Request, ...], Decision]] = []
-        self.shown: list[Edit | None] = []  # what each question showed
+        self.asked: list[tuple[tuple[ResourceAccess, ...], Decision]] = []
+        self.shown: list[EditEffect | None] = []  # what each question showed
         self.seen: dict[str, str] = {}
         self.plan_text = b"# Plan\n"
 
@@ -49,19 +56,19 @@ class Desk:
         )
 
     def settle(self, tool: str, **args: object) -> Settled:
-        return self.settle_call(Call("c1", tool, dict(args)))
+        return self.settle_call(ToolCall("c1", tool, dict(args)))
 
-    def settle_call(self, call: Call) -> Settled:
+    def settle_call(self, call: ToolCall) -> Settled:
         prepared = self.toolbox.prepare(call, self.around, self.agent)
         settled = self.toolbox.run_call(prepared, self.around, self._ask)
         effect = settled.outcome.effect
-        if isinstance(effect, Edit):
+        if isinstance(effect, EditEffect):
             for content in effect.contents.values():
                 self.place.blobs.keep([content])
             self.place.operations = list(stage(self.place.operations, effect.operations))
         return settled
 
-    def call(self, tool: str, **args: object) -> Outcome:
+    def call(self, tool: str, **args: object) -> ToolOutcome:
         """Settles a call that must work."""
         outcome = self.settle(tool, **args).outcome
         assert not outcome.failed, outcome.text
@@ -83,10 +90,10 @@ class Desk:
     def put(self, path: str, content: str | bytes = "") -> Path:
         return self.place.put(path, content)
 
-    def _ask(self, doubt: Doubt) -> Consent:
+    def _ask(self, doubt: Doubt) -> PermissionAnswer:
         self.asked.append((doubt.requests, doubt.decision))
         self.shown.append(doubt.edit)
-        return Consent(yes=not self.answer, why=self.answer)
+        return PermissionAnswer(yes=not self.answer, why=self.answer)
 
 
 def on_disk(root: Path) -> dict[str, tuple[bytes, int]]:

@@ -11,10 +11,15 @@ from tests.agent.stage import Stage, events
 import assent
 from assent.app.late import late_yaml
 from assent.config.agents import agent_places, load_agents
-from assent.core.advice import TOOL_NAMES, absent_from, fitting, names
-from assent.core.briefing import Briefing
-from assent.core.mode import MODES
-from assent.core.session import SessionRecord
+from assent.core.permission.mode import MODES
+from assent.core.session.prompt_context import PromptContext
+from assent.core.session.record import SessionRecord
+from assent.core.text.tool_mentions import (
+    TOOL_NAMES,
+    mentions_tool,
+    missing_tools,
+    without_missing_tools,
+)
 from assent.drivers.native.prompt import layers
 from assent.engine.session.reminders import Now, build_rules, child_rules, reminder, rules
 from assent.tools.table import TOOLS
@@ -22,7 +27,7 @@ from assent.workspace.disk import Disk
 
 SOURCE = Path(assent.__file__).parent
 # Who says something to a model; the tables of the shell also speak of programs of those names.
-FOLDERS = ("tools", "gate", "engine/session", "core/shell_words.py", "drivers/native")
+FOLDERS = ("tools", "gate", "engine/session", "core/shell/lexer.py", "drivers/native")
 EDITING = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 SETS = [
     frozenset(),
@@ -44,20 +49,20 @@ def texts() -> list[str]:
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str):
                     found.append(node.value)
-    return [text for text in found if " " in text and names(text, TOOL_NAMES)]
+    return [text for text in found if " " in text and mentions_tool(text, TOOL_NAMES)]
 
 
 def test_every_tool_has_its_name_here() -> None:
     assert sorted(TOOL_NAMES) == sorted(tool.name for tool in TOOLS)
-    assert absent_from(TOOL_NAMES) == frozenset()
+    assert missing_tools(TOOL_NAMES) == frozenset()
 
 
 def test_no_text_keeps_the_name_of_an_absent_tool() -> None:
     known = texts()
     assert len(known) > 20
     for text, absent in product(known, SETS):
-        told = fitting(text, absent)
-        assert not names(told, absent), (text, told)
+        told = without_missing_tools(text, absent)
+        assert not mentions_tool(told, absent), (text, told)
         assert absent or told == text
 
 
@@ -79,7 +84,7 @@ def test_no_text_keeps_the_name_of_an_absent_tool() -> None:
 def test_the_advice_goes_and_the_reason_stays(
     text: str, absent: set[str], told: str | None
 ) -> None:
-    assert fitting(text, absent) == (text if told is None else told)
+    assert without_missing_tools(text, absent) == (text if told is None else told)
 
 
 def test_reminders_name_no_tool_at_all() -> None:
@@ -91,17 +96,17 @@ def test_reminders_name_no_tool_at_all() -> None:
         for mode in MODES
         for staging in (True, False)
     ]
-    assert [text for text in told if names(text, TOOL_NAMES)] == []
+    assert [text for text in told if mentions_tool(text, TOOL_NAMES)] == []
 
 
 @pytest.mark.parametrize("absent", SETS, ids=lambda each: " ".join(sorted(each))[:40] or "none")
 def test_no_prompt_of_our_own_names_an_absent_tool(tmp_path: Path, absent: frozenset[str]) -> None:
-    briefing = Briefing(("Sub-agents for `task`: explore (looks around)", "Branch: main"))
+    briefing = PromptContext(("Sub-agents for `task`: explore (looks around)", "Branch: main"))
     places = agent_places(tmp_path, tmp_path, bytes(tmp_path))
     agents, _ = load_agents(places, Disk().open, late_yaml)
     for agent in agents.values():
         for layer in layers(agent, briefing, "openai/x", absent=absent):
-            assert not names(layer.text, absent), (agent.name, layer)
+            assert not mentions_tool(layer.text, absent), (agent.name, layer)
 
 
 CALLS = [
@@ -147,4 +152,4 @@ def test_no_result_names_a_tool_that_was_not_offered(
     assert len(ended) == len(CALLS) or any(each["tool"] == "present_plan" for each in ended)
     for each in ended:
         own = {each["tool"], *({"git", "grep"} if each["tool"] == "shell" else ())}
-        assert not names(each["result"]["text"], absent - own), each
+        assert not mentions_tool(each["result"]["text"], absent - own), each

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import Desk
 
-from assent.core.advice import fitting
-from assent.core.message import Call
-from assent.core.session_event import Option, Question, Todo
-from assent.core.tool import Fact, Present, Questions, TodoList
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import Question, QuestionOption, Todo
+from assent.core.text.tool_mentions import without_missing_tools
+from assent.core.tool import MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect
 from assent.tools.calling.aliases import ALIASES, REFUSED, meant
 from assent.tools.calling.foreign import ARGUMENTS, HARMLESS, HARMLESS_AS, WHY, key
 from assent.tools.table import TOOLS
@@ -36,7 +36,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def understood(name: str, args: dict[str, object]) -> tuple[str, object]:
-    call = meant(Call("c", name, args), BY_NAME)
+    call = meant(ToolCall("c", name, args), BY_NAME)
     return call.tool, call.args
 
 
@@ -125,29 +125,29 @@ def test_an_argument_that_is_there_twice_is_not_guessed_at(desk: Desk) -> None:
 
 def test_whole_lists_of_other_families_are_taken_in(desk: Desk) -> None:
     todos = [{"content": "a", "status": "in_progress", "activeForm": "Doing a", "id": "1"}]
-    assert desk.call("TodoWrite", todos=todos).effect == TodoList((Todo("a", "in_progress"),))
+    assert desk.call("TodoWrite", todos=todos).effect == TodosEffect((Todo("a", "in_progress"),))
     steps = [{"step": "a", "status": "completed"}]
     called = desk.call("update_plan", explanation="x", plan=steps)
-    assert called.effect == TodoList((Todo("a", "completed"),))
+    assert called.effect == TodosEffect((Todo("a", "completed"),))
     options = [{"label": "x", "description": "y"}]
     question = {"question": "Q?", "header": "H", "options": options, "multiSelect": True}
-    wanted = Questions((Question("H", "Q?", (Option("x", "y"),), multiple=True),))
+    wanted = QuestionsEffect((Question("H", "Q?", (QuestionOption("x", "y"),), multiple=True),))
     assert desk.call("AskUserQuestion", questions=[question]).effect == wanted
     assert desk.call("ask_user", **question).effect == wanted
     worded = {"header": "H", "question": "Q?", "options": ["x"]}
-    wanted = Questions((Question("H", "Q?", (Option("x"),)),))
+    wanted = QuestionsEffect((Question("H", "Q?", (QuestionOption("x"),)),))
     assert desk.call("question", questions=[worded]).effect == wanted
-    assert desk.call("save_memory", memory="m").effect == Fact("m")
+    assert desk.call("save_memory", memory="m").effect == MemoryEffect("m")
 
 
 def test_a_plan_that_comes_with_the_exit_is_not_lost_silently(desk: Desk) -> None:
     assert "write_plan" in desk.failing("ExitPlanMode", plan="# My plan")
-    assert desk.call("ExitPlanMode", plan="").effect == Present()
+    assert desk.call("ExitPlanMode", plan="").effect == PresentPlanEffect()
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_counterpart_is_refused_with_what_to_use(desk: Desk, name: str) -> None:
-    told = fitting(REFUSED[name], {"fetch"})  # which no host is allowed for here
+    told = without_missing_tools(REFUSED[name], {"fetch"})  # which no host is allowed for here
     assert desk.failing(name, path="f") == f"{told} Nothing was done."
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.tools.reading import Place
 
 from assent.core.errors import Refused, UsageError
-from assent.core.mode import Mode
-from assent.core.process import Chunk, Ended, Hold
-from assent.core.tool import Command, Outcome, Posture
+from assent.core.permission.mode import Mode
+from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
+from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.gate.readonly.judge import judge
 from assent.sandbox.running.bubblewrap import lacking
 from assent.tools.calling.foreign import translated
@@ -30,7 +30,7 @@ def place(tmp_path: Path) -> Place:
     lack = lacking()
     if lack is not None:
         pytest.skip(lack.reason)
-    place = Place(tmp_path, Hold.HELD)
+    place = Place(tmp_path, SandboxState.HELD)
     git(place, "init", "-q", "-b", "main")
     place.put("a.txt", "one\n")
     place.put("it's $odd (name).txt", "x\n")
@@ -105,9 +105,9 @@ def test_f12_shell_runs_what_reads(place: Place) -> None:
 )
 def test_everything_else_is_a_wish_or_refused_and_nothing_runs(place: Place, command: str) -> None:
     outcome = place.call(SHELL, command=command, network=True)
-    assert outcome.effect == Command(command, network=True)
+    assert outcome.effect == CommandEffect(command, network=True)
     assert outcome.text  # which says why it does not only read
-    place.posture = Posture("plan", staging=False)
+    place.posture = PermissionContext("plan", staging=False)
     with pytest.raises(Refused, match="Only commands that read run here; nothing was run"):
         place.call(SHELL, command=command)
     assert place.process.ran == []
@@ -125,34 +125,44 @@ def test_f122_long_output_is_cut_and_the_rest_kept(place: Place) -> None:
 
 
 def test_output_that_never_ends_is_not_held() -> None:
-    pieces: list[Chunk | Ended] = [Chunk(b"x" * REST), Chunk(b"yy", error=True), Ended(0, "output")]
+    pieces: list[OutputChunk | ProcessResult] = [
+        OutputChunk(b"x" * REST),
+        OutputChunk(b"yy", error=True),
+        ProcessResult(0, "output"),
+    ]
     outcome = gathered(iter(pieces), "x")
     assert (outcome.rest, outcome.failed) == (b"x" * REST, True)
 
 
 def test_what_was_dropped_and_how_it_ended_is_told() -> None:
-    pieces: list[Chunk | Ended] = [Chunk(b"out\n"), Chunk(b"err\n", error=True), Ended(3, "time")]
+    pieces: list[OutputChunk | ProcessResult] = [
+        OutputChunk(b"out\n"),
+        OutputChunk(b"err\n", error=True),
+        ProcessResult(3, "time"),
+    ]
     assert (
         gathered(iter(pieces), "x").text == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
     )
-    assert gathered(iter([Ended(0)]), "x").text == "[No output.]"
+    assert gathered(iter([ProcessResult(0)]), "x").text == "[No output.]"
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
 def test_f79_outside_plan_mode_a_command_that_may_write_is_a_wish(place: Place, mode: Mode) -> None:
-    place.posture = Posture(mode)
+    place.posture = PermissionContext(mode)
     place.put("sub/a", "a")
     args = SHELL.args(command="echo a > b", folder="sub", seconds=30, subject="Why.")
     outcome = SHELL.run(args, place.around)
-    assert outcome == Outcome("", "echo a > b", effect=Command("echo a > b", b"sub", 30, "Why."))
+    assert outcome == ToolOutcome(
+        "", "echo a > b", effect=CommandEffect("echo a > b", b"sub", 30, "Why.")
+    )
     assert place.process.ran == []
     assert not (place.root / "sub/b").exists()
 
 
 def test_f79_outside_plan_mode_a_reading_line_that_cannot_run_is_no_wish(tmp_path: Path) -> None:
     """Without a sandbox `git log` obeys the repository; nobody was asked, so no shell gets it."""
-    bare = Place(tmp_path, Hold.NONE)
-    bare.posture = Posture("yolo")
+    bare = Place(tmp_path, SandboxState.NONE)
+    bare.posture = PermissionContext("yolo")
     with pytest.raises(Refused, match=r"needs a sandbox.*Nothing was run\.$"):
         SHELL.run(SHELL.args(command="git log"), bare.around)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.tools.settling import Desk
 
 from assent.core.digest import sha256
-from assent.core.tool import Edit, Verdict
+from assent.core.tool import EditEffect, Verdict
 
 
 @pytest.fixture
@@ -171,7 +171,7 @@ def test_an_edit_says_what_changed_and_keeps_the_mode(desk: Desk) -> None:
     desk.put("run.sh", "1\n2\n3\n4\n5\n6\n").chmod(0o755)
     outcome = desk.call("edit", path="run.sh", old="4", new="four")
     assert outcome.text == "run.sh: 1 replacement, near line 4:\n2: 2\n3: 3\n4: four\n5: 5\n6: 6"
-    assert isinstance(outcome.effect, Edit)
+    assert isinstance(outcome.effect, EditEffect)
     (operation,) = outcome.effect.operations
     assert (operation.before.mode, operation.after.mode) == (0o755, 0o755)  # type: ignore[union-attr]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tools.reading import NoFetch, Place
 
 from assent.core.errors import Refused
-from assent.core.tool import Posture
+from assent.core.tool import PermissionContext
 from assent.ports import Fetched
 from assent.tools.fetch import FETCH
 from assent.tools.looking.reader import readable
@@ -33,7 +33,7 @@ def test_f12_fetch_gives_text_and_touches_the_url(place: Place) -> None:
 
 def test_only_the_own_and_the_allowed_hosts_are_reached_by_redirects(place: Place) -> None:
     got(place, b"x", "text/plain; charset=nonsense")
-    place.posture = msgspec.structs.replace(Posture("plan"), hosts=("other.org", "[::1]"))
+    place.posture = msgspec.structs.replace(PermissionContext("plan"), hosts=("other.org", "[::1]"))
     place.call(FETCH, url=URL)
     allowed = place.fetch.allowed
     yes = ("docs.example.org", "DOCS.EXAMPLE.ORG.", "other.org", "::1")

@@ -8,7 +8,7 @@ import pytest
 from tests.tools.reading import Place
 
 from assent.core.errors import NotFound, Refused, UsageError
-from assent.core.process import Hold
+from assent.core.shell.process import SandboxState
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
 from assent.tools.list import LIST
@@ -17,7 +17,7 @@ from assent.tools.search import SEARCH
 from assent.tools.tool import Tool
 
 
-@pytest.fixture(params=[Hold.NONE, Hold.OFF], ids=["ripgrep", "python"])
+@pytest.fixture(params=[SandboxState.NONE, SandboxState.OFF], ids=["ripgrep", "python"])
 def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
     place = Place(tmp_path, request.param)
     place.put(".gitignore", "*.log\n/build/\nnode_modules/\n!keep.log\n")
@@ -263,7 +263,7 @@ def test_search_knows_many_languages(tmp_path: Path, path: str, line: str, kind:
 
 
 def test_ripgrep_runs_with_fixed_options_in_the_sandbox(tmp_path: Path) -> None:
-    place = Place(tmp_path, Hold.HELD)
+    place = Place(tmp_path, SandboxState.HELD)
     place.put("a.txt", "needle\n")
     place.put(".ripgreprc", "--pre=/bin/false\n")
     subprocess.run(["git", "init", "-q", str(place.root)], check=True)

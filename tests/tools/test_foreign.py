@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import Desk
 
-from assent.core.message import Call
-from assent.core.process import Hold
-from assent.core.session_event import Option, Question, Todo
-from assent.core.tool import Questions, TodoList
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import Question, QuestionOption, Todo
+from assent.core.shell.process import SandboxState
+from assent.core.tool import QuestionsEffect, TodosEffect
 from assent.tools.calling.aliases import meant
 from assent.tools.calling.schema import schema
 from assent.tools.table import TOOLS
@@ -18,7 +18,7 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path, hold=Hold.NONE)
+    desk = Desk(tmp_path, hold=SandboxState.NONE)
     desk.put("greet.py", "".join(f"line {n}\n" for n in range(1, 10)))
     desk.put("sub/greet.py", "HI = 1\nhi = 2\n\nprint(hi)\n")
     desk.put("sub/page.ts", "hi\n")
@@ -159,23 +159,25 @@ def test_a_question_without_a_header_gets_one(
     desk: Desk, args: dict[str, object], options: tuple[str, ...]
 ) -> None:
     words = "Which of the many colours of the house should the door have?"
-    wanted = Question("Which of the many colours of the house", words, tuple(map(Option, options)))
+    wanted = Question(
+        "Which of the many colours of the house", words, tuple(map(QuestionOption, options))
+    )
     called = desk.call("ask_followup_question", question=words, **args)
-    assert called.effect == Questions((wanted,))
+    assert called.effect == QuestionsEffect((wanted,))
 
 
 def test_a_header_is_never_blank_or_too_long(desk: Desk) -> None:
     for words, header in (("Why?", "Why"), ("x" * 50, "x" * 40), ("??", "??")):
         effect = desk.call("question", questions=[{"question": words}]).effect
-        assert effect == Questions((Question(header, words),))
+        assert effect == QuestionsEffect((Question(header, words),))
 
 
 def test_todos_of_other_families_are_taken_in(desk: Desk) -> None:
     items = [{"id": 1, "title": "a", "description": "long", "status": "not-started"}]
     called = desk.call("manage_todo_list", todoList=items)
-    assert called.effect == TodoList((Todo("a", "pending"),))
+    assert called.effect == TodosEffect((Todo("a", "pending"),))
     called = desk.call("write_todos", todos=[{"description": "b", "status": "in-progress"}])
-    assert called.effect == TodoList((Todo("b", "in_progress"),))
+    assert called.effect == TodosEffect((Todo("b", "in_progress"),))
 
 
 def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
@@ -183,6 +185,6 @@ def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
     assert [*schema(BY_NAME["grep"].args)["properties"]] == [
         "pattern", "path", "include", "literal", "context", "limit",
     ]  # fmt: skip
-    call = meant(Call("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
+    call = meant(ToolCall("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
     assert (call.tool, call.args) == ("shell", {"command": "ls", "folder": "d"})
     assert [*schema(BY_NAME["shell"].args)["properties"]] == ["command", "network"]

@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.message import Call
-from assent.core.tool import Action, Outcome, Request
+from assent.core.llm.message import ToolCall
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.calling.aliases import is_taken, meant
 from assent.tools.calling.arguments import decoded
 from assent.tools.calling.schema import offer
@@ -18,8 +18,8 @@ SCHEMA = {
 TOOL = Tool(
     "stub_look",
     Free,
-    lambda args, around: (Request(Action.TOOL, "stub_look"),),
-    lambda args, around: Outcome("seen"),
+    lambda args, around: (ResourceAccess(Action.TOOL, "stub_look"),),
+    lambda args, around: ToolOutcome("seen"),
     Action.TOOL,
     text="Looks.",
     schema=SCHEMA,
@@ -33,15 +33,15 @@ def test_it_is_offered_as_it_is() -> None:
 
 def test_arguments_come_through_untranslated() -> None:
     args = {"file_path": "a", "rows": "[1, 2]", "any": "[1]", "more": None}
-    call = meant(Call("1", "stub_look", args), {"stub_look": TOOL})
+    call = meant(ToolCall("1", "stub_look", args), {"stub_look": TOOL})
     assert decoded(TOOL, call) == Free({**args, "rows": [1, 2]})
 
 
 def test_what_is_required_must_be_there() -> None:
     with pytest.raises(UsageError, match="stub_look: `file_path` is missing"):
-        decoded(TOOL, Call("1", "stub_look", {"rows": []}))
+        decoded(TOOL, ToolCall("1", "stub_look", {"rows": []}))
     with pytest.raises(UsageError, match="could not be read"):
-        decoded(TOOL, Call("1", "stub_look", None, "{"))
+        decoded(TOOL, ToolCall("1", "stub_look", None, "{"))
 
 
 @pytest.mark.parametrize("name", ["read", "WriteFile", "write-file", "web_search", "text_editor"])

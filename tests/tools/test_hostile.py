@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import PLAN, Desk, on_disk
 
-from assent.core.mode import Mode
-from assent.core.operation import footprint
-from assent.core.paths import refuse_ours
-from assent.core.tool import Command, Edit, Posture, Verdict
+from assent.core.paths import refuse_own_paths
+from assent.core.permission.mode import Mode
+from assent.core.plan.operation import footprint
+from assent.core.tool import CommandEffect, EditEffect, PermissionContext, Verdict
 from assent.tools.calling.aliases import ALIASES, EDITORS, REFUSED
 from assent.tools.table import TOOLS
 from assent.tools.toolbox import Settled
@@ -68,9 +68,11 @@ def fitting(name: str, wanted: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("posture", [Posture("plan"), Posture("plan", staging=False, child=True)])
+@pytest.mark.parametrize(
+    "posture", [PermissionContext("plan"), PermissionContext("plan", staging=False, child=True)]
+)
 def test_f13_no_call_in_plan_mode_edits_anything_but_the_draft(
-    desk: Desk, name: str, posture: Posture
+    desk: Desk, name: str, posture: PermissionContext
 ) -> None:
     desk.posture = posture
     before = on_disk(desk.place.root.parent)
@@ -82,18 +84,18 @@ def test_f13_no_call_in_plan_mode_edits_anything_but_the_draft(
     assert on_disk(desk.place.root.parent) == before
 
 
-def _check(settled: Settled, posture: Posture) -> None:
+def _check(settled: Settled, posture: PermissionContext) -> None:
     """Fails for what was not staged, or an edit that is about something of Assent's or git's."""
     effect = settled.outcome.effect
-    if not isinstance(effect, Edit | Command):
+    if not isinstance(effect, EditEffect | CommandEffect):
         return
     assert posture.staging
     assert settled.decision is not None
     assert settled.decision.verdict is Verdict.STAGE
-    if isinstance(effect, Command):
+    if isinstance(effect, CommandEffect):
         return
     for touched, *_ in [step for op in effect.operations for step in footprint(op)]:
-        refuse_ours(touched, b".opencode/plans")
+        refuse_own_paths(touched, b".opencode/plans")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -105,16 +107,20 @@ def test_f13_no_command_that_writes_is_run(desk: Desk, name: str, command: str) 
     assert settled.decision is not None
     assert settled.decision.verdict is (Verdict.DENY if refused else Verdict.STAGE)
     assert settled.outcome.failed is refused
-    assert settled.outcome.effect == (None if refused else Command(command))
+    assert settled.outcome.effect == (None if refused else CommandEffect(command))
     assert desk.place.process.ran == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize(
-    "posture", [Posture("plan", staging=False), Posture("plan", staging=False, child=True)]
+    "posture",
+    [
+        PermissionContext("plan", staging=False),
+        PermissionContext("plan", staging=False, child=True),
+    ],
 )
 def test_f13_where_nothing_is_staged_a_command_that_writes_is_refused(
-    desk: Desk, posture: Posture, command: str
+    desk: Desk, posture: PermissionContext, command: str
 ) -> None:
     desk.posture = posture
     settled = desk.settle("shell", command=command)
@@ -129,14 +135,14 @@ def test_f13_where_nothing_is_staged_a_command_that_writes_is_refused(
 def test_f13_outside_plan_mode_a_command_that_writes_waits_for_a_yes(
     desk: Desk, mode: Mode, command: str
 ) -> None:
-    desk.posture, desk.answer = Posture(mode), "no."
+    desk.posture, desk.answer = PermissionContext(mode), "no."
     settled = desk.settle("shell", command=command)
     assert settled.outcome.failed
     assert settled.decision is not None
     assert settled.decision.verdict in (Verdict.ASK, Verdict.DENY)
     desk.answer = ""
     agreed = desk.settle("shell", command=command).outcome
-    assert agreed.effect == (None if agreed.failed else Command(command))
+    assert agreed.effect == (None if agreed.failed else CommandEffect(command))
     assert desk.place.process.ran == []  # a tool wishes; the engine runs it
 
 

@@ -11,8 +11,8 @@ from tests.tools.reading import Place
 from tests.tools.settling import on_disk
 
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.message import Image
-from assent.core.tool import Action, Edit, Outcome, Request
+from assent.core.llm.message import ImagePart
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.list import LIST
 from assent.tools.looking.overlay import WHOLE_FILE
 from assent.tools.read import READ
@@ -53,15 +53,17 @@ class Yard(Place):
     def around(self) -> Around:
         return msgspec.structs.replace(super().around, outside=self.outside)
 
-    def requests(self, tool: Tool, path: str) -> Sequence[Request]:
+    def requests(self, tool: Tool, path: str) -> Sequence[ResourceAccess]:
         return tool.touches(msgspec.convert({"path": path}, tool.args), self.around)
 
-    def agreed(self, tool: Tool, meanwhile: Callable[[], object] = bool, **args: object) -> Outcome:
+    def agreed(
+        self, tool: Tool, meanwhile: Callable[[], object] = bool, **args: object
+    ) -> ToolOutcome:
         """Runs a call whose every request got a yes; something may happen in between."""
         decoded = msgspec.convert(args, tool.args)
         asked = tuple(tool.touches(decoded, self.around))
         meanwhile()
-        outcome: Outcome = tool.run(decoded, msgspec.structs.replace(self.around, judged=asked))
+        outcome: ToolOutcome = tool.run(decoded, msgspec.structs.replace(self.around, judged=asked))
         return outcome
 
 
@@ -79,8 +81,8 @@ def test_f77_a_file_outside_asks_for_its_folder_and_is_a_read(yard: Yard, typed:
     path = typed.format(base=yard.base)
     led = typed if typed.startswith(("link", "folder", "chain")) else ""
     assert [*yard.requests(READ, path)] == [
-        Request(Action.OUTSIDE, f"{yard.base}/near/*"),
-        Request(Action.READ, f"{yard.base}/near/a.txt", link=led),
+        ResourceAccess(Action.OUTSIDE, f"{yard.base}/near/*"),
+        ResourceAccess(Action.READ, f"{yard.base}/near/a.txt", link=led),
     ]
     outcome = yard.agreed(READ, path=path)
     assert (outcome.text, outcome.title) == ("1: in near/a.txt", f"{yard.base}/near/a.txt")
@@ -89,8 +91,8 @@ def test_f77_a_file_outside_asks_for_its_folder_and_is_a_read(yard: Yard, typed:
 
 def test_f77_a_folder_outside_asks_for_itself_so_that_its_files_are_covered(yard: Yard) -> None:
     near = f"{yard.base}/near"
-    expected = [Request(Action.OUTSIDE, f"{near}/*"), Request(Action.READ, near)]
-    own = {LIST.name: [Request(Action.SEEK, near, "list")]}  # what rules for `list` speak of
+    expected = [ResourceAccess(Action.OUTSIDE, f"{near}/*"), ResourceAccess(Action.READ, near)]
+    own = {LIST.name: [ResourceAccess(Action.SEEK, near, "list")]}  # what rules for `list` speak of
     for tool in LOOKING:
         assert [*yard.requests(tool, near)] == expected + own.get(tool.name, [])
         assert yard.agreed(tool, path=near).text == ".env\na.txt\ndeep/"
@@ -205,7 +207,7 @@ def test_f77_pages_pictures_and_binary_are_as_in_the_workspace(yard: Yard) -> No
     yard.beside("near/bin", b"\x7fELF\0")
     text = yard.agreed(READ, path="../near/long", offset=2, limit=1).text
     assert text == "2: b\n[There is more: go on with offset 3.]"
-    assert yard.agreed(READ, path="../near/p.png").images == (Image("image/png", PNG),)
+    assert yard.agreed(READ, path="../near/p.png").images == (ImagePart("image/png", PNG),)
     with pytest.raises(Refused, match="is binary"):
         yard.agreed(READ, path="../near/bin")
     with pytest.raises(NotFound, match="3 lines; 9 is past"):
@@ -219,7 +221,9 @@ def test_f135_instructions_outside_are_not_obeyed(yard: Yard) -> None:
 
 
 def test_f76_a_secret_outside_is_judged_by_its_name(yard: Yard) -> None:
-    assert yard.requests(READ, "../near/.env")[1] == Request(Action.READ, f"{yard.base}/near/.env")
+    assert yard.requests(READ, "../near/.env")[1] == ResourceAccess(
+        Action.READ, f"{yard.base}/near/.env"
+    )
 
 
 def test_f78_a_draft_that_leads_outside_is_asked_about_too(yard: Yard) -> None:
@@ -245,7 +249,7 @@ def test_f77_every_other_tool_stays_inside(yard: Yard, name: str, typed: str) ->
     args: dict[str, Any] = {"path": typed.format(base=yard.base), **OTHERS[name]}
     if (name in ("delete", "move")) and typed == "link":
         effect = yard.agreed(tool, **args).effect  # the link itself is the workspace's own
-        assert isinstance(effect, Edit)
+        assert isinstance(effect, EditEffect)
         assert effect.operations[0].path == b"link"
     else:
         with pytest.raises(AssentError):

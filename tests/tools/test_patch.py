@@ -6,8 +6,8 @@ import pytest
 from tests.tools.settling import Desk
 
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.tool import Edit, Verdict
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import EditEffect, Verdict
 
 ALL = """\
 *** Begin Patch
@@ -88,7 +88,7 @@ def test_f131_one_call_adds_updates_deletes_and_moves(desk: Desk, patch: str) ->
     old = b"def f():\n    return 1\n\ndef g():\n    return 1\n"
     new = b"def f():\n    return 2\n\ndef g():\n    return 1\n"
     effect = desk.call("patch", patch=patch).effect
-    assert isinstance(effect, Edit)
+    assert isinstance(effect, EditEffect)
     assert set(effect.operations) == {
         WriteFile(b"new/a.py", None, state(made)),
         WriteFile(b"b.py", state(old), state(new)),
@@ -109,7 +109,7 @@ def test_f131_one_call_adds_updates_deletes_and_moves(desk: Desk, patch: str) ->
 def test_f131_a_file_that_only_moves_is_moved(desk: Desk, patch: str) -> None:
     desk.put("f", "x\n")
     outcome = desk.call("patch", patch=patch)
-    assert outcome.effect == Edit((MoveFile(b"f", b"sub/g", state(b"x\n")),))
+    assert outcome.effect == EditEffect((MoveFile(b"f", b"sub/g", state(b"x\n")),))
     assert outcome.text == "f: moves."
 
 

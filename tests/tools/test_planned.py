@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import Desk
 
-from assent.core.message import Call
-from assent.core.session_event import PlannedCall
-from assent.core.tool import Posture
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import PlannedCall
+from assent.core.tool import PermissionContext
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
-    desk = Desk(tmp_path, Posture("auto-edit"))
+    desk = Desk(tmp_path, PermissionContext("auto-edit"))
     desk.put("a.txt", "a\n")
     return desk
 
 
 def planned(desk: Desk, tool: str, **args: object) -> PlannedCall:
-    call = Call("c1", tool, dict(args))
+    call = ToolCall("c1", tool, dict(args))
     return desk.toolbox.planned(desk.toolbox.prepare(call, desk.around, desk.agent))
 
 
@@ -34,7 +34,7 @@ def test_f90_a_call_is_planned_with_what_it_touches_its_verdict_and_its_risk(des
 
 
 def test_f90_what_is_staged_risks_nothing_yet_but_what_is_delicate(desk: Desk) -> None:
-    desk.posture = Posture("plan")
+    desk.posture = PermissionContext("plan")
     staged = planned(desk, "delete", path="a.txt")
     assert (staged.verdict, staged.risk, staged.reasons) == ("stage", "low", ())
     ci = planned(desk, "write", path=".github/workflows/ci.yml", content="x")
@@ -72,7 +72,7 @@ def test_f90_what_the_gate_denies_says_why(desk: Desk) -> None:
 
 
 def test_f90_a_tool_that_is_withheld_or_unknown_fails_and_says_what_it_wanted(desk: Desk) -> None:
-    desk.posture = Posture("plan", child=True)
+    desk.posture = PermissionContext("plan", child=True)
     told = planned(desk, "write", path="a.txt", content="b")
     assert (told.touches, told.verdict, told.risk) == (("edit a.txt",), "fail", "medium")
     assert "was not offered" in told.reasons[0]
@@ -80,5 +80,5 @@ def test_f90_a_tool_that_is_withheld_or_unknown_fails_and_says_what_it_wanted(de
     assert (stranger.touches, stranger.verdict) == (("tool launch a.txt",), "fail")
     assert stranger.risk == "high"
     assert "There is no tool" in stranger.reasons[0]
-    unread = desk.toolbox.prepare(Call("c1", "write", None, "{"), desk.around, desk.agent)
+    unread = desk.toolbox.prepare(ToolCall("c1", "write", None, "{"), desk.around, desk.agent)
     assert desk.toolbox.planned(unread).touches == ("edit write",)

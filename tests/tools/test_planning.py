@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import Desk
 
-from assent.core.session_event import Option, Question, Todo
-from assent.core.tool import EnterPlan, Fact, PlanText, Posture, Present, Questions, TodoList
+from assent.core.session.event import Question, QuestionOption, Todo
+from assent.core.tool import (
+    EnterPlanEffect,
+    MemoryEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TodosEffect,
+)
 
 
 @pytest.fixture
@@ -22,11 +30,11 @@ def test_f127_the_whole_list_is_replaced(desk: Desk) -> None:
         {"content": "e", "status": "cancelled"},
     ]
     outcome = desk.call("todo", todos=todos)
-    assert outcome.effect == TodoList(
+    assert outcome.effect == TodosEffect(
         (Todo("a b", "completed"), Todo("c", "in_progress"), Todo("d"), Todo("e", "cancelled"))
     )
     assert outcome.text == "[x] a b\n[>] c\n[ ] d\n[-] e"
-    assert desk.call("todo", todos=[]).effect == TodoList(())
+    assert desk.call("todo", todos=[]).effect == TodosEffect(())
 
 
 ENUM = (
@@ -58,8 +66,8 @@ def test_f129_questions_with_options_and_free_words(desk: Desk) -> None:
         {"header": "Store", "question": "Which one?", "options": options, "custom": False},
         {"header": "Name", "question": "Which name?", "multiple": True},
     ]
-    both = (Option("SQLite", "one file"), Option("Postgres"))
-    assert desk.call("question", questions=wanted).effect == Questions(
+    both = (QuestionOption("SQLite", "one file"), QuestionOption("Postgres"))
+    assert desk.call("question", questions=wanted).effect == QuestionsEffect(
         (
             Question("Store", "Which one?", both, custom=False),
             Question("Name", "Which name?", multiple=True),
@@ -91,13 +99,17 @@ def test_f129_there_is_at_least_one_question(desk: Desk) -> None:
 
 
 def test_the_plans_text_is_written_by_name(desk: Desk) -> None:
-    assert desk.call("write_plan", text="# A\n").effect == PlanText("# A\n")
-    assert desk.call("write_plan", text="# A\n", name="b").effect == PlanText("# A\n", "b")
+    assert desk.call("write_plan", text="# A\n").effect == PlanTextEffect("# A\n")
+    assert desk.call("write_plan", text="# A\n", name="b").effect == PlanTextEffect("# A\n", "b")
 
 
 def test_f35_a_plan_is_presented_in_plan_mode_only(desk: Desk) -> None:
-    assert desk.call("present_plan").effect == Present()
-    for posture in (Posture("ask"), Posture("yolo", building=True), Posture("plan", child=True)):
+    assert desk.call("present_plan").effect == PresentPlanEffect()
+    for posture in (
+        PermissionContext("ask"),
+        PermissionContext("yolo", building=True),
+        PermissionContext("plan", child=True),
+    ):
         desk.posture = posture
         for name in ("present_plan", "exit_plan", "ExitPlanMode"):
             assert "nothing was done" in desk.failing(name)
@@ -106,13 +118,15 @@ def test_f35_a_plan_is_presented_in_plan_mode_only(desk: Desk) -> None:
 
 def test_going_back_to_planning_is_the_persons_choice(desk: Desk) -> None:
     assert "planning already" in desk.failing("enter_plan")
-    desk.posture = Posture("yolo")
-    assert desk.call("enter_plan", reason="It is large.").effect == EnterPlan("It is large.")
-    desk.posture = Posture("yolo", child=True)
+    desk.posture = PermissionContext("yolo")
+    assert desk.call("enter_plan", reason="It is large.").effect == EnterPlanEffect("It is large.")
+    desk.posture = PermissionContext("yolo", child=True)
     desk.failing("enter_plan")
 
 
 def test_a_fact_is_one_short_line(desk: Desk) -> None:
-    assert desk.call("remember", fact="tests run\nwith make").effect == Fact("tests run with make")
+    assert desk.call("remember", fact="tests run\nwith make").effect == MemoryEffect(
+        "tests run with make"
+    )
     assert "1 to 500" in desk.failing("remember", fact="x" * 501)
     assert "1 to 500" in desk.failing("remember", fact=" ")

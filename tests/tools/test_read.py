@@ -8,7 +8,7 @@ from tests.tools.reading import Place
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.message import Image
+from assent.core.llm.message import ImagePart
 from assent.tools.looking.limits import BYTES
 from assent.tools.read import READ
 
@@ -72,7 +72,10 @@ def test_a_picture_becomes_an_image(place: Place) -> None:
     place.put("p.png", PNG)
     place.put("p.webp", b"RIFF\0\0\0\0WEBPVP8 ")
     outcome = place.call(READ, path="p.png")
-    assert (outcome.images, outcome.text) == ((Image("image/png", PNG),), "[image/png, 28 bytes]")
+    assert (outcome.images, outcome.text) == (
+        (ImagePart("image/png", PNG),),
+        "[image/png, 28 bytes]",
+    )
     assert place.call(READ, path="p.webp").images[0].media_type == "image/webp"
     place.put("large.png", PNG + b"\0" * 4_000_000)
     with pytest.raises(Refused, match="too large"):

@@ -7,8 +7,8 @@ import pytest
 from tests.tools.settling import Desk
 
 from assent.core.errors import UsageError
-from assent.core.message import Call
-from assent.core.tool import Action, Outcome, Request, Task
+from assent.core.llm.message import ToolCall
+from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
 from assent.tools.calling.schema import offer
 from assent.tools.task import LONGEST, TASK, Args, run, touches
 
@@ -17,7 +17,7 @@ NOWHERE = None  # it looks at nothing around it
 
 def test_f100_a_task_is_judged_by_the_kind_of_its_sub_agent(tmp_path: Path) -> None:
     args, around = Args("Look around", "explore"), Desk(tmp_path).around
-    assert touches(args, around) == (Request(Action.TASK, "explore"),)
+    assert touches(args, around) == (ResourceAccess(Action.TASK, "explore"),)
     assert touches(args, around)[0].permission == "task"
     assert TASK.action is Action.TASK
 
@@ -26,7 +26,7 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     around = msgspec.structs.replace(desk.around, kinds=("explore", "general"))
     box = desk.toolbox
-    calls = [Call(kind, "task", {"prompt": "Look", "agent": kind}) for kind in ("explore", "x")]
+    calls = [ToolCall(kind, "task", {"prompt": "Look", "agent": kind}) for kind in ("explore", "x")]
     known, unknown = [box.planned(box.prepare(call, around, desk.agent)) for call in calls]
     assert (known.verdict, known.touches) == ("run", ("task explore: Look",))
     assert unknown.verdict not in ("run", "ask", "stage")
@@ -35,10 +35,12 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
 
 def test_f100_it_only_wishes() -> None:
     args = Args("Look around\nthoroughly", "explore", "", "01k", background=True)
-    assert run(args, NOWHERE) == Outcome(  # type: ignore[arg-type]
+    assert run(args, NOWHERE) == ToolOutcome(  # type: ignore[arg-type]
         "A sub-agent works on it.",
         "explore: Look around",
-        effect=Task("Look around\nthoroughly", "Look around", "explore", "01k", background=True),
+        effect=TaskEffect(
+            "Look around\nthoroughly", "Look around", "explore", "01k", background=True
+        ),
     )
 
 
@@ -54,7 +56,7 @@ def test_a_task_needs_words_and_not_too_many(prompt: str) -> None:
 
 def test_a_title_is_short() -> None:
     outcome = run(Args("word " * 100), NOWHERE)  # type: ignore[arg-type]
-    assert isinstance(outcome.effect, Task)
+    assert isinstance(outcome.effect, TaskEffect)
     assert len(outcome.effect.title) == 80
 
 

@@ -7,29 +7,29 @@ import msgspec
 import pytest
 from tests.tools.settling import AGENT, Desk
 
-from assent.core.agent import Agent
 from assent.core.errors import NotFound
-from assent.core.grant import Pattern
-from assent.core.message import Call
-from assent.core.mode import Mode
-from assent.core.operation import DeleteFile, FileState
-from assent.core.question import Consent
-from assent.core.session_event import Level
+from assent.core.llm.message import ToolCall
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.mode import Mode
+from assent.core.plan.operation import DeleteFile, FileState
+from assent.core.session.agent import Agent
+from assent.core.session.event import RiskLevel
+from assent.core.session.question import PermissionAnswer
 from assent.core.tool import (
     Action,
     Decision,
-    Edit,
-    Outcome,
-    PlanText,
-    Posture,
-    Present,
-    Request,
+    EditEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    ResourceAccess,
+    ToolOutcome,
     Verdict,
 )
 from assent.tools.tool import Around, Tool
 from assent.tools.toolbox import Settled, Toolbox
 
-YES = Consent(yes=True)
+YES = PermissionAnswer(yes=True)
 READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
 PLANS = {"write_plan", "todo", "question", "present_plan", "remember"}
 WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
@@ -40,25 +40,30 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def offered(desk: Desk, posture: Posture, agent: Agent = AGENT) -> set[str]:
+def offered(desk: Desk, posture: PermissionContext, agent: Agent = AGENT) -> set[str]:
     return {offer.name for offer in desk.toolbox.available_tools(posture, agent)}
 
 
 def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
-    assert offered(desk, Posture("plan")) == READS | PLANS | WRITES
-    assert offered(desk, Posture("plan", staging=False)) == READS | PLANS
-    assert offered(desk, Posture("plan", hosts=("example.org",))) == READS | PLANS | WRITES | {
-        "fetch"
-    }
+    assert offered(desk, PermissionContext("plan")) == READS | PLANS | WRITES
+    assert offered(desk, PermissionContext("plan", staging=False)) == READS | PLANS
+    assert offered(
+        desk, PermissionContext("plan", hosts=("example.org",))
+    ) == READS | PLANS | WRITES | {"fetch"}
     built = READS | WRITES | {"fetch", "todo", "question", "remember", "enter_plan"}
-    assert offered(desk, Posture("ask")) == offered(desk, Posture("yolo")) == built
-    assert offered(desk, Posture("plan", child=True)) == READS | {"question"}
-    assert offered(desk, Posture("ask", child=True)) == READS | WRITES | {"fetch", "question"}
+    assert (
+        offered(desk, PermissionContext("ask")) == offered(desk, PermissionContext("yolo")) == built
+    )
+    assert offered(desk, PermissionContext("plan", child=True)) == READS | {"question"}
+    assert offered(desk, PermissionContext("ask", child=True)) == READS | WRITES | {
+        "fetch",
+        "question",
+    }
 
 
 def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
     desk.put("a", "x\n")
-    desk.posture = Posture("plan", staging=False)
+    desk.posture = PermissionContext("plan", staging=False)
     assert "use `write_plan`" in desk.failing("write", path="x", content="x")
     assert set(desk.toolbox.unavailable_tools(desk.posture, AGENT)) == WRITES | {
         "enter_plan",
@@ -72,8 +77,8 @@ def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
 
 
 def test_offers_that_are_the_same_are_one_object(desk: Desk) -> None:
-    first = desk.toolbox.available_tools(Posture("plan"), AGENT)
-    assert desk.toolbox.available_tools(Posture("plan"), Agent("other")) is first
+    first = desk.toolbox.available_tools(PermissionContext("plan"), AGENT)
+    assert desk.toolbox.available_tools(PermissionContext("plan"), Agent("other")) is first
 
 
 def test_f13_a_tool_that_nobody_knows_is_refused_with_those_that_there_are(desk: Desk) -> None:
@@ -98,20 +103,20 @@ def test_f13_a_tool_that_the_agent_was_not_offered_is_not_executed(
     desk.agent = agent
     for name in ("write", "write_file", "Write", "create_file"):
         assert "The agent a may not use it." in desk.failing(name, path="x", content="y")
-    assert "write" not in offered(desk, Posture("plan"), agent)
-    assert "read" in offered(desk, Posture("plan"), agent)
+    assert "write" not in offered(desk, PermissionContext("plan"), agent)
+    assert "read" in offered(desk, PermissionContext("plan"), agent)
 
 
 def test_an_agent_may_lose_the_shell_by_its_other_name(desk: Desk) -> None:
     for agent in (Agent("a", permission={"bash": "deny"}), Agent("a", tools={"Bash": False})):
-        assert "shell" not in offered(desk, Posture("plan"), agent)
+        assert "shell" not in offered(desk, PermissionContext("plan"), agent)
 
 
 def test_arguments_that_cannot_be_read_are_told(desk: Desk) -> None:
-    settled = desk.settle_call(Call("c", "write", None, '{"path": "a", "content'))
+    settled = desk.settle_call(ToolCall("c", "write", None, '{"path": "a", "content'))
     assert "could not be read" in settled.outcome.text
     assert '{"path": "a", "content' in settled.outcome.text
-    assert "no JSON object" in desk.settle_call(Call("c", "write", None, "[1]")).outcome.text
+    assert "no JSON object" in desk.settle_call(ToolCall("c", "write", None, "[1]")).outcome.text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +144,8 @@ def test_arguments_are_mended_where_there_is_no_doubt(desk: Desk) -> None:
 def test_calls_that_only_read_may_run_side_by_side(desk: Desk) -> None:
     def together(*names: str, mode: Mode = "plan") -> set[str]:
         return {
-            desk.toolbox.concurrency_group(Call("c", name, {}), Posture(mode)) for name in names
+            desk.toolbox.concurrency_group(ToolCall("c", name, {}), PermissionContext(mode))
+            for name in names
         }
 
     reads = READS - {"task"}
@@ -148,11 +154,11 @@ def test_calls_that_only_read_may_run_side_by_side(desk: Desk) -> None:
     assert together("shell", "bash", mode="ask") == {""}  # it may write
     assert together("task", "Task") == together("task", mode="yolo") == {"tasks"}
     assert together(*WRITES, *PLANS, "Write", "nothing", "websearch") == {""}
-    assert desk.toolbox.name(Call("c", "ExitPlanMode", {})) == "present_plan"
+    assert desk.toolbox.name(ToolCall("c", "ExitPlanMode", {})) == "present_plan"
 
 
 def test_a_question_of_the_gate_decides(desk: Desk) -> None:
-    desk.posture = Posture("ask")
+    desk.posture = PermissionContext("ask")
     desk.answer = "Not this file."
     settled = desk.settle("write", path="a", content="b")
     assert settled.outcome.failed
@@ -160,38 +166,40 @@ def test_a_question_of_the_gate_decides(desk: Desk) -> None:
     assert settled.decision == Decision(Verdict.ASK, "Ask mode asks before each edit.")
     desk.answer = ""
     assert not desk.settle("write", path="a", content="b").outcome.failed
-    assert [requests for requests, _ in desk.asked] == [(Request(Action.EDIT, "a"),)] * 2
+    assert [requests for requests, _ in desk.asked] == [(ResourceAccess(Action.EDIT, "a"),)] * 2
 
 
 class NoArgs(msgspec.Struct, frozen=True):
     pass
 
 
-def settled(toolbox: Toolbox, desk: Desk, consent: Consent = YES) -> Settled:
+def settled(toolbox: Toolbox, desk: Desk, consent: PermissionAnswer = YES) -> Settled:
     """Settles a call of the odd tool."""
-    prepared = toolbox.prepare(Call("c", "odd", {}), desk.around, AGENT)
+    prepared = toolbox.prepare(ToolCall("c", "odd", {}), desk.around, AGENT)
     return toolbox.run_call(prepared, desk.around, lambda doubt: consent)
 
 
-def strange(desk: Desk, outcome: Outcome | Exception, *touched: Request | Exception) -> Outcome:
+def strange(
+    desk: Desk, outcome: ToolOutcome | Exception, *touched: ResourceAccess | Exception
+) -> ToolOutcome:
     """Settles a call of a tool that behaves oddly."""
 
-    def touches(args: NoArgs, around: Around) -> Sequence[Request]:
+    def touches(args: NoArgs, around: Around) -> Sequence[ResourceAccess]:
         for each in touched:
             if isinstance(each, Exception):
                 raise each
-        return [each for each in touched if isinstance(each, Request)]
+        return [each for each in touched if isinstance(each, ResourceAccess)]
 
-    def run(args: NoArgs, around: Around) -> Outcome:
+    def run(args: NoArgs, around: Around) -> ToolOutcome:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
     toolbox = Toolbox((Tool("odd", NoArgs, touches, run),), desk.toolbox._gate)
-    return settled(toolbox, desk, Consent(why="nobody")).outcome
+    return settled(toolbox, desk, PermissionAnswer(why="nobody")).outcome
 
 
-READ = Request(Action.READ, "x")
+READ = ResourceAccess(Action.READ, "x")
 
 
 def test_whatever_a_tool_raises_becomes_an_outcome(desk: Desk) -> None:
@@ -199,14 +207,14 @@ def test_whatever_a_tool_raises_becomes_an_outcome(desk: Desk) -> None:
     shut = strange(desk, NotFound("It is off.", "assent doctor"))
     assert shut.text == "It is off. The person can run `assent doctor`."
     assert "ZeroDivisionError" in strange(desk, ZeroDivisionError("no")).text
-    assert strange(desk, Outcome("ran"), ValueError("bad")).failed
+    assert strange(desk, ToolOutcome("ran"), ValueError("bad")).failed
 
 
 def test_an_interrupt_gets_out(desk: Desk) -> None:
     class Stop(BaseException):
         pass
 
-    def run(args: NoArgs, around: Around) -> Outcome:
+    def run(args: NoArgs, around: Around) -> ToolOutcome:
         raise Stop
 
     toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), desk.toolbox._gate)
@@ -217,53 +225,60 @@ def test_an_interrupt_gets_out(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("effect", "requests"),
     [
-        (Edit((DeleteFile(b"x", FileState("d", 1, 0o644)),)), (READ,)),
-        (Edit((DeleteFile(b"x", FileState("d", 1, 0o644)),)), (Request(Action.EDIT, "y"),)),
-        (PlanText("text"), (READ,)),
-        (Present(), (Request(Action.PLAN, "plan"),)),
+        (EditEffect((DeleteFile(b"x", FileState("d", 1, 0o644)),)), (READ,)),
+        (
+            EditEffect((DeleteFile(b"x", FileState("d", 1, 0o644)),)),
+            (ResourceAccess(Action.EDIT, "y"),),
+        ),
+        (PlanTextEffect("text"), (READ,)),
+        (PresentPlanEffect(), (ResourceAccess(Action.PLAN, "plan"),)),
     ],
 )
 def test_an_effect_that_the_gate_has_not_seen_does_not_happen(
-    desk: Desk, effect: Edit, requests: tuple[Request, ...]
+    desk: Desk, effect: EditEffect, requests: tuple[ResourceAccess, ...]
 ) -> None:
-    outcome = strange(desk, Outcome("ran", effect=effect), *requests)
+    outcome = strange(desk, ToolOutcome("ran", effect=effect), *requests)
     assert (outcome.failed, outcome.effect) == (True, None)
 
 
 class BrokenGate:
     """Implements ports.Gate, badly."""
 
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         raise RuntimeError("out of order")
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         return ""
 
-    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         raise RuntimeError("out of order")
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+    def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
         return ()
 
-    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         return ()
 
-    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> bool:
         return False
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
         raise RuntimeError("out of order")
 
 
 def test_a_gate_that_fails_says_no(desk: Desk) -> None:
     ran: list[object] = []
 
-    def run(args: NoArgs, around: Around) -> Outcome:
+    def run(args: NoArgs, around: Around) -> ToolOutcome:
         ran.append(args)
-        return Outcome("ran")
+        return ToolOutcome("ran")
 
     toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), BrokenGate())
     one = settled(toolbox, desk)
@@ -275,38 +290,38 @@ def test_a_gate_that_fails_says_no(desk: Desk) -> None:
 def test_f76_a_tool_that_goes_through_many_files_leaves_secrets_out(desk: Desk) -> None:
     found: dict[str, bool] = {}
 
-    def run(args: NoArgs, around: Around) -> Outcome:
+    def run(args: NoArgs, around: Around) -> ToolOutcome:
         found.update({p: around.readable(p.encode()) for p in ("a.py", ".env", "x/.ssh/config")})
-        return Outcome("ran")
+        return ToolOutcome("ran")
 
     tool = Tool("odd", NoArgs, lambda *_: (READ,), run, Action.READ)
-    settled(Toolbox((tool,), desk.toolbox._gate), desk, Consent(why="no"))
+    settled(Toolbox((tool,), desk.toolbox._gate), desk, PermissionAnswer(why="no"))
     assert found == {"a.py": True, ".env": False, "x/.ssh/config": False}
 
 
 def test_an_edit_is_asked_about_with_what_it_would_do_and_nothing_else(desk: Desk) -> None:
     desk.put("a.txt", "one\n")
-    desk.posture = Posture("ask")
+    desk.posture = PermissionContext("ask")
     desk.call("read", path="a.txt")
     outcome = desk.call("edit", path="a.txt", old="one", new="two")
     ((requests, decision),) = desk.asked
-    assert requests == (Request(Action.EDIT, "a.txt"),)
+    assert requests == (ResourceAccess(Action.EDIT, "a.txt"),)
     assert decision.reason == "Ask mode asks before each edit."
     assert desk.shown == [outcome.effect]
 
 
 def test_an_edit_that_cannot_be_made_is_not_asked_about(desk: Desk) -> None:
     desk.put("a.txt", "one\n")
-    desk.posture = Posture("ask")
+    desk.posture = PermissionContext("ask")
     desk.failing("edit", path="a.txt", old="absent", new="two")
     assert desk.asked == []
 
 
 def test_a_secret_that_an_edit_reads_is_asked_about_before_it_is_read(desk: Desk) -> None:
     desk.put(".env", "KEY=1\n")
-    desk.posture, desk.answer = Posture("ask"), "no."
+    desk.posture, desk.answer = PermissionContext("ask"), "no."
     assert "The person did not say yes: no." in desk.failing(
         "edit", path=".env", old="absent", new="2"
     )
-    assert [requests for requests, _ in desk.asked] == [(Request(Action.READ, ".env"),)]
+    assert [requests for requests, _ in desk.asked] == [(ResourceAccess(Action.READ, ".env"),)]
     assert desk.shown == [None]

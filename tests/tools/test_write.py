@@ -7,8 +7,8 @@ import pytest
 from tests.tools.settling import PLAN, Desk
 
 from assent.core.digest import sha256
-from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.tool import Edit, PlanText, Posture, Request
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import EditEffect, PermissionContext, PlanTextEffect, ResourceAccess
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def state(content: bytes, mode: int = 0o644) -> FileState:
 def test_a_new_file_is_written_whole(desk: Desk) -> None:
     outcome = desk.call("write", path="a/b.txt", content="one\ntwo")
     operation = WriteFile(b"a/b.txt", None, state(b"one\ntwo"))
-    assert outcome.effect == Edit((operation,), {sha256(b"one\ntwo"): b"one\ntwo"})
+    assert outcome.effect == EditEffect((operation,), {sha256(b"one\ntwo"): b"one\ntwo"})
     assert outcome.text == "a/b.txt: new file, 2 lines."
     assert outcome.metadata == {"seen": {"a/b.txt": sha256(b"one\ntwo")}}
 
@@ -77,13 +77,13 @@ def test_f69_a_write_to_the_plan_file_becomes_the_plans_text(desk: Desk) -> None
     desk.put(PLAN, "# Plan\n")
     for path in (PLAN, f"./{PLAN}", str(desk.place.root / PLAN)):
         settled = desk.settle("write", path=path, content="# Better\n")
-        assert settled.outcome.effect == PlanText("# Better\n")
+        assert settled.outcome.effect == PlanTextEffect("# Better\n")
         assert [r.action for r in _requests(desk, path)] == ["plan"]
     edited = desk.call("edit", path=PLAN, old="# Plan", new="# Mine")
-    assert edited.effect == PlanText("# Mine\n")
+    assert edited.effect == PlanTextEffect("# Mine\n")
 
 
-def _requests(desk: Desk, path: str) -> tuple[Request, ...]:
+def _requests(desk: Desk, path: str) -> tuple[ResourceAccess, ...]:
     tool = desk.toolbox._tools["write"]
     return tuple(tool.touches(tool.args(path, ""), desk.around))
 
@@ -111,7 +111,7 @@ def test_f69_a_plan_has_a_most_of_bytes_and_belongs_to_plan_mode(desk: Desk) -> 
     assert "more than" in desk.failing("write", path=PLAN, content="x" * (1 << 20) + "x")
     assert "blank" in desk.failing("write", path=PLAN, content=" \n")
     assert "more than" in desk.failing("write_plan", text="x" * (1 << 20) + "x")
-    desk.posture = Posture("yolo")
+    desk.posture = PermissionContext("yolo")
     assert "only in plan mode" in desk.failing("write", path=PLAN, content="# Later\n")
 
 
@@ -127,7 +127,7 @@ def test_a_folder_is_deleted_file_by_file(desk: Desk) -> None:
     desk.put("d/e/b", "2")
     outcome = desk.call("delete", path="d")
     wanted = (DeleteFile(b"d/a", state(b"1"), 1), DeleteFile(b"d/e/b", state(b"2"), 2))
-    assert outcome.effect == Edit(wanted)
+    assert outcome.effect == EditEffect(wanted)
     assert outcome.text == "d: 2 files to delete."
     assert "does not exist" in desk.failing("delete", path="d")
 
@@ -148,7 +148,7 @@ def test_a_move_names_both_ends_and_never_overwrites(desk: Desk) -> None:
     assert "exists" in desk.failing("move", path="a", to="b")
     desk.seen = {"a": sha256(b"1")}
     outcome = desk.call("move", path="a", to="d")
-    assert outcome.effect == Edit((MoveFile(b"a", b"d/a", state(b"1")),))
+    assert outcome.effect == EditEffect((MoveFile(b"a", b"d/a", state(b"1")),))
     assert outcome.metadata == {"seen": {"d/a": sha256(b"1")}}
     assert "into itself" in desk.failing("move", path="d", to="d/e")
     desk.call("move", path="d", to="e")

@@ -8,7 +8,7 @@ from tests.tui.stage import Stage
 
 from assent.app.session import Work
 from assent.cli.host import LocalHost
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.ports import Asker
 from assent.tui import app as app_module

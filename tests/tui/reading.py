@@ -5,7 +5,7 @@ from typing import Any
 from tests.tui.stage import Seat, Stage
 from textual.events import Key
 
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.deciding import DecidingPanel

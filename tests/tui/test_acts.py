@@ -4,8 +4,8 @@ import pytest
 from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
 
-from assent.core.feedback import Feedback
-from assent.core.operation import DeleteFile, FileState, Operation
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.operation import DeleteFile, FileState, Operation
 from assent.tui.acts import approved_lines, ended_lines, named, sent_lines
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel

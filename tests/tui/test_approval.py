@@ -8,7 +8,7 @@ from tests.tui.reading import LONG, Reader, proposed
 from tests.tui.stage import Seat, Stage
 from textual.events import Paste
 
-from assent.core.lifecycle import State
+from assent.core.plan.lifecycle import PlanState
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.approval_verbs import CHANGED
@@ -83,7 +83,7 @@ def test_f38_1_and_o_approve_and_nothing_is_built(stage: Stage) -> None:
         await reader.press("o")
         await reader.closed()
         assert reader.approvals == [(digest, "terminal", "")]
-        assert reader.record.state is State.AWAITING_APPROVAL
+        assert reader.record.state is PlanState.AWAITING_APPROVAL
 
     stage.show(read_by(act))
     assert not (stage.root / "long.txt").exists()
@@ -96,7 +96,7 @@ def test_f38_1_and_y_approve_and_build(stage: Stage) -> None:
         await reader.open()
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.until(lambda: reader.record.state is PlanState.COMPLETED)
         assert reader.approvals == [(digest, "terminal", "")]
         await reader.seat.rest()
 
@@ -131,7 +131,7 @@ def test_an_approved_plan_is_built_later_without_another_yes(stage: Stage) -> No
         await reader.to_the_end()
         await reader.seat.shows("1 build")
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.until(lambda: reader.record.state is PlanState.COMPLETED)
         assert [yes[1] for yes in reader.approvals] == ["digest"]
         await reader.seat.rest()
 

@@ -7,7 +7,7 @@ from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 from tests.tui.test_haste import PACES, at_pace, slowly, spelled
 
-from assent.core.lifecycle import State
+from assent.core.plan.lifecycle import PlanState
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.history import HistoryPanel
@@ -134,7 +134,7 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.press("p", "ctrl+y")
         await reader.seat.until(lambda: bool(reader.panel.digest()))
         await reader.reads()
-        assert reader.record.state is State.AWAITING_APPROVAL
+        assert reader.record.state is PlanState.AWAITING_APPROVAL
 
     stage.show(read_by(act))
 

@@ -7,9 +7,9 @@ from tests.cli.scripts import PLANS, PRESENT, turn
 from tests.tui.reading import LONG, Reader, proposed
 from tests.tui.stage import Seat, Stage
 
-from assent.core.lifecycle import State
-from assent.core.message import Text
-from assent.core.session_event import MessageAdded
+from assent.core.llm.message import TextPart
+from assent.core.plan.lifecycle import PlanState
+from assent.core.session.event import MessageAdded
 from assent.tui.host import Start
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
@@ -34,7 +34,7 @@ def told(reader: Reader) -> list[str]:
     events = [one.event for one in sessions.events(sessions.last())]
     messages = [event for event in events if isinstance(event, MessageAdded)]
     parts = [part for one in messages if one.synthetic == "rejected" for part in one.parts]
-    return [part.text for part in parts if isinstance(part, Text)]
+    return [part.text for part in parts if isinstance(part, TextPart)]
 
 
 async def planned(reader: Reader) -> None:
@@ -82,7 +82,7 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         assert reader.approvals == []
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.until(lambda: reader.record.state is PlanState.COMPLETED)
         assert reader.approvals == [(smaller, "terminal", "")]
         await reader.seat.rest()
 
@@ -295,7 +295,7 @@ def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> N
         await reader.press("3", "ctrl+x")
         await reader.closed()
         engine = reader.app.engine
-        assert engine.plans.find(record.plan_id).state is State.DISCARDED
+        assert engine.plans.find(record.plan_id).state is PlanState.DISCARDED
         assert engine.sessions.last().mode == "ask"
 
     stage.show(read_by(act), Start(mode="plan"))
@@ -318,7 +318,7 @@ def test_f38_a_plan_of_prose_is_approved_and_handed_to_a_model(stage: Stage) -> 
         await reader.seat.shows("A model may change any file in its scope")
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.until(lambda: reader.record.state is PlanState.COMPLETED)
         await reader.seat.rest()
         assert [yes[1] for yes in reader.approvals] == ["terminal"]
 
@@ -345,6 +345,6 @@ def test_a_merge_in_progress_is_said_in_the_review_and_when_it_is_built(stage: S
         await reader.press("escape")
         await reader.closed()
         await reader.seat.shows(words)
-        assert reader.record.state is State.COMPLETED
+        assert reader.record.state is PlanState.COMPLETED
 
     stage.show(read_by(act))

@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from assent.core.comment import Anchor
 from assent.core.digest import sha256
-from assent.core.lifecycle import State
-from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.core.plan.comment import CommentAnchor
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.tui.panels.approval_pages import (
     Context,
     anchor_at,
@@ -41,7 +41,7 @@ BACK = OperationReview("e" * 64, RunCommand((b"touch",), undo=(b"rm",)), "compen
 def review(**changes: object) -> Review:
     plain = Review(
         "p1", "session", "work", b".opencode/plans/session/PLAN_work.md",
-        State.AWAITING_APPROVAL, DIGEST, False, TEXT, sha256(TEXT), "o" * 64,
+        PlanState.AWAITING_APPROVAL, DIGEST, False, TEXT, sha256(TEXT), "o" * 64,
         operations=(WRITE, RUN, TIDY),
     )  # fmt: skip
     return msgspec.structs.replace(plain, **changes)
@@ -122,7 +122,7 @@ def test_what_was_not_shown_is_counted() -> None:
     assert unseen_words(sheets, Spot("end", 0)) == "2 lines"
 
 
-def at(found: Review, key: str, words: str) -> Anchor | None:
+def at(found: Review, key: str, words: str) -> CommentAnchor | None:
     """Returns what a comment is tied to on the line of a page that begins with some words."""
     sheet = next(sheet for sheet in pages(found) if sheet.key == key)
     line = next(n for n, each in enumerate(sheet.lines) if each.text.startswith(words))

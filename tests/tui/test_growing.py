@@ -7,7 +7,7 @@ from itertools import accumulate
 import pytest
 from textual.app import App, ComposeResult
 
-from assent.core.model import Delta
+from assent.core.llm.request import StreamDelta
 from assent.tui.conversation import Conversation
 from assent.tui.markdown import Markdown
 from assent.tui.sheets import Sheet, Sheets
@@ -83,7 +83,7 @@ def test_what_streams_in_looks_as_if_it_had_come_at_once() -> None:
             conversation.begin("s")
             for number in range(90):
                 end = "\n\n" if number % 7 == 0 else " "
-                conversation.add_events([Delta("text", f"token {number}{end}")])
+                conversation.add_events([StreamDelta("text", f"token {number}{end}")])
                 await pilot.pause()
                 streamed = _seen(app)
                 bar = conversation.vertical_scrollbar

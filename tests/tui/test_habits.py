@@ -6,7 +6,7 @@ import pytest
 from tests.cli.scripts import turn, write
 from tests.tui.stage import Seat, Stage
 
-from assent.core.mode import CustomMode
+from assent.core.permission.mode import CustomMode
 from assent.tui.app import TerminalApp
 from assent.tui.habits import cycle
 from assent.tui.host import Host, Start

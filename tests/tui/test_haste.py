@@ -12,7 +12,7 @@ from tests.tui.test_question import answers, asked
 from tests.tui.test_run import approved, built
 from textual.events import Key
 
-from assent.core.lifecycle import State
+from assent.core.plan.lifecycle import PlanState
 from assent.tui.host import Start
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.approval_words import ASKING
@@ -118,7 +118,7 @@ def test_f41_no_sentence_decides_anything_in_any_panel(stage: Stage, way: Way) -
             await uncovered(seat, panel)
             assert panel.standing.stage in (At.READING, *ASKING), words
         record = reader.record
-        assert (record.digest, record.state) == (digest, State.AWAITING_APPROVAL)
+        assert (record.digest, record.state) == (digest, PlanState.AWAITING_APPROVAL)
         assert reader.approvals == []
 
     stage.show(act, paces=PACES)

@@ -10,7 +10,7 @@ from tests.tui.gates import PRESENTED, Gate, here, hold_reading, session, talked
 from tests.tui.stage import Seat, Stage
 
 from assent.cli.host import LocalHost
-from assent.core.session_event import MessageAdded
+from assent.core.session.event import MessageAdded
 from assent.tui.app import TerminalApp
 from assent.tui.commands.plans import NO_PLAN
 from assent.tui.held import MOVED

@@ -9,7 +9,7 @@ from tests.cli.scripts import PLANS
 from tests.tui.gates import LOOKS, PATIENCE_S, PRESENTED, Gate, here, session, slow, talked
 from tests.tui.stage import Seat, Stage
 
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.tui import side
 from assent.tui.app import TerminalApp

@@ -5,9 +5,9 @@ from tests.tui.stage import Seat, Stage
 from textual.strip import Strip
 
 from assent.app.engine import open_engine
-from assent.core.message import Text
-from assent.core.model import Stop, Usage
-from assent.core.session_event import PartSaid, StepEnded, StepStarted
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import PartSaid, StepEnded, StepStarted
 from assent.tui.conversation import Conversation, opened, session_events
 from assent.tui.host import Start
 
@@ -20,8 +20,8 @@ def long_session(stage: Stage) -> str:
     with stage.here():
         engine, _ = open_engine(str(stage.root))
         record = engine.sessions.start("Say very much", "plan")
-        said = [PartSaid(Text(f"Words of part {n}. " * 6), 0.1) for n in range(PARTS)]
-        ends = StepStarted(1, "plan", "m", "plan"), StepEnded(Stop.END, Usage())
+        said = [PartSaid(TextPart(f"Words of part {n}. " * 6), 0.1) for n in range(PARTS)]
+        ends = StepStarted(1, "plan", "m", "plan"), StepEnded(StopReason.END, TokenUsage())
         engine.sessions.repository().append(record, ends[0], *said, ends[1])
         engine.close()
     return record.slug

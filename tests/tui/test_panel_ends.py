@@ -6,7 +6,7 @@ from tests.cli.scripts import turn
 from tests.tui.stage import Seat, Stage
 from tests.tui.test_question import ASK, TOUCH, asked, press
 
-from assent.core.answering import Reply
+from assent.core.session.answer import QuestionReply
 from assent.tui.app import KEPT, TerminalApp
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.question import QuestionPanel
@@ -18,7 +18,7 @@ NOTE = "Rather the other one"
 def answer_elsewhere(app: TerminalApp) -> None:
     """Answers the question that waits, as another terminal would."""
     (pending,) = app.engine.pending_questions.pending()
-    reply = Reply((("Yes",),), "somebody (elsewhere)")
+    reply = QuestionReply((("Yes",),), "somebody (elsewhere)")
     app.engine.pending_questions.answer(pending.id, pending.inquiry.asked.digest, reply)
     app.session_controller.asker.wake()
 

@@ -9,7 +9,7 @@ from typing import Any
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
-from assent.core.journal import Said
+from assent.core.run.journal import LiveCommandOutput
 from assent.tui.panels import approval_state, asking, run
 from assent.tui.panels.approval_pages import OPERATION, RISKS
 from assent.tui.panels.approval_state import MOVING, OF_PLAN
@@ -136,7 +136,7 @@ def test_keys_of_a_run_view_scroll_and_decide_nothing(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         watched = seat.app.run_controller.watched = WatchedRun("build")
         for number in range(100):
-            watched.take(Said(0, b"%d\n" % number))
+            watched.take(LiveCommandOutput(0, b"%d\n" % number))
         seat.app.show_run()
         await seat.shows("│ 99")
         await seat.until(lambda: getattr(seat.app.screen, "ready_at", inf) < inf)

@@ -7,8 +7,8 @@ from tests.cli.scripts import PLANS, turn
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
-from assent.core.message import Text
-from assent.core.session_event import MessageAdded
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded
 from assent.tui.commands.table import COMMANDS
 from assent.tui.fuzzy import fitting
 from assent.tui.panels.approval import ApprovalPanel
@@ -202,7 +202,7 @@ def test_f29_f30_choosing_a_plan_makes_it_current_and_the_model_is_told(stage: S
             for event in events
             if isinstance(event, MessageAdded) and event.synthetic
             for part in event.parts
-            if isinstance(part, Text)
+            if isinstance(part, TextPart)
         ]
         assert any("PLAN_other.md" in text for text in told)
         assert seat.app.engine.sessions.load(record.session).plan_id == other

@@ -8,7 +8,7 @@ from tests.cli.scripts import turn
 from tests.tui.stage import Seat, Stage
 from textual.events import Key, Paste
 
-from assent.core.session_event import QuestionAnswered
+from assent.core.session.event import QuestionAnswered
 from assent.tui.host import Start
 from assent.tui.panels.question import QuestionPanel
 

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from assent.core.grant import Pattern
-from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, choices
-from assent.core.session_event import Option, Question
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
 from assent.tui.panels.question_state import (
     LETTERS,
     NO_ANSWER,
@@ -18,10 +18,14 @@ from assent.tui.panels.question_state import (
     press,
 )
 
-ALWAYS = (Pattern("bash", "git status *"),)
-ASKED = Question("Permission", "Run it?", choices(ALWAYS, command=True), by="gate", always=ALWAYS)
-PICK = Question("Colour", "Which?", (Option("red"), Option("green"), Option("blue")))
-SEVERAL = Question("Parts", "Which?", (Option("a"), Option("b")), multiple=True)
+ALWAYS = (PermissionPattern("bash", "git status *"),)
+ASKED = Question(
+    "Permission", "Run it?", permission_options(ALWAYS, command=True), by="gate", always=ALWAYS
+)
+PICK = Question(
+    "Colour", "Which?", (QuestionOption("red"), QuestionOption("green"), QuestionOption("blue"))
+)
+SEVERAL = Question("Parts", "Which?", (QuestionOption("a"), QuestionOption("b")), multiple=True)
 FREE = Question("Name", "Which name?")
 SPECIAL = ("enter", "escape", "space", "tab", "up", "ctrl+c", "ctrl+y")
 KEYS = (*"abcdefghijklmnopqrstuvwxyz0123456789", *SPECIAL)
@@ -98,5 +102,5 @@ def test_f129_no_answer_is_a_choice_of_its_own_and_words_are_asked_for() -> None
     assert walk(("d", "enter"), FREE)[0].answers == (NO_ANSWER,)
     assert walk(("d",), ASKED)[1] is Deed.NOTHING
     assert walk(("w",), FREE)[1] is Deed.WORDS
-    closed = Question("Colour", "Which?", (Option("red"),), custom=False)
+    closed = Question("Colour", "Which?", (QuestionOption("red"),), custom=False)
     assert walk(("w",), closed)[1] is Deed.NOTHING

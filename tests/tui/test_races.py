@@ -16,9 +16,9 @@ from tests.tui.gates import (
 )
 from tests.tui.stage import Seat, Stage
 
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import MessageAdded
+from assent.core.session.record import SessionRecord
 from assent.tui import lookout
 from assent.tui.host import Start
 from assent.tui.letters import ShellOver, TurnOver

@@ -9,7 +9,7 @@ from tests.tui.stage import Seat, Stage
 
 from assent.cli.host import LocalHost
 from assent.core.errors import AssentError
-from assent.core.session_event import TurnStarted
+from assent.core.session.event import TurnStarted
 from assent.tui.acts import APPROVED, STANDS
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start

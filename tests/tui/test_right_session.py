@@ -9,7 +9,7 @@ from tests.cli.scripts import turn, write
 from tests.tui.gates import Gate, here, session, slow, talked
 from tests.tui.stage import Seat, Stage
 
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.tui.commands.choosing import ON
 from assent.tui.host import Start

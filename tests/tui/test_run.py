@@ -7,8 +7,8 @@ import pytest
 from tests.cli.world import World
 from tests.tui.stage import Seat, Stage
 
-from assent.core.journal import Doing, Progress, Said, Step
-from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunStep, StepProgress
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.run import RunPanel
@@ -75,7 +75,7 @@ def test_a_panel_that_hears_of_its_run_before_it_is_drawn_shows_it_then(stage: S
         await press(seat, "escape")
         await seat.until(lambda: not isinstance(seat.app.screen, RunPanel))
         seat.app.push_screen(panel := RunPanel())
-        for letter in (RunBegan("build"), RunLive(Said(0, b"x")), RunOver("build")):
+        for letter in (RunBegan("build"), RunLive(LiveCommandOutput(0, b"x")), RunOver("build")):
             panel.hear(letter)
         await seat.shows("Build: done")
 
@@ -196,9 +196,9 @@ def test_each_operation_says_where_it_is() -> None:
         return [line.text[2:9].rstrip() for line in watched.lines() if ". " in line.text[:14]]
 
     assert states() == ["at work", "at work", "waits", "waits"]
-    watched.take(Doing("command", 2, 4, command))
+    watched.take(CommandProgress("command", 2, 4, command))
     assert states() == ["done", "done", "at work", "waits"]
-    watched.take(Progress(Step.FINISH, 0, 1))
+    watched.take(StepProgress(RunStep.FINISH, 0, 1))
     assert states() == ["done", "done", "done", "at work"]
     watched.end([Line("plain", "Done.")])
     assert states() == []
@@ -207,8 +207,8 @@ def test_each_operation_says_where_it_is() -> None:
 def test_very_much_output_is_kept_at_its_end_and_says_so() -> None:
     watched = WatchedRun("build")
     for number in range(MOST + 10):
-        watched.take(Said(0, b"%d\n" % number))
-    watched.take(Progress(Step.FINISH, 5, 10))
+        watched.take(LiveCommandOutput(0, b"%d\n" % number))
+    watched.take(StepProgress(RunStep.FINISH, 5, 10))
     first, *rest = watched.lines()
     assert first == Line("dim", "(10 lines before are not shown here.)")
     assert rest[0] == Line("plain", "│ 10")

@@ -8,9 +8,9 @@ from tests.tui.stage import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.errors import UsageError
-from assent.core.message import Call, Reasoning, Result, Text
-from assent.core.model import Delta
-from assent.core.session_event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.tui.host import Start
 from assent.tui.letters import Heard
 from assent.tui.mailbox import PIECE, Mailbox
@@ -128,11 +128,11 @@ def test_a_session_of_many_parts_opens_at_its_end(stage: Stage) -> None:
         for n in range(10_000 // PART_EVENTS):
             events += [
                 StepStarted(n, "build", "m", "ask"),
-                PartSaid(Reasoning(f"thought {n}"), 1.0),
-                PartSaid(Text(f"text {n}")),
-                PartSaid(Call(f"c{n}", "read", {"path": f"{n}.py"})),
+                PartSaid(ReasoningPart(f"thought {n}"), 1.0),
+                PartSaid(TextPart(f"text {n}")),
+                PartSaid(ToolCall(f"c{n}", "read", {"path": f"{n}.py"})),
                 CallStarted(f"c{n}", "read"),
-                CallEnded(f"c{n}", "read", Result(f"c{n}", "line\n" * 5), title=f"{n}.py"),
+                CallEnded(f"c{n}", "read", ToolResult(f"c{n}", "line\n" * 5), title=f"{n}.py"),
             ]
         sessions.repository().append(record, *events)
         host.close()
@@ -244,7 +244,7 @@ def test_many_letters_wake_the_screen_once() -> None:
     woken: list[None] = []
     mailbox = Mailbox(lambda: woken.append(None))
     for n in range(100):
-        mailbox.post(Heard("s", Delta("text", str(n))))
+        mailbox.post(Heard("s", StreamDelta("text", str(n))))
     assert len(woken) == 1
     assert [letter.what.text for letter in mailbox.take()] == ["".join(map(str, range(100)))]
     mailbox.post(Event())
@@ -253,10 +253,13 @@ def test_many_letters_wake_the_screen_once() -> None:
 
 def test_pieces_that_wait_are_joined_with_their_like_and_stay_small() -> None:
     mailbox = Mailbox(lambda: None)
-    said = [Delta("text", "ab")] * PIECE + [Delta("output", "x"), Delta("text", "y")]
+    said = [StreamDelta("text", "ab")] * PIECE + [
+        StreamDelta("output", "x"),
+        StreamDelta("text", "y"),
+    ]
     for one in said:
         mailbox.post(Heard("s", one))
-    mailbox.post(Heard("other", Delta("text", "z")))
+    mailbox.post(Heard("other", StreamDelta("text", "z")))
     letters = mailbox.take()
     assert "".join(letter.what.text for letter in letters) == "ab" * PIECE + "xyz"
     assert [len(letter.what.text) for letter in letters] == [PIECE, PIECE, 1, 1, 1]

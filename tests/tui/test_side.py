@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from tests.tui.sights import Sight, shown
 
-from assent.core.model import Stop, Usage
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 from assent.tui.beside import read_beside, unknown
@@ -24,7 +24,7 @@ LOW, HIGH = (44, 20), (60, 46)
 TODOS = (Todo("Read", "completed"), Todo("Write", "in_progress"), Todo("Test"))
 STEP = (
     StepStarted(1, "plan", "anthropic/one", "plan"),
-    StepEnded(Stop.END, Usage(48_213, 1_200, 40_000, 2_000, 300), 0.25),
+    StepEnded(StopReason.END, TokenUsage(48_213, 1_200, 40_000, 2_000, 300), 0.25),
 )
 
 
@@ -257,9 +257,9 @@ def test_little_is_read_twice(here: Here) -> None:
     again = read_beside(here.engine, here.session, unknown, first)
     assert again == first
     assert again.operations is first.operations
-    here.note(StepEnded(Stop.END, Usage(5, 5), None))
+    here.note(StepEnded(StopReason.END, TokenUsage(5, 5), None))
     more = read_beside(here.engine, here.session, unknown, first)
-    assert (more.took.steps, more.took.last) == (2, Usage(5, 5))
+    assert (more.took.steps, more.took.last) == (2, TokenUsage(5, 5))
 
 
 def test_another_session_begins_anew(here: Here) -> None:

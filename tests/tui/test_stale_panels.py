@@ -8,7 +8,7 @@ from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 from textual.widgets import TextArea
 
-from assent.core.lifecycle import State
+from assent.core.plan.lifecycle import PlanState
 from assent.tui.host import Start
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.approval_verbs import CHANGED
@@ -48,7 +48,7 @@ def test_f46_only_the_approved_plan_that_was_shown_is_built(stage: Stage) -> Non
             return "".join(line.strip("│ ") for line in reader.seat.text().split("\n"))
 
         await reader.seat.until(lambda: all(x in told() for x in (before, after, "/review")))
-        assert (reader.record.state, reader.record.runs) == (State.AWAITING_APPROVAL, ())
+        assert (reader.record.state, reader.record.runs) == (PlanState.AWAITING_APPROVAL, ())
 
     stage.show(read_by(act))
     assert not (stage.root / "third.txt").exists()
@@ -73,7 +73,7 @@ def test_f46_only_the_text_that_was_shown_is_handed_to_a_model(stage: Stage) -> 
         await reader.press("y")
         await reader.closed()
         await reader.seat.shows("The plan changed")
-        assert (reader.record.state, reader.record.runs) == (State.AWAITING_APPROVAL, ())
+        assert (reader.record.state, reader.record.runs) == (PlanState.AWAITING_APPROVAL, ())
 
     stage.show(read_by(act), Start(mode="plan"))
 
@@ -139,6 +139,6 @@ def test_f46_a_draft_whose_text_is_another_by_now_is_shown_again(
         await reader.press(keys[1])
         await reader.seat.shows(CHANGED)
         await reader.seat.shows("# Another")
-        assert (reader.record.state, reader.record.digest) == (State.DRAFTING, "")
+        assert (reader.record.state, reader.record.digest) == (PlanState.DRAFTING, "")
 
     stage.show(read_by(act))

@@ -3,22 +3,24 @@
 import msgspec
 import pytest
 
-from assent.core.inquiry import Inquiry, Pending
-from assent.core.lifecycle import State
-from assent.core.model import Usage
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import QuestionAsked
+from assent.core.llm.request import TokenUsage
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import QuestionAsked
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import PendingQuestion, StoredQuestion
 from assent.engine.run.takeback import Taken
 from assent.tui.standing import Standing
 from assent.tui.status import status
 
-PLAN = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, State.AWAITING_APPROVAL,
+PLAN = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, PlanState.AWAITING_APPROVAL,
                   digest="1a2b3c4d" * 8)  # fmt: skip
 RECORD = SessionRecord(
-    "s", "w", "greet", "plan", "then", "then", 1, usage=Usage(123_456, 7_890), cost=1.239
+    "s", "w", "greet", "plan", "then", "then", 1, usage=TokenUsage(123_456, 7_890), cost=1.239
 )
-PENDING = Pending(Inquiry(QuestionAsked("q", "c", ()), "then", 1, None), RECORD, RECORD, "open")
+PENDING = PendingQuestion(
+    StoredQuestion(QuestionAsked("q", "c", ()), "then", 1, None), RECORD, RECORD, "open"
+)
 STANDING = Standing("plan", "plan", "plan", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
 
 
@@ -38,7 +40,7 @@ def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width:
     ("undone", "words"), [("", "completed"), ("some", "partly undone"), ("all", "undone")]
 )
 def test_a_plan_whose_run_was_taken_back_is_not_called_completed(undone: Taken, words: str) -> None:
-    plan = msgspec.structs.replace(PLAN, state=State.COMPLETED)
+    plan = msgspec.structs.replace(PLAN, state=PlanState.COMPLETED)
     standing = msgspec.structs.replace(STANDING, plan=plan, undone=undone)
     assert f"│ {words} 1a2b3c4d │" in status(standing, 80).text
 
@@ -85,7 +87,7 @@ def test_what_is_not_known_is_not_said_to_be_free() -> None:
     assert status(Standing(record=unknown), 80).text.endswith("cost unknown")
 
 
-@pytest.mark.parametrize("state", State)
-def test_every_state_of_a_plan_has_a_word(state: State) -> None:
+@pytest.mark.parametrize("state", PlanState)
+def test_every_state_of_a_plan_has_a_word(state: PlanState) -> None:
     plan = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, state)
     assert len(status(Standing(plan=plan), 80).rest) == 5

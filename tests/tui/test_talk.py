@@ -2,8 +2,8 @@
 
 import pytest
 
-from assent.core.model import Usage
-from assent.core.session_event import Question
+from assent.core.llm.request import TokenUsage
+from assent.core.session.event import Question
 from assent.tui.markdown import Markdown
 from assent.tui.talk import is_foldable, sheet_of
 from assent.views.blocks import (
@@ -68,11 +68,11 @@ FOLDED: list[tuple[Block, list[str]]] = [
     (Note("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
     (Ended("k", "end"), []),
     (
-        Ended("k", "end", "", 8.0, Usage(12_345, 678, 10_000, 0, 90), 0.125),
+        Ended("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),
         ["  12.3k in (10.0k cached), 678 out (90 thinking) · $0.12 · 8.0 s"],
     ),
     (
-        Ended("k", "failed", "It broke.", 1.0, Usage(1, 1), None),
+        Ended("k", "failed", "It broke.", 1.0, TokenUsage(1, 1), None),
         ["", "  The turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
     ),
     (Ended("k", "interrupted", "You did."), ["", "  You did."]),

@@ -6,7 +6,7 @@ from tests.cli.scripts import PLANS, turn
 from tests.tui.reading import LONG, Reader, proposed
 from tests.tui.stage import Seat, Stage
 
-from assent.core.lifecycle import State
+from assent.core.plan.lifecycle import PlanState
 from assent.tui.host import Start
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.runs import RunsPanel
@@ -212,7 +212,7 @@ def test_f128_an_undo_on_the_screen_restores_the_todos_that_stood_before_the_run
         await reader.reads()
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.until(lambda: reader.record.state is PlanState.COMPLETED)
         await reader.seat.rest()
         await reader.press("escape")
         await reader.seat.say("Well done")

@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from assent.core.text.hidden_chars import CONTINUATION_MARK
 from assent.tui.wrapping import MARKED, NARROW, SPOKEN, _split, _split_long, wrapped_line
 from assent.views.lines import GUTTER, Line, Style
-from assent.views.visible import CONTINUED
 
 STYLES: tuple[Style, ...] = (
     "plain",
@@ -20,7 +20,7 @@ STYLES: tuple[Style, ...] = (
     "dim",
     "prose",
 )
-SIGN = CONTINUED[0]
+SIGN = CONTINUATION_MARK[0]
 # Letters of one cell, of two, of none, and blanks; the sign for what goes on never comes in.
 LETTERS = st.text(st.sampled_from("ab-+.  界語é́\u0301😀│"), max_size=120)
 TEXTS = st.one_of(LETTERS, LETTERS.map(GUTTER.__add__), LETTERS.map("    ".__add__))
@@ -74,7 +74,7 @@ def test_a_piece_that_goes_on_is_marked_or_deeper(style: Style, text: str, width
 @given(st.sampled_from(sorted(MARKED)), LETTERS, st.integers(NARROW, 200))
 def test_what_others_wrote_is_not_changed_by_a_break(style: Style, text: str, width: int) -> None:
     first, *others = pieces(style, f"+{text}", width)
-    assert first + "".join(piece.removeprefix(CONTINUED) for piece in others) == f"+{text}"
+    assert first + "".join(piece.removeprefix(CONTINUATION_MARK) for piece in others) == f"+{text}"
 
 
 @pytest.mark.parametrize(

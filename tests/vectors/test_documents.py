@@ -13,14 +13,14 @@ def test_references_lead_somewhere() -> None:
     [
         ("core/digest.py", None, True),
         ("src/assent/core/digest.py", "pack", True),
-        ("core/plan.py", "Plan.digest", True),
-        ("core/plan.py", "Plan.text", True),
-        ("core/lifecycle.py", "LIFE", True),
+        ("core/plan/plan.py", "Plan.digest", True),
+        ("core/plan/plan.py", "Plan.text", True),
+        ("core/plan/lifecycle.py", "LIFE", True),
         ("core/digests.py", None, False),
         ("core", None, False),
         ("core/digest.py", "unpack", False),
-        ("core/plan.py", "Plan.pack", False),
-        ("core/plan.py", "digest", False),
+        ("core/plan/plan.py", "Plan.pack", False),
+        ("core/plan/plan.py", "digest", False),
     ],
 )
 def test_a_reference_is_looked_up(path: str, name: str | None, found: bool) -> None:

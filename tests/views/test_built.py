@@ -3,15 +3,15 @@
 import pytest
 
 from assent.core.event import Event
-from assent.core.message import Result
-from assent.core.session_event import CallEnded, Question, QuestionAnswered, QuestionAsked
+from assent.core.llm.message import ToolResult
+from assent.core.session.event import CallEnded, Question, QuestionAnswered, QuestionAsked
 from assent.views.built import Refused, built, built_lines
 
 ESCAPE = bytes([27]).decode()
 ASKED = QuestionAsked("q1", "c1", (Question("", "May the model change x?"),))
-NO = CallEnded("c1", "write", Result("c1", "No.", failed=True), verdict="ask")
-DENIED = CallEnded("c2", "shell", Result("c2", "It writes.", failed=True), verdict="deny")
-FAILED = CallEnded("c3", "edit", Result("c3", "No match.", failed=True), verdict="run")
+NO = CallEnded("c1", "write", ToolResult("c1", "No.", failed=True), verdict="ask")
+DENIED = CallEnded("c2", "shell", ToolResult("c2", "It writes.", failed=True), verdict="deny")
+FAILED = CallEnded("c3", "edit", ToolResult("c3", "No match.", failed=True), verdict="run")
 BY_ASKING, BY_GATE = Refused("write", "May the model change x?", "No."), "It writes."
 
 
@@ -44,6 +44,6 @@ def test_what_is_called_done(left: tuple[str, ...], events: list[Event], sentenc
 
 def test_what_a_model_wrote_steers_no_terminal() -> None:
     hostile = f"{ESCAPE}[2J"
-    call = CallEnded("c", hostile, Result("c", hostile, failed=True), verdict="deny")
+    call = CallEnded("c", hostile, ToolResult("c", hostile, failed=True), verdict="deny")
     work = built("01s", "nothing", (hostile,), [call])
     assert not any(ESCAPE in line.text for line in built_lines(hostile, work, [], [hostile]))

@@ -5,8 +5,8 @@ import pytest
 from tests.views.values import delete, move, review, write
 
 from assent.core.digest import sha256
-from assent.core.operation import Operation, RunCommand
-from assent.core.plan import Plan, ReliedOn, Scope
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 from assent.views.changes import NEVER, Changed, Since, since, since_lines, since_row
 from assent.views.diff import LIMIT
 from assent.views.lines import Line
@@ -122,12 +122,12 @@ def test_g9_another_order_and_equal_commands() -> None:
 
 
 def test_g9_text_scope_and_relied_on_files() -> None:
-    was = Plan(b"# A\n", (), Scope(("a", "b"), ("make",)), (ReliedOn(b"x", "1" * 64),))
+    was = Plan(b"# A\n", (), Scope(("a", "b"), ("make",)), (ReliedOnFile(b"x", "1" * 64),))
     now = Plan(
         b"# B\n",
         (),
         Scope(("b", "\u202ec"), ("make",)),
-        (ReliedOn(b"x", "2" * 64), ReliedOn(b"y", "3" * 64)),
+        (ReliedOnFile(b"x", "2" * 64), ReliedOnFile(b"y", "3" * 64)),
     )
     difference = found(was, now)
     assert difference.text_diff == ("--- as you read it\t\n+++ now\n@@ -1 +1 @@\n-# A\n+# B\n")

@@ -2,16 +2,10 @@
 
 import pytest
 
-from assent.core.journal import Said
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
+from assent.core.run.journal import LiveCommandOutput
 from assent.views.ansi import ansi
-from assent.views.commands import (
-    brief,
-    command_lines,
-    confinement,
-    not_covered,
-    subject,
-)
+from assent.views.commands import brief, command_lines, confinement, not_covered, subject
 from assent.views.spoken import Spoken
 
 MAKE = RunCommand((b"make",))
@@ -93,34 +87,48 @@ def test_a_command_is_shown_as_it_is_typed() -> None:
     assert subject(RunCommand((b"echo", b"<U+0041> \\x41"))) == "echo '<U+003C>U+0041> <U+005C>x41'"
 
 
-def _shown(*said: Said) -> list[str]:
+def _shown(*said: LiveCommandOutput) -> list[str]:
     spoken = Spoken()
     return [*[line for each in said for line in spoken.take(each)], *spoken.rest()]
 
 
 def test_what_a_command_says_is_shown_in_whole_lines() -> None:
-    pieces = Said(0, b"one\ntw"), Said(0, b"o\nthr"), Said(0, b"ee")
+    pieces = (
+        LiveCommandOutput(0, b"one\ntw"),
+        LiveCommandOutput(0, b"o\nthr"),
+        LiveCommandOutput(0, b"ee"),
+    )
     assert _shown(*pieces) == ["one", "two", "three"]
-    assert list(Spoken().take(Said(0, b"not yet"))) == []
+    assert list(Spoken().take(LiveCommandOutput(0, b"not yet"))) == []
 
 
 def test_two_voices_are_not_mixed_in_one_line() -> None:
-    said = Said(0, b"out"), Said(0, b"err", error=True), Said(0, b"put\n")
-    assert _shown(*said, Said(0, b"or\n", error=True)) == ["output", "error"]
+    said = (
+        LiveCommandOutput(0, b"out"),
+        LiveCommandOutput(0, b"err", error=True),
+        LiveCommandOutput(0, b"put\n"),
+    )
+    assert _shown(*said, LiveCommandOutput(0, b"or\n", error=True)) == ["output", "error"]
 
 
 def test_the_next_command_begins_a_line_of_its_own() -> None:
-    assert _shown(Said(0, b"no end"), Said(1, b"new\n")) == ["no end", "new"]
+    assert _shown(LiveCommandOutput(0, b"no end"), LiveCommandOutput(1, b"new\n")) == [
+        "no end",
+        "new",
+    ]
 
 
 def test_what_is_cut_in_the_middle_of_a_character_is_one() -> None:
     first, second = "é\n".encode()[:1], "é\n".encode()[1:]
-    assert _shown(Said(0, first), Said(0, second)) == ["é"]
-    assert _shown(Said(0, b"\xff\n")) == ["\\xff"]
+    assert _shown(LiveCommandOutput(0, first), LiveCommandOutput(0, second)) == ["é"]
+    assert _shown(LiveCommandOutput(0, b"\xff\n")) == ["\\xff"]
 
 
 def test_f92_what_a_command_says_shows_no_secret_and_hides_nothing() -> None:
-    found = _shown(Said(0, f"key {KEY[:9]}".encode()), Said(0, f"{KEY[9:]}\n\x1b[2Jx\n".encode()))
+    found = _shown(
+        LiveCommandOutput(0, f"key {KEY[:9]}".encode()),
+        LiveCommandOutput(0, f"{KEY[9:]}\n\x1b[2Jx\n".encode()),
+    )
     assert found[-1] == "<U+001B>[2Jx"
     assert KEY not in "".join(found)
     assert "[masked:" in found[0]

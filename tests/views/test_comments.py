@@ -3,9 +3,9 @@
 import pytest
 from tests.views.values import write
 
-from assent.core.comment import Anchor, Comment, Placed, place
 from assent.core.event import PlanRejected
-from assent.core.operation import RunCommand
+from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, place_comment
+from assent.core.plan.operation import RunCommand
 from assent.store.codec import encoded, recorded
 from assent.views.commented import operation_part, text_part
 from assent.views.comments import (
@@ -24,9 +24,9 @@ LONG = "x" * 1500
 TOKEN = "ghp_" + "a1" * 18
 
 
-def on(first: int, last: int, words: str = "Why?", operation: str = "") -> Placed:
-    anchor = Anchor(operation, first, last, ("quoted",) * (last - first + 1 if first else 0))
-    return Placed(Comment("c", anchor, words, "at", "me"), anchor, "here")
+def on(first: int, last: int, words: str = "Why?", operation: str = "") -> PlacedComment:
+    anchor = CommentAnchor(operation, first, last, ("quoted",) * (last - first + 1 if first else 0))
+    return PlacedComment(Comment("c", anchor, words, "at", "me"), anchor, "here")
 
 
 def test_g18_lines_are_counted_as_written_and_not_as_folded() -> None:
@@ -59,7 +59,7 @@ def test_g18_without_comments_of_their_own_lines_are_what_they_were() -> None:
     lines = diff_lines("diff --git a/a b/a\n@@ -0,0 +1 @@\n+a\n")
     assert with_comments(lines, ()) is lines
     assert with_comments(lines, [on(1, 1)], "some operation") is lines
-    gone = Placed(on(1, 1).comment, on(1, 1).anchor, "gone")
+    gone = PlacedComment(on(1, 1).comment, on(1, 1).anchor, "gone")
     assert [*with_comments(foreign("one\n"), [gone])] == [Line("plain", "│ one")]
 
 
@@ -88,9 +88,9 @@ def test_g18_a_quote_has_no_secret_in_it() -> None:
 
 def test_g18_a_quote_is_found_again_although_something_else_is_masked_now() -> None:
     was = text_part(b"# A\n\nDo it.\n")
-    anchor = Anchor("", 3, 3, was.lines[2:3], "", was.seen)
+    anchor = CommentAnchor("", 3, 3, was.lines[2:3], "", was.seen)
     now = text_part(f"# A\n\nUse {TOKEN}.\nDo it.\n".encode())
-    assert place(Comment("c", anchor, "Why?", "at", "me"), [now]).anchor.first == 4
+    assert place_comment(Comment("c", anchor, "Why?", "at", "me"), [now]).anchor.first == 4
 
 
 def test_g18_the_list_has_each_comment_under_its_place() -> None:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.event import Recorded
-from assent.core.model import Stop, Usage
-from assent.core.session_event import SessionEvent, StepEnded, StepStarted, TurnEnded
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
 from assent.views.context import EMPTY, FULL, Allowance, Taken, bar, context_lines, count, money
 from assent.views.context import taken as taken_one
 from assent.views.lines import BLANK, Line
@@ -15,17 +15,17 @@ from assent.views.lines import BLANK, Line
 def taken(*events: SessionEvent) -> Taken:
     took = Taken()
     for seq, event in enumerate(events, 1):
-        took = taken_one(took, Recorded(seq, "session/w/s", seq, "now", event))
+        took = taken_one(took, StoredEvent(seq, "session/w/s", seq, "now", event))
     return took
 
 
 def test_f126_the_last_step_is_what_the_window_holds() -> None:
-    first, last = Usage(100, 10), Usage(200, 20, 50, 5, 3)
+    first, last = TokenUsage(100, 10), TokenUsage(200, 20, 50, 5, 3)
     took = taken(
         StepStarted(1, "plan", "a/one", "plan"),
-        StepEnded(Stop.CALLS, first, 0.5),
+        StepEnded(StopReason.CALLS, first, 0.5),
         StepStarted(2, "plan", "a/two", "plan"),
-        StepEnded(Stop.END, last, None),
+        StepEnded(StopReason.END, last, None),
         TurnEnded("end"),
     )
     assert took == Taken(5, "a/two", 2, last, None)
@@ -83,7 +83,7 @@ def test_money(dollars: float | None, expected: str) -> None:
 
 
 def test_a_window_of_unknown_size_has_no_bar() -> None:
-    assert [*context_lines(Taken(), Usage(), 0.0, Allowance())] == [
+    assert [*context_lines(Taken(), TokenUsage(), 0.0, Allowance())] == [
         Line("plain", "0 tokens"),
         BLANK,
         Line("plain", "spent  $0.00"),
@@ -91,8 +91,8 @@ def test_a_window_of_unknown_size_has_no_bar() -> None:
 
 
 def test_f126_a_window_that_is_nearly_full_says_so_in_words() -> None:
-    took = Taken(1, "", 0, Usage(80, 0))
-    lines = [*context_lines(took, Usage(), None, Allowance(100, tokens=500, spent_tokens=600))]
+    took = Taken(1, "", 0, TokenUsage(80, 0))
+    lines = [*context_lines(took, TokenUsage(), None, Allowance(100, tokens=500, spent_tokens=600))]
     assert lines == [
         Line("risk", f"{FULL * 16}{EMPTY * 4} 80%"),
         Line("risk", "80 of 100 tokens, nearly full"),

@@ -2,41 +2,41 @@
 
 import pytest
 
-from assent.core.changes import Bounds, Coverage
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
 from assent.views.coverage import uncovered
 
 MAKE = RunCommand((b"make",))
-BOUNDS = Bounds(total=4 << 20, files=100)
+BOUNDS = SnapshotLimits(total=4 << 20, files=100)
 
 
 @pytest.mark.parametrize(
     ("coverage", "words"),
     [
-        (Coverage(7), []),
+        (SnapshotGaps(7), []),
         (
-            Coverage(100, whole=False),
+            SnapshotGaps(100, whole=False),
             [
                 "When it begins, this workspace has more files than undo.files lets be recorded "
                 "(100): what it does to the others is not put back."
             ],
         ),
         (
-            Coverage(7, beyond=3),
+            SnapshotGaps(7, beyond=3),
             [
                 "Not recorded, because they do not fit into undo.total_mb (4 MB): 3 of 10 files. "
                 "What it does to them is not put back."
             ],
         ),
         (
-            Coverage(7, closed=(b"a\n", b"b")),
+            SnapshotGaps(7, closed=(b"a\n", b"b")),
             [
                 "Folders that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
                 "in them is not put back."
             ],
         ),
         (
-            Coverage(7, unread=(b"a\n", b"b")),
+            SnapshotGaps(7, unread=(b"a\n", b"b")),
             [
                 "Files that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
                 "to them is not put back."
@@ -44,7 +44,7 @@ BOUNDS = Bounds(total=4 << 20, files=100)
         ),
     ],
 )
-def test_f145_what_would_not_be_recorded_is_said(coverage: Coverage, words: list[str]) -> None:
+def test_f145_what_would_not_be_recorded_is_said(coverage: SnapshotGaps, words: list[str]) -> None:
     assert [*uncovered(MAKE, BOUNDS, coverage)] == words
 
 
@@ -53,5 +53,5 @@ def test_f145_what_would_not_be_recorded_is_said(coverage: Coverage, words: list
 )
 def test_where_files_are_not_put_back_anyway_nothing_is_said(op: RunCommand) -> None:
     assert [
-        *uncovered(op, BOUNDS, Coverage(1, 1, whole=False, closed=(b"a",), unread=(b"b",)))
+        *uncovered(op, BOUNDS, SnapshotGaps(1, 1, whole=False, closed=(b"a",), unread=(b"b",)))
     ] == []

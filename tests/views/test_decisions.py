@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from assent.core.approval import Approval, Approver
 from assent.core.event import (
     CommandStarted,
     Event,
@@ -10,16 +9,16 @@ from assent.core.event import (
     PlanApproved,
     PlanRejected,
     PlanRevised,
-    Recorded,
+    StoredEvent,
     TrustGiven,
     TrustRevoked,
 )
-from assent.core.grant import Grant, GrantGiven, GrantRevoked, Pattern
-from assent.core.masking import mask
-from assent.core.message import Result
-from assent.core.operation import FileState, WriteFile
-from assent.core.permit import Permit
-from assent.core.session_event import (
+from assent.core.llm.message import ToolResult
+from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, PermissionPattern
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.run.permit import Permit
+from assent.core.session.event import (
     CallEnded,
     ModeChanged,
     Question,
@@ -28,19 +27,22 @@ from assent.core.session_event import (
     TurnEnded,
     WorkHalted,
 )
+from assent.core.text.redaction import redaction_text
 from assent.views.decisions import decision_lines, decision_rows
 
 D = "d" * 64
 C = "c" * 64
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 YES = Approval("a1", "p1", C, "0" * 64, D, Approver("ann", "terminal"), "Fine.", "then")
-GRANT = Grant("g1", "project", "s9", "build", "ask", (Pattern("bash", "git push *"),), "then", "q1")
+GRANT = Grant(
+    "g1", "project", "s9", "build", "ask", (PermissionPattern("bash", "git push *"),), "then", "q1"
+)
 PERMIT = Permit("e1", "s9", "c1", "rule", "user: edit src/* = allow", D, "then")
 ASKED = QuestionAsked("q1", "c1", (Question("Shell", "Run it?", things=("make test",)),), digest=D)
 
 
 def rows(*events: Event, stream: str = "session/w1/s1") -> list[dict[str, Any]]:
-    recorded = [Recorded(n, stream, n, "then", event) for n, event in enumerate(events, 1)]
+    recorded = [StoredEvent(n, stream, n, "then", event) for n, event in enumerate(events, 1)]
     return list(decision_rows(recorded, {"p1": "s1"}))
 
 
@@ -106,7 +108,9 @@ def test_f60_answers_name_what_was_asked_and_its_digest() -> None:
 
 def test_f60_the_gate_decides_with_layer_and_rule() -> None:
     denied = "user: bash: git push * = deny: Not from here."
-    ended = CallEnded("c1", "shell", Result("c1", "No.", failed=True), "git push", decided=denied)
+    ended = CallEnded(
+        "c1", "shell", ToolResult("c1", "No.", failed=True), "git push", decided=denied
+    )
     write = WriteFile(b"src/a", None, FileState("e" * 64, 1, 0o644))
     assert told(
         CallEnded("c1", "shell", ended.result, "git push", verdict="deny", decided=denied),
@@ -124,7 +128,7 @@ def test_f60_the_gate_decides_with_layer_and_rule() -> None:
 
 def test_f92_what_was_decided_about_is_masked_too() -> None:
     asked = QuestionAsked("q1", "c1", (Question("Shell", "?", things=(f"curl {KEY}",)),))
-    shown = f"curl {mask('AWS access key')}"
+    shown = f"curl {redaction_text('AWS access key')}"
     started = CommandStarted("x1", "s9", "c1", f"curl {KEY}", "", "answer", "ann", True)
     found = rows(asked, QuestionAnswered("q1", (("Yes",),)), started)
     assert [row["what"] for row in found] == [shown, f"run {shown}"]
@@ -145,7 +149,7 @@ def test_f60_permits_commands_and_grants_name_their_session() -> None:
 
 def test_f60_lines_are_one_for_each_decision_and_hide_nothing_but_secrets() -> None:
     found = rows(PlanRejected(D, f"No \x1b {KEY}", "ann"), ModeChanged("ask"))
-    why = f"(No <U+001B> {mask('AWS access key')})"
+    why = f"(No <U+001B> {redaction_text('AWS access key')})"
     assert [line.text for line in decision_lines(found)] == [
         f"     1  then  ann  rejected  the plan  {'d' * 12}  {why}",
         "     2  then  person  chosen  mode ask",

@@ -14,15 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.views.values import delete, link, move, state, write
 
-from assent.core.matching import changes
-from assent.core.operation import DeleteFile, Kind, MoveFile, Operation, RunCommand, WriteFile
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileKind,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.text.line_diff import line_changes
 from assent.views.diff import LIMIT, operation_diff, quoted, text_diff, unified
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "+x", "-x", "@@ -1 +1 @@", "\\", "\r"]))
 CONTENT = st.builds(
     lambda lines, end: "\n".join(lines).encode() + end, LINES, st.sampled_from([b"", b"\n"])
 )
-File: TypeAlias = tuple[bytes, Kind, int] | None
+File: TypeAlias = tuple[bytes, FileKind, int] | None
 
 
 def test_a_change_has_three_lines_of_context() -> None:
@@ -87,7 +94,7 @@ SHORT = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=30)
 
 @given(SHORT, SHORT)
 def test_changes_come_in_order_with_kept_lines_between(old: list[bytes], new: list[bytes]) -> None:
-    found = changes(old, new)
+    found = line_changes(old, new)
     rebuilt: list[bytes] = []
     at = 0
     for i, j, k, m in found:
@@ -101,7 +108,7 @@ def test_changes_come_in_order_with_kept_lines_between(old: list[bytes], new: li
 
 def test_lines_without_unique_ones_among_them_get_the_shortest_diff() -> None:
     old, new = [b"%c" % c for c in b"abcabbaxabcabba"], [b"%c" % c for c in b"cbabacycbabac"]
-    kept = len(old) - sum(j - i for i, j, _, _ in changes(old, new))
+    kept = len(old) - sum(j - i for i, j, _, _ in line_changes(old, new))
     assert kept == _longest_common(old, new)
 
 
@@ -128,7 +135,7 @@ def test_big_texts_take_no_more_than_a_moment() -> None:
 def test_scattered_edits_give_a_diff_of_just_those() -> None:
     base = [b"line %d" % n for n in range(5_000)]
     edited = [b"new %d" % n if n % 100 == 50 else line for n, line in enumerate(base)]
-    assert changes(base, edited) == [(n, n + 1, n, n + 1) for n in range(50, 5_000, 100)]
+    assert line_changes(base, edited) == [(n, n + 1, n, n + 1) for n in range(50, 5_000, 100)]
 
 
 @pytest.mark.parametrize(

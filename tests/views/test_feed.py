@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from assent.core.event import Event, Recorded
-from assent.core.masking import mask
-from assent.core.message import Call, Reasoning, Result, Text
-from assent.core.model import Delta, Stop, Usage
-from assent.core.session_event import (
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     CallStarted,
@@ -28,6 +27,7 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
+from assent.core.text.redaction import redaction_text
 from assent.views.blocks import (
     Asked,
     Block,
@@ -44,33 +44,33 @@ from assent.views.feed import Feed, folded
 
 AT = "2026-01-01T00:00:{:02d}.000Z"
 STEP = StepStarted(1, "plan", "m", "plan")
-CALL = PartSaid(Call("c1", "read", {"path": "a.py"}))
+CALL = PartSaid(ToolCall("c1", "read", {"path": "a.py"}))
 QUESTION = Question("Colour", "Which colour?")
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
-MASK = mask("AWS access key")
+MASK = redaction_text("AWS access key")
 
 
-def stored(*events: Event, session: str = "s", first: int = 1) -> list[Recorded]:
+def stored(*events: Event, session: str = "s", first: int = 1) -> list[StoredEvent]:
     """Events of a session as the store keeps them, a second apart."""
     return [
-        Recorded(seq, f"session/w/{session}", seq, AT.format(seq), event)
+        StoredEvent(seq, f"session/w/{session}", seq, AT.format(seq), event)
         for seq, event in enumerate(events, first)
     ]
 
 
 def ended(text: str = "one\ntwo", *, failed: bool = False, **more: Any) -> CallEnded:
-    return CallEnded("c1", "read", Result("c1", text, failed), seconds=0.5, **more)
+    return CallEnded("c1", "read", ToolResult("c1", text, failed), seconds=0.5, **more)
 
 
 TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
     "the person's words": (
-        (MessageAdded("m1", "plan", (Text("Do it"),)),),
+        (MessageAdded("m1", "plan", (TextPart("Do it"),)),),
         [Said("s:1", "Do it", 0, "m1")],
     ),
-    "text": ((STEP, PartSaid(Text("Hello"))), [Spoken("s:1", "Hello")]),
-    "a secret": ((STEP, PartSaid(Text(KEY))), [Spoken("s:1", MASK)]),
+    "text": ((STEP, PartSaid(TextPart("Hello"))), [Spoken("s:1", "Hello")]),
+    "a secret": ((STEP, PartSaid(TextPart(KEY))), [Spoken("s:1", MASK)]),
     "reasoning with its time": (
-        (STEP, PartSaid(Reasoning("Hm.\nWell."), 2.5)),
+        (STEP, PartSaid(ReasoningPart("Hm.\nWell."), 2.5)),
         [Thought("s:1", "Hm.", 2, 2.5)],
     ),
     "a pending call": ((STEP, CALL), [Called("s:1", "read", about="a.py")]),
@@ -91,7 +91,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         [Called("s:1", "read", "error", "a.py", "It is not there.", 1, 0.5)],
     ),
     "a retry takes back what was said": (
-        (STEP, PartSaid(Text("Half")), CALL, StepRetried(1, 2.0, "It is overloaded.")),
+        (STEP, PartSaid(TextPart("Half")), CALL, StepRetried(1, 2.0, "It is overloaded.")),
         [
             Gone("s:1"),
             Gone("s:2"),
@@ -108,11 +108,11 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         [Note("s:1", "compacted", "The conversation was summarised to make room.", 1)],
     ),
     "what the model is told": (
-        (MessageAdded("m1", "plan", (Text("It was applied."),), synthetic="run"),),
+        (MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run"),),
         [Note("s:1", "told", "The model is told what was applied", 1)],
     ),
     "reminders are not shown": (
-        (MessageAdded("m1", "plan", (Text("You plan."),), synthetic="reminder"),),
+        (MessageAdded("m1", "plan", (TextPart("You plan."),), synthetic="reminder"),),
         [],
     ),
     "an open question": (
@@ -142,19 +142,19 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
         (
             TurnStarted(1),
             STEP,
-            StepEnded(Stop.CALLS, Usage(10, 1, 5, 0, 2), 0.25),
+            StepEnded(StopReason.CALLS, TokenUsage(10, 1, 5, 0, 2), 0.25),
             STEP,
-            StepEnded(Stop.END, Usage(20, 2), 0.5),
+            StepEnded(StopReason.END, TokenUsage(20, 2), 0.5),
             TurnEnded("presented"),
         ),
-        [Ended("s:1", "presented", "", 5.0, Usage(30, 3, 5, 0, 2), 0.75)],
+        [Ended("s:1", "presented", "", 5.0, TokenUsage(30, 3, 5, 0, 2), 0.75)],
     ),
     "one unknown price makes the sum unknown": (
-        (TurnStarted(1), STEP, StepEnded(Stop.END, Usage(1, 1), None), TurnEnded("end")),
-        [Ended("s:1", "end", "", 3.0, Usage(1, 1), None)],
+        (TurnStarted(1), STEP, StepEnded(StopReason.END, TokenUsage(1, 1), None), TurnEnded("end")),
+        [Ended("s:1", "end", "", 3.0, TokenUsage(1, 1), None)],
     ),
     "an answer that was cut off": (
-        (STEP, StepEnded(Stop.LENGTH)),
+        (STEP, StepEnded(StopReason.LENGTH)),
         [
             Note(
                 "s:1",
@@ -197,13 +197,17 @@ def test_f125_a_call_is_pending_then_running_then_settled() -> None:
 def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
     feed = Feed("s")
     feed.add_events(stored(STEP))
-    assert feed.add_events([Delta("reasoning", "I think ")]) == [
+    assert feed.add_events([StreamDelta("reasoning", "I think ")]) == [
         Thought("s:1", "I think", 1, live=True)
     ]
-    shown = feed.add_events([Delta("text", "Hello "), Delta("text", "wor"), Delta("text", "ld, ")])
+    shown = feed.add_events(
+        [StreamDelta("text", "Hello "), StreamDelta("text", "wor"), StreamDelta("text", "ld, ")]
+    )
     assert shown == [Spoken("s:2", "Hello world, ", live=True)]
     done = stored(
-        PartSaid(Reasoning("I think so."), 1.0), PartSaid(Text("Hello world, all.")), first=2
+        PartSaid(ReasoningPart("I think so."), 1.0),
+        PartSaid(TextPart("Hello world, all.")),
+        first=2,
     )
     assert feed.add_events(done) == [
         Thought("s:1", "I think so.", 1, 1.0),
@@ -214,7 +218,7 @@ def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
 def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
     feed = Feed("s")
     shown = [
-        feed.add_events([Delta("text", piece)])[-1]
+        feed.add_events([StreamDelta("text", piece)])[-1]
         for piece in ("The key ", KEY[:9], KEY[9:], " is")
     ]
     assert [block.text for block in shown if isinstance(block, Spoken)] == [
@@ -227,9 +231,9 @@ def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
 
 def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
     feed = Feed("s")
-    feed.add_events([*stored(STEP), Delta("text", "Half of it ")])
+    feed.add_events([*stored(STEP), StreamDelta("text", "Half of it ")])
     feed.add_events(stored(StepRetried(1, 0, "It was cut off."), first=2))
-    feed.add_events([Delta("text", "All of it. ")])
+    feed.add_events([StreamDelta("text", "All of it. ")])
     assert list(feed.blocks.values()) == [
         Gone("s:1"),
         Note("s:2", "retry", "It was cut off."),
@@ -239,7 +243,7 @@ def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
 
 def test_what_was_said_before_a_turn_broke_off_stays() -> None:
     feed = Feed("s")
-    feed.add_events([*stored(TurnStarted(1), STEP), Delta("text", "Half of")])
+    feed.add_events([*stored(TurnStarted(1), STEP), StreamDelta("text", "Half of")])
     blocks = feed.add_events(stored(TurnEnded("interrupted", "You did."), first=3))
     assert blocks == [Spoken("s:1", "Half of\n"), Ended("s:2", "interrupted", "You did.", 2.0)]
 
@@ -256,7 +260,9 @@ def test_events_that_come_out_of_order_are_all_heard() -> None:
 
 def test_what_a_command_prints_is_in_its_call_until_its_result_is() -> None:
     feed = Feed("s")
-    feed.add_events([*stored(STEP, CALL, CallStarted("c1", "read")), Delta("output", "1\n2\n")])
+    feed.add_events(
+        [*stored(STEP, CALL, CallStarted("c1", "read")), StreamDelta("output", "1\n2\n")]
+    )
     assert feed.blocks["s:1"] == Called("s:1", "read", "running", "a.py", "2", 2)
     assert feed.full("s:1") == "1\n2\n"
     feed.add_events(stored(ended("all"), first=4))
@@ -268,7 +274,7 @@ def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves(
     feed.add_events(stored(ChildStarted("c1", "kid", "explore", "Look")))
     feed.add_events(
         stored(
-            PartSaid(Text("I look.")),
+            PartSaid(TextPart("I look.")),
             ended(title="a.py"),
             ended("No.", failed=True),
             QuestionAsked("q", "c2", (QUESTION,)),

@@ -3,17 +3,17 @@
 from tests.views.test_feed import stored
 
 from assent.core.event import Event
-from assent.core.message import Call, Result, Text
-from assent.core.session_event import (
+from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     MessageAdded,
-    Option,
     PartSaid,
     PlannedCall,
     Question,
     QuestionAnswered,
     QuestionAsked,
+    QuestionOption,
     SessionRewound,
     StepStarted,
 )
@@ -21,7 +21,9 @@ from assent.views.blocks import Block, Called, Gone, Note, Said, Spoken
 from assent.views.feed import Feed, folded
 
 STEP = StepStarted(1, "plan", "m", "plan")
-PERMISSION = Question("Permission", "May it run?", (Option("Yes"), Option("No")), by="gate")
+PERMISSION = Question(
+    "Permission", "May it run?", (QuestionOption("Yes"), QuestionOption("No")), by="gate"
+)
 
 
 def blocks(*events: Event) -> list[Block]:
@@ -35,10 +37,10 @@ def calls(*events: Event) -> list[Called]:
 def asked(answers: tuple[tuple[str, ...], ...], *, failed: bool) -> tuple[Event, ...]:
     return (
         STEP,
-        PartSaid(Call("c1", "bash", {"command": "touch a"})),
+        PartSaid(ToolCall("c1", "bash", {"command": "touch a"})),
         QuestionAsked("q1", "c1", (PERMISSION,)),
         QuestionAnswered("q1", answers, "ada"),
-        CallEnded("c1", "bash", Result("c1", "what came", failed), "bash touch a", 1.5),
+        CallEnded("c1", "bash", ToolResult("c1", "what came", failed), "bash touch a", 1.5),
     )
 
 
@@ -54,10 +56,10 @@ def test_a_call_that_failed_after_a_yes_failed_and_waiting_was_no_work() -> None
 
 def test_the_name_of_a_tool_is_said_once_and_an_answer_is_no_json() -> None:
     planned = PlannedCall("c1", "question", ("question question",), "run")
-    (pending,) = calls(STEP, PartSaid(Call("c1", "question", {})), BatchPlanned((planned,)))
+    (pending,) = calls(STEP, PartSaid(ToolCall("c1", "question", {})), BatchPlanned((planned,)))
     assert (pending.tool, pending.about) == ("question", "")
-    done = CallEnded("c1", "question", Result("c1", '[["Two"]]'), "question")
-    (call,) = calls(STEP, PartSaid(Call("c1", "question", {})), done)
+    done = CallEnded("c1", "question", ToolResult("c1", '[["Two"]]'), "question")
+    (call,) = calls(STEP, PartSaid(ToolCall("c1", "question", {})), done)
     assert (call.state, call.about, call.brief, call.lines) == ("completed", "", "", 1)
 
 
@@ -65,12 +67,12 @@ def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> 
     feed = Feed("s")
     feed.add_events(
         stored(
-            MessageAdded("m1", "plan", (Text("First"),)),
-            PartSaid(Text("Yes.")),
-            MessageAdded("m2", "plan", (Text("Second"),)),
-            PartSaid(Text("No.")),
+            MessageAdded("m1", "plan", (TextPart("First"),)),
+            PartSaid(TextPart("Yes.")),
+            MessageAdded("m2", "plan", (TextPart("Second"),)),
+            PartSaid(TextPart("No.")),
             SessionRewound("m2", "Second", 1),
-            MessageAdded("m3", "plan", (Text("Third"),)),
+            MessageAdded("m3", "plan", (TextPart("Third"),)),
         )
     )
     words = "You went back; the model no longer knows this and what followed: Second"
@@ -92,6 +94,6 @@ def test_going_back_to_what_is_not_shown_is_a_note_of_its_own() -> None:
 
 def test_a_no_is_told_with_the_persons_own_words() -> None:
     text = "The person rejected the plan. Their words:\n\nDownload nothing\nat all"
-    (note,) = blocks(MessageAdded("m1", "plan", (Text(text),), synthetic="rejected"))
+    (note,) = blocks(MessageAdded("m1", "plan", (TextPart(text),), synthetic="rejected"))
     assert isinstance(note, Note)
     assert note.words == "The model is told your no: Download nothing"

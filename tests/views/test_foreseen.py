@@ -2,8 +2,8 @@
 
 import pytest
 
-from assent.core.operation import RunCommand
-from assent.core.plan import Scope
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.plan import Scope
 from assent.gate.shell.lines import read_line
 from assent.views.foreseen import Foreseen, foreseen, line_of
 from assent.views.risks import RiskInput, risks

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.digest import sha256
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord, Revision
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord, TextRevision
 from assent.views.lines import GUTTER, Line
 from assent.views.live import DIFFERS, changed_lines, plan_about, plan_title, text_lines
 
@@ -14,10 +14,10 @@ TEXT = b"# Fix it\n\nwords\n"
 PATH = b".opencode/plans/s/PLAN_p.md"
 
 
-def plan(state: State = State.DRAFTING, digest: str = "") -> PlanRecord:
+def plan(state: PlanState = PlanState.DRAFTING, digest: str = "") -> PlanRecord:
     return PlanRecord(
         "01p", "01w", "s", "p", PATH, "", "", "now", 3, state,
-        revisions=(Revision(1, "now", sha256(TEXT)),), digest=digest, frozen=digest,
+        revisions=(TextRevision(1, "now", sha256(TEXT)),), digest=digest, frozen=digest,
     )  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def test_a_draft_has_a_title_and_a_state_and_no_digest() -> None:
 
 
 def test_a_proposed_plan_has_a_digest_and_says_if_its_file_differs() -> None:
-    proposed = plan(State.AWAITING_APPROVAL, "ab" * 32)
+    proposed = plan(PlanState.AWAITING_APPROVAL, "ab" * 32)
     for undone, words in (("", ""), ("some", ", partly undone"), ("all", ", undone")):
         told = [line.text for line in plan_about(proposed, TEXT, approved=False, undone=undone)]
         assert told[1].endswith(f"not approved{words}")

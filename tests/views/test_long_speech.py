@@ -6,11 +6,11 @@ from types import FrameType
 
 import pytest
 
-from assent.core.event import Event, Recorded
-from assent.core.masking import mask
-from assent.core.message import Result, Text
-from assent.core.model import Delta
-from assent.core.session_event import CallEnded, CallStarted, PartSaid, TurnEnded
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart, ToolResult
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnded
+from assent.core.text.redaction import redaction_text
 from assent.views import masks
 from assent.views.blocks import Called, Spoken
 from assent.views.feed import LIVE, Feed
@@ -69,7 +69,7 @@ def test_f92_a_secret_in_a_line_without_blanks_is_masked_wherever_it_is_cut(
 ) -> None:
     text = f"{',' * before}{KEY}{',' * FULL}"
     said = "".join(told(text, size))
-    assert said == text.replace(KEY, mask("AWS access key"))
+    assert said == text.replace(KEY, redaction_text("AWS access key"))
 
 
 @pytest.mark.parametrize("distance", range(-25, 6, 5))
@@ -77,28 +77,28 @@ def test_f92_a_secret_that_lies_over_the_cut_is_waited_for(distance: int) -> Non
     """The first piece is so long that it is cut at once, at the secret."""
     before, after = "," * FULL, "," * (LONGEST_KEY + distance)
     pieces = told(f"{before}{KEY}{after}", len(before + KEY + after))
-    assert "".join(pieces) == f"{before}{mask('AWS access key')}{after}"
+    assert "".join(pieces) == f"{before}{redaction_text('AWS access key')}{after}"
 
 
-def recorded(seq: int, event: Event) -> Recorded:
-    return Recorded(seq, "session/s", seq, "2026-01-01T00:00:00.000Z", event)
+def recorded(seq: int, event: Event) -> StoredEvent:
+    return StoredEvent(seq, "session/s", seq, "2026-01-01T00:00:00.000Z", event)
 
 
 @pytest.mark.parametrize("piece", ["spam ham ", "spam\n", "s" * 9])
 def test_of_a_long_text_that_still_comes_its_newest_is_shown(piece: str) -> None:
-    feed, pieces = Feed("s"), [Delta("text", piece)] * (3 * LIVE // len(piece))
+    feed, pieces = Feed("s"), [StreamDelta("text", piece)] * (3 * LIVE // len(piece))
     [block] = feed.add_events(pieces)
     assert isinstance(block, Spoken)
     assert block.live
     assert len(block.text) <= LIVE
     text = piece * len(pieces)
-    [whole] = feed.add_events([recorded(1, PartSaid(Text(text)))])
+    [whole] = feed.add_events([recorded(1, PartSaid(TextPart(text)))])
     assert whole == Spoken(block.key, text)
 
 
 def test_a_long_text_that_breaks_off_is_kept_whole() -> None:
     feed = Feed("s")
-    feed.add_events([Delta("text", "spam\n")] * LIVE)
+    feed.add_events([StreamDelta("text", "spam\n")] * LIVE)
     blocks = feed.add_events([recorded(1, TurnEnded("interrupted"))])
     assert isinstance(blocks[0], Spoken)
     assert (blocks[0].text, blocks[0].live) == ("spam\n" * LIVE + "\n", False)
@@ -108,10 +108,10 @@ def test_of_much_output_the_newest_is_kept_and_all_lines_are_counted() -> None:
     feed = Feed("s")
     feed.add_event(recorded(1, CallStarted("c", "shell")))
     for _ in range(4):
-        [block] = feed.add_events([Delta("output", "spam\n")] * LIVE)
+        [block] = feed.add_events([StreamDelta("output", "spam\n")] * LIVE)
     assert isinstance(block, Called)
     assert (block.lines, block.brief) == (4 * LIVE, "spam")
     assert len(feed.full(block.key)) <= LIVE
-    [over] = feed.add_events([recorded(2, CallEnded("c", "shell", Result("c", "One.\nTwo.")))])
+    [over] = feed.add_events([recorded(2, CallEnded("c", "shell", ToolResult("c", "One.\nTwo.")))])
     assert isinstance(over, Called)
     assert (over.lines, feed.full(over.key)) == (2, "One.\nTwo.")

@@ -2,7 +2,12 @@
 
 import pytest
 
-from assent.views.lookalike import disguised_text, lookalike, lookalike_path, skeletons
+from assent.core.text.confusables import (
+    confusable_name,
+    confusable_path,
+    confusable_text,
+    skeletons,
+)
 
 
 @pytest.mark.parametrize(
@@ -39,21 +44,21 @@ from assent.views.lookalike import disguised_text, lookalike, lookalike_path, sk
 )
 def test_names(name: str, siblings: list[str], reason: str | None) -> None:
     beside = skeletons([sibling.encode() for sibling in siblings])
-    assert lookalike(name.encode(), beside) == reason
+    assert confusable_name(name.encode(), beside) == reason
 
 
 def test_bytes_that_are_no_text_are_compared_as_they_are() -> None:
     beside = skeletons([b"caf\xe9", b"caf\xe8"])
-    assert lookalike(b"caf\xe9", beside) is None
-    assert lookalike(b"CAF\xe9", beside) == "looks like its sibling caf\\xe9"
+    assert confusable_name(b"caf\xe9", beside) is None
+    assert confusable_name(b"CAF\xe9", beside) == "looks like its sibling caf\\xe9"
 
 
 def test_folders_of_a_path_are_looked_at_too() -> None:
-    assert lookalike_path(b"src/app.py") is None
-    assert lookalike_path("s\u0433\u0441/app.py".encode()) == "mixes Cyrillic and Latin letters"
-    assert lookalike_path(b"src/App.py", skeletons([b"app.py"])) == "looks like its sibling app.py"
+    assert confusable_path(b"src/app.py") is None
+    assert confusable_path("s\u0433\u0441/app.py".encode()) == "mixes Cyrillic and Latin letters"
+    assert confusable_path(b"src/App.py", skeletons([b"app.py"])) == "looks like its sibling app.py"
     above = "looks like its sibling src"
-    assert lookalike_path(b"Src/app.py", folders=above) == above
+    assert confusable_path(b"Src/app.py", folders=above) == above
 
 
 @pytest.mark.parametrize(
@@ -81,4 +86,4 @@ def test_folders_of_a_path_are_looked_at_too() -> None:
     ],
 )
 def test_names_and_addresses_in_a_text(text: str, reason: str | None) -> None:
-    assert disguised_text(text) == reason
+    assert confusable_text(text) == reason

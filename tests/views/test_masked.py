@@ -7,11 +7,9 @@ import pytest
 
 from assent.cli.output import Output
 from assent.core.errors import ModelError
-from assent.core.event import Recorded
-from assent.core.masking import mask
-from assent.core.message import Call, Result, Text
-from assent.core.session import SessionRecord, fold_session
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.session.event import (
     CallEnded,
     MessageAdded,
     PartSaid,
@@ -19,6 +17,8 @@ from assent.core.session_event import (
     SessionEvent,
     SessionStarted,
 )
+from assent.core.session.record import SessionRecord, fold_session
+from assent.core.text.redaction import redaction_text
 from assent.engine.session.copies import exported
 from assent.views.log import event_row, log_lines
 from assent.views.masks import HELD, KEPT, MaskedSpeech, masked_row
@@ -27,15 +27,15 @@ from assent.views.rows import session_row
 from assent.views.sessions import markdown_lines, said_lines
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
-MASK = mask("AWS access key")
+MASK = redaction_text("AWS access key")
 SAID: tuple[SessionEvent, ...] = (
     SessionStarted("s1", "w1", "slug", "plan", f"use {KEY}"),
-    MessageAdded("m1", "plan", (Text(f"It is {KEY}."),)),
-    PartSaid(Text(f"So {KEY}.")),
-    PartSaid(Call("c1", "shell", {"command": f"echo {KEY}"})),
-    CallEnded("c1", "shell", Result("c1", KEY), title=KEY, metadata={"output": [KEY]}),
+    MessageAdded("m1", "plan", (TextPart(f"It is {KEY}."),)),
+    PartSaid(TextPart(f"So {KEY}.")),
+    PartSaid(ToolCall("c1", "shell", {"command": f"echo {KEY}"})),
+    CallEnded("c1", "shell", ToolResult("c1", KEY), title=KEY, metadata={"output": [KEY]}),
 )
-EVENTS = [Recorded(n, "session/w1/s1", n, "then", event) for n, event in enumerate(SAID, 1)]
+EVENTS = [StoredEvent(n, "session/w1/s1", n, "then", event) for n, event in enumerate(SAID, 1)]
 
 
 def record() -> SessionRecord:
@@ -89,7 +89,7 @@ def test_f92_what_is_said_in_pieces_shows_no_secret_however_it_is_cut(size: int)
     shown = [*map(speech.take, pieces), speech.rest()]
     said = "".join(shown)
     assert said == (
-        f"First.\nIt is {MASK}, see?\n{mask('private key')}\nAnd {'so ' * 200}on to {MASK} at last."
+        f"First.\nIt is {MASK}, see?\n{redaction_text('private key')}\nAnd {'so ' * 200}on to {MASK} at last."
     )
     assert speech.rest() == ""
 

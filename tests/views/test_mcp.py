@@ -1,11 +1,11 @@
 """Servers of tools as people and programs see them."""
 
-from assent.core.served import Known, Served
+from assent.core.mcp import KnownMcpTool, McpTool
 from assent.views.mcp import HOW, servers_json, servers_lines
 
-SERVED = Served("peek", "Looks\u202e.", {"type": "object", "properties": {}})
-KNOWN = Known("one", "one_peek", SERVED, reads=True)
-VOID = Known("one", "one_peek", SERVED, reads=False, void=True)
+SERVED = McpTool("peek", "Looks\u202e.", {"type": "object", "properties": {}})
+KNOWN = KnownMcpTool("one", "one_peek", SERVED, reads=True)
+VOID = KnownMcpTool("one", "one_peek", SERVED, reads=False, void=True)
 
 
 def test_as_lines() -> None:

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.event import Event, PlanProposed, Recorded, RunHalted
-from assent.core.session_event import (
+from assent.core.event import Event, PlanProposed, RunHalted, StoredEvent
+from assent.core.session.event import (
     Question,
     QuestionAsked,
     StepStarted,
     TurnEnded,
+    TurnEndReason,
     TurnStarted,
-    Why,
 )
 from assent.views.notice import BELL, HALTED, PRESENTED, Notices, Way, notice, signal
 
@@ -39,7 +39,7 @@ def test_f150_what_deserves_a_notice(event: Event, took: float, words: str | Non
 
 
 @pytest.mark.parametrize("why", ["interrupted", "declined", "waiting", "paused", "cancelled"])
-def test_f150_who_ended_a_turn_or_was_asked_in_it_knows_of_its_end(why: Why) -> None:
+def test_f150_who_ended_a_turn_or_was_asked_in_it_knows_of_its_end(why: TurnEndReason) -> None:
     assert notice(TurnEnded(why), 1000) is None
 
 
@@ -55,7 +55,7 @@ def test_f150_a_turn_is_timed_from_its_beginning_and_a_childs_is_not() -> None:
         ("root", 33, TurnEnded("end")),
     ]
     told = [
-        notices.take(Recorded(0, f"session/w/{who}", 0, f"2026-01-01T12:00:{second:02}Z", event))
+        notices.take(StoredEvent(0, f"session/w/{who}", 0, f"2026-01-01T12:00:{second:02}Z", event))
         for who, second, event in events
     ]
     asks, done = "The model asks: Which one?", "The turn is done."

@@ -3,11 +3,11 @@
 import pytest
 
 from assent.core.digest import sha256
-from assent.core.operation import FileState, WriteFile
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.text.hidden_chars import CONTINUATION_MARK, WIDTH
 from assent.views.diff import operation_diff
 from assent.views.lines import Line
 from assent.views.patch import diff_lines, diff_text
-from assent.views.visible import CONTINUED, WIDTH
 
 FILE = FileState(sha256(b"a\n"), 2, 0o644)
 LINK = FileState(sha256(b"t"), 1, 0o777, "link")
@@ -50,7 +50,7 @@ def test_long_lines_are_folded_and_nothing_gives_nothing() -> None:
     head, *rest = diff_lines("--- a\n+++ b\n@@ -0,0 +1 @@\n+" + "x" * 1200 + "\n")[3:]
     assert head == Line("added", "+" + "x" * (WIDTH - 1))
     assert {line.style for line in rest} == {"added"}
-    assert all(line.text.startswith(CONTINUED) for line in rest)
+    assert all(line.text.startswith(CONTINUATION_MARK) for line in rest)
     assert diff_lines("") == []
 
 

@@ -1,9 +1,9 @@
 """What a model is told, and which tools it gets, in numbers and in lines."""
 
-from assent.core.model import Offer
+from assent.core.llm.request import ToolDefinition
 from assent.views.prompt import prompt_lines, prompt_row, tokens, tools_lines, tools_row
 
-READ = Offer("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
+READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
 ESCAPE = bytes([27]).decode()
 
 

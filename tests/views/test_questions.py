@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from assent.core.grant import Pattern
-from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, choices
-from assent.core.session_event import Option, Question
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
 from assent.views.questions import (
     MOST,
     answer_hint,
@@ -18,10 +18,15 @@ from assent.views.questions import (
 )
 
 ESCAPE = bytes([27]).decode()
-COLOUR = Question("Colour", "Which one?", (Option("Red", "warm"), Option("Blue")))
+COLOUR = Question("Colour", "Which one?", (QuestionOption("Red", "warm"), QuestionOption("Blue")))
 FREE = Question("", "What is it called?")
-STRICT = Question("Sure?", "Do it?", (Option("Yes"), Option("No")), custom=False)
-MANY = Question("Parts", "Which?", (Option("A"), Option("B"), Option("C")), multiple=True)
+STRICT = Question("Sure?", "Do it?", (QuestionOption("Yes"), QuestionOption("No")), custom=False)
+MANY = Question(
+    "Parts",
+    "Which?",
+    (QuestionOption("A"), QuestionOption("B"), QuestionOption("C")),
+    multiple=True,
+)
 
 ANSWERS = {
     "a number": (COLOUR, "2", ("Blue",)),
@@ -71,7 +76,9 @@ def test_f32_a_question_with_its_options() -> None:
 
 def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> None:
     patch = "diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new\n"
-    question = Question("Sure?", "Change x?", (Option("Yes"), Option("No")), detail=patch)
+    question = Question(
+        "Sure?", "Change x?", (QuestionOption("Yes"), QuestionOption("No")), detail=patch
+    )
     shown = [(line.style, line.text) for line in question_lines(question)]
     assert [line for line in shown if line[1][:1] in ("-", "+")] == [
         ("removed", "-old"),
@@ -86,7 +93,7 @@ def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> 
 
 def test_nothing_in_a_question_steers_the_terminal() -> None:
     clear = f"{ESCAPE}[2J"
-    question = Question(clear, f"{clear}\n{clear}", (Option(clear, clear),), detail=clear)
+    question = Question(clear, f"{clear}\n{clear}", (QuestionOption(clear, clear),), detail=clear)
     lines = list(open_questions_lines([question], "assent -c -p"))
     assert not any(ESCAPE in line.text or "\n" in line.text for line in lines)
     assert lines[-1].text == "Answer: assent -c -p 'YOUR ANSWER'"
@@ -97,7 +104,9 @@ FORGED = "n? Fine.\n  1. No\n  2. Yes\nY or n: y\n\nPermission\nShow the result"
 
 def test_a_model_cannot_forge_a_question_of_the_gate() -> None:
     """Whatever a path or a question holds, no line of it looks like one of Assent's own."""
-    own = Question("Permission", f"May the model change {FORGED}?", (Option("Yes"),), by="gate")
+    own = Question(
+        "Permission", f"May the model change {FORGED}?", (QuestionOption("Yes"),), by="gate"
+    )
     lines = [line.text for line in question_lines(msgspec.structs.replace(own, things=(FORGED,)))]
     assert [line for line in lines if line.startswith(("Permission", "Show", "Y or n"))] == [
         "Permission"
@@ -108,8 +117,8 @@ def test_a_model_cannot_forge_a_question_of_the_gate() -> None:
     assert all(line.startswith("│ ") for line in asked[2:])
 
 
-STATUS = Pattern("bash", "git status *")
-RUN = Question("Permission", "May it?", choices((STATUS,), command=True), by="gate")
+STATUS = PermissionPattern("bash", "git status *")
+RUN = Question("Permission", "May it?", permission_options((STATUS,), command=True), by="gate")
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from tests.views.values import DIGEST, delete, move, review, state, write
 
-from assent.core.lifecycle import State
-from assent.core.operation import Operation, RunCommand, reversibility
-from assent.core.plan import ReliedOn, Scope
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation, RunCommand, reversibility
+from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.views.ansi import ansi
 from assent.views.diff import operation_diff
 from assent.views.lines import Line
@@ -41,7 +41,7 @@ FULL = _with(
     msgspec.structs.replace(
         review(b"# Add login\n\nBecause.\n"),
         scope=Scope(("src/*",), ("make",)),
-        relied_on=(ReliedOn(b"setup.py", "f" * 64),),
+        relied_on=(ReliedOnFile(b"setup.py", "f" * 64),),
     ),
     _op("1", write(b"src/a.py", b"x = 1\n", b"x = 2\n"), contents=(b"x = 1\n", b"x = 2\n")),
     _op("2", delete(b"old.py", b"gone\n"), "deletes", "out_of_scope", contents=(b"gone\n", None)),
@@ -180,7 +180,7 @@ def test_the_digest_stands_alone_on_its_line() -> None:
     ("plan", "command"),
     [
         (msgspec.structs.replace(review(), approved=True), "assent build"),
-        (msgspec.structs.replace(review(), state=State.DRAFTING, digest=""), "assent propose"),
+        (msgspec.structs.replace(review(), state=PlanState.DRAFTING, digest=""), "assent propose"),
         (msgspec.structs.replace(review(), path=b""), f"assent undo --digest {DIGEST}"),
     ],
 )
@@ -190,13 +190,13 @@ def test_the_last_line_is_what_to_type_next(plan: Review, command: str) -> None:
 
 
 def test_every_state_has_a_next_command() -> None:
-    assert {s: next_command(s, DIGEST, approved=False).split()[1] for s in State} == {
-        State.DRAFTING: "propose",
-        State.AWAITING_APPROVAL: "approve",
-        State.EXECUTING: "recover",
-        State.HALTED: "recover",
-        State.COMPLETED: "undo",
-        State.DISCARDED: "plan",
+    assert {s: next_command(s, DIGEST, approved=False).split()[1] for s in PlanState} == {
+        PlanState.DRAFTING: "propose",
+        PlanState.AWAITING_APPROVAL: "approve",
+        PlanState.EXECUTING: "recover",
+        PlanState.HALTED: "recover",
+        PlanState.COMPLETED: "undo",
+        PlanState.DISCARDED: "plan",
     }
 
 
@@ -296,7 +296,7 @@ def test_the_review_as_json() -> None:
 def test_json_of_what_is_not_unicode() -> None:
     plan = _with(
         msgspec.structs.replace(
-            review(b"\xff"), session="", digest="", relied_on=(ReliedOn(b"r\xff", "0"),)
+            review(b"\xff"), session="", digest="", relied_on=(ReliedOnFile(b"r\xff", "0"),)
         ),
         _op("1", move(b"caf\xe9", b"\xfe")),
     )

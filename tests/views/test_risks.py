@@ -3,27 +3,27 @@
 import pytest
 from tests.views.values import delete, link, move, state, write
 
-from assent.core.operation import FileState, Operation, RunCommand, WriteFile
-from assent.core.plan import Scope
-from assent.core.protected import EXECUTED_LATER, PROTECTED, executed_later, leads_away, protected
-from assent.core.risk_codes import BY_A_MODEL, RISKS
+from assent.core.permission.protected_paths import (
+    EXECUTED_LATER,
+    PROTECTED,
+    executed_later,
+    is_unsafe_link,
+    protected_reason,
+)
+from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
+from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile
+from assent.core.plan.plan import Scope
+from assent.core.text.confusables import skeletons
 from assent.ports import Facts
 from assent.views.diff import operation_diff
-from assent.views.lookalike import skeletons
-from assent.views.risks import (
-    _RULES,
-    RiskInput,
-    risks,
-    scope_risks,
-    text_risks,
-)
+from assent.views.risks import _RULES, RiskInput, risks, scope_risks, text_risks
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
 
 def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
-    assert list(RISKS) == [*BY_A_MODEL, *_RULES]
-    assert all(meaning.endswith(".") for meaning in RISKS.values())
+    assert list(RISK_CODES) == [*MODEL_RISKS, *_RULES]
+    assert all(meaning.endswith(".") for meaning in RISK_CODES.values())
 
 
 @pytest.mark.parametrize(
@@ -32,11 +32,11 @@ def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
         ((), ()),
         (("src/*",), ("model_writes",)),
         (("*.py", "docs/*"), ("model_writes",)),
-        (("*",), BY_A_MODEL),
-        (("src/*", "**"), BY_A_MODEL),
-        (("**/*",), BY_A_MODEL),
-        (("?*",), BY_A_MODEL),
-        (("[!.]*", ".*"), BY_A_MODEL),
+        (("*",), MODEL_RISKS),
+        (("src/*", "**"), MODEL_RISKS),
+        (("**/*",), MODEL_RISKS),
+        (("?*",), MODEL_RISKS),
+        (("[!.]*", ".*"), MODEL_RISKS),
     ],
 )
 def test_what_a_scope_lets_a_model_do(globs: tuple[str, ...], codes: tuple[str, ...]) -> None:
@@ -45,8 +45,8 @@ def test_what_a_scope_lets_a_model_do(globs: tuple[str, ...], codes: tuple[str, 
 
 def test_protected_paths_prove_themselves() -> None:
     for row in PROTECTED:
-        assert [protected(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
-        assert [protected(path.encode()) for path in row.misses] == [None] * len(row.misses)
+        assert [protected_reason(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
+        assert [protected_reason(path.encode()) for path in row.misses] == [None] * len(row.misses)
 
 
 def test_files_that_are_run_later_prove_themselves() -> None:
@@ -70,7 +70,7 @@ def test_a_file_that_is_run_later_is_a_risk_after_the_heavier_ones() -> None:
     assert risks(moved, RiskInput(diff="")) == ("executed_later",)
     assert risks(move(b"setup.py", b"a.py"), RiskInput(diff="")) == ()
     assert risks(delete(b"setup.py", b"x\n"), RiskInput(diff="")) == ("deletes",)
-    order = [*RISKS]
+    order = [*RISK_CODES]
     assert order.index("executed_later") > max(
         map(order.index, ("protected", "secret", "executable"))
     )
@@ -105,7 +105,7 @@ def test_what_hides_in_a_command_is_a_risk() -> None:
     [b".GITHUB/Workflows/x.yml", ".git\u200dmodules".encode(), b"a/b/.ENV", b".vscode"],
 )
 def test_disguised_paths_are_protected_too(path: bytes) -> None:
-    assert protected(path) is not None
+    assert protected_reason(path) is not None
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_disguised_paths_are_protected_too(path: bytes) -> None:
     ],
 )
 def test_links_that_lead_away(path: bytes, target: bytes, away: bool) -> None:
-    assert leads_away(path, target) is away
+    assert is_unsafe_link(path, target) is away
 
 
 def _write(before: bytes | None, after: bytes, path: bytes = b"src/f.txt") -> tuple[str, ...]:

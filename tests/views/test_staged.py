@@ -1,18 +1,11 @@
 """Operations on a line each, one in full, and todos."""
 
-from assent.core.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
-from assent.core.risk_codes import RISKS
-from assent.core.session_event import Todo
+from assent.core.permission.risk_codes import RISK_CODES
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
+from assent.core.session.event import Todo
 from assent.views.lines import BLANK, Line
 from assent.views.review import OperationReview
-from assent.views.staged import (
-    NONE,
-    UNSHOWN,
-    changed,
-    operation_title,
-    staged_lines,
-    whole_lines,
-)
+from assent.views.staged import NONE, UNSHOWN, changed, operation_title, staged_lines, whole_lines
 from assent.views.todos import todo_count, todo_lines
 
 FILE = FileState("0" * 64, 1, 0o644)
@@ -57,7 +50,7 @@ def test_one_in_full_has_its_risks_first() -> None:
     assert operation_title(4, RUN) == "4. run make (irreversible)"
     lines = [*whole_lines(RUN)]
     assert lines[:3] == [
-        Line("risk", f"! irreversible: {RISKS['irreversible']}"), BLANK, Line("plain", "$ make"),
+        Line("risk", f"! irreversible: {RISK_CODES['irreversible']}"), BLANK, Line("plain", "$ make"),
     ]  # fmt: skip
     assert lines[-1] == Line("plain", "Look out.")
     assert Line("added", "+more") in [*whole_lines(WRITE)]

@@ -7,21 +7,22 @@ import msgspec
 import pytest
 from tests.views.values import DIGEST, delete, move, write
 
-from assent.core.deeds import PUT_BACK
 from assent.core.event import (
     JournalWritten,
     PlanCreated,
     PlanProposed,
     PlanSelected,
-    Recorded,
+    StoredEvent,
     WorkspaceMinted,
 )
-from assent.core.journal import Committed, Outcome, Result
-from assent.core.lifecycle import State
-from assent.core.operation import Operation, RunCommand
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, Revision
-from assent.core.undo import Inversion
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, TextRevision
+from assent.core.run.journal import CommittedEntry, OperationResult, RunOutcome
+from assent.core.text.hidden_chars import hidden_kinds
+from assent.core.undo.applied_change import PUT_BACK
+from assent.core.undo.inversion import Inversion
 from assent.views.lines import Line
 from assent.views.log import event_row, log_lines
 from assent.views.rows import Row, operation_row, plan_row, row_path, run_row
@@ -35,13 +36,12 @@ from assent.views.status import (
     status_lines,
 )
 from assent.views.undo import undo_lines
-from assent.views.visible import hidden
 
 RECORD = PlanRecord(
     "01plan", "01ws", "login", "add_login", b".opencode/plans/login/p.md", "", "", "then", 1
 )
 PROPOSED = msgspec.structs.replace(
-    RECORD, session="", state=State.AWAITING_APPROVAL, digest=DIGEST, name="other", path=b""
+    RECORD, session="", state=PlanState.AWAITING_APPROVAL, digest=DIGEST, name="other", path=b""
 )
 PLAN = plan_row(RECORD, approved=False)
 OTHER = plan_row(PROPOSED, approved=True)
@@ -154,7 +154,7 @@ def test_operations_are_listed_in_order() -> None:
 
 
 def test_revisions_are_listed() -> None:
-    revisions = [Revision(1, "then", "a" * 64), Revision(10, "now", "b" * 64)]
+    revisions = [TextRevision(1, "then", "a" * 64), TextRevision(10, "now", "b" * 64)]
     assert _texts(history_lines(revisions)) == ["1   then  " + "a" * 64, "10  now   " + "b" * 64]
     assert _texts(history_lines([])) == ["The plan has no text yet."]
 
@@ -213,7 +213,9 @@ def test_status_of_a_new_workspace() -> None:
         ),
     ],
 )
-def test_runs(outcome: Outcome, results: list[Result], styles: list[str], command: str) -> None:
+def test_runs(
+    outcome: RunOutcome, results: list[OperationResult], styles: list[str], command: str
+) -> None:
     done = [(result, delete(b"new.py", b"")) for result in results]
     lines = list(run_lines("01run", outcome, done, ("a note.",)))
     assert [line.style for line in lines[1 : 1 + len(results)]] == styles
@@ -242,11 +244,11 @@ def test_what_an_undo_would_do() -> None:
 
 
 EVENTS = [
-    Recorded(1, "workspace/01ws", 1, "then", WorkspaceMinted("01ws", b"/root\xff", 7)),
-    Recorded(2, "plan/01ws/01plan", 1, "now", PlanCreated("01plan", "01ws", "login", "n", b"p")),
-    Recorded(3, "plan/01ws/01plan", 2, "now", PlanProposed("d", "c", "o", "f")),
-    Recorded(14, "run/01ws/01run", 1, "now", JournalWritten(Committed())),
-    Recorded(15, "workspace/01ws", 2, "now", PlanSelected("01plan")),
+    StoredEvent(1, "workspace/01ws", 1, "then", WorkspaceMinted("01ws", b"/root\xff", 7)),
+    StoredEvent(2, "plan/01ws/01plan", 1, "now", PlanCreated("01plan", "01ws", "login", "n", b"p")),
+    StoredEvent(3, "plan/01ws/01plan", 2, "now", PlanProposed("d", "c", "o", "f")),
+    StoredEvent(14, "run/01ws/01run", 1, "now", JournalWritten(CommittedEntry())),
+    StoredEvent(15, "workspace/01ws", 2, "now", PlanSelected("01plan")),
 ]
 
 
@@ -283,7 +285,7 @@ def test_nothing_that_hides_reaches_a_line() -> None:
         RunCommand((), bad),
     )
     created = PlanCreated(HOSTILE, HOSTILE, HOSTILE, HOSTILE, bad, HOSTILE)
-    events = [Recorded(1, "plan/x/" + HOSTILE, 1, HOSTILE, created)]
+    events = [StoredEvent(1, "plan/x/" + HOSTILE, 1, HOSTILE, created)]
     run: Row = {"run": HOSTILE, "plan_id": HOSTILE, "outcome": "needs_you"}
     inversion = Inversion(((0, delete(bad, b"")),), ((0, HOSTILE),))
     lines = [
@@ -293,10 +295,10 @@ def test_nothing_that_hides_reaches_a_line() -> None:
         *operation_lines([operation_row(HOSTILE, op) for op in ops]),
         *run_lines(HOSTILE, "needs_you", [], [HOSTILE]),
         *undo_lines(HOSTILE, Plan(b"", ()), ("x",), inversion),
-        *history_lines([Revision(1, HOSTILE, HOSTILE)]),
+        *history_lines([TextRevision(1, HOSTILE, HOSTILE)]),
         *log_lines([event_row(event, {HOSTILE: HOSTILE}) for event in events]),
     ]
-    assert [line for line in lines if hidden(line.text) or "\n" in line.text] == []
+    assert [line for line in lines if hidden_kinds(line.text) or "\n" in line.text] == []
 
 
 def _texts(lines: Iterable[Line]) -> list[str]:
@@ -306,7 +308,7 @@ def _texts(lines: Iterable[Line]) -> list[str]:
 def test_a_run_names_how_each_command_ended() -> None:
     make = RunCommand((b"make", b"it"), env=((b"T", b"x"),))
     secret = RunCommand(script=f"echo {'AKIA' + 'IOSFODNN7EXAMPLZ'}".encode())
-    results: list[tuple[Result, Operation]] = [
+    results: list[tuple[OperationResult, Operation]] = [
         ("done", write(b"f", None, b"")), ("done", make), ("failed", secret),
         ("not_started", make),
     ]  # fmt: skip
@@ -337,7 +339,7 @@ def test_a_run_that_waits_says_why_and_names_the_ways_on() -> None:
 
 
 def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> None:
-    command: list[tuple[Result, Operation]] = [("undone", RunCommand((b"make",)))]
+    command: list[tuple[OperationResult, Operation]] = [("undone", RunCommand((b"make",)))]
     plain, *_ = run_lines("r", "rolled_back", command)
     less, *_ = run_lines("r", "rolled_back", command, ("A roll-back does not cover x.",))
     named, *_ = run_lines("r", "rolled_back", command, (f"{PUT_BACK}: x.",))

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from assent.core.event import PlanRevised, Recorded
-from assent.core.message import Call, Image, Result, Text
-from assent.core.model import Delta
-from assent.core.session_event import (
+from assent.core.event import PlanRevised, StoredEvent
+from assent.core.llm.message import ImagePart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     ChildEnded,
@@ -25,11 +25,11 @@ ESCAPE = bytes([27]).decode()
 
 
 def row(event: SessionEvent | PlanRevised, stream: str = "session/01w/01s") -> dict[str, object]:
-    return stream_row(Recorded(7, stream, 2, "then", event), "01s", "now")
+    return stream_row(StoredEvent(7, stream, 2, "then", event), "01s", "now")
 
 
 def test_f124_a_stored_event_has_its_place_its_session_and_typed_parts() -> None:
-    call = Call("c1", "read", {"path": "a"})
+    call = ToolCall("c1", "read", {"path": "a"})
     assert row(PartSaid(call, 0.5)) == {
         "seq": 7,
         "at": "then",
@@ -43,7 +43,7 @@ def test_f124_a_stored_event_has_its_place_its_session_and_typed_parts() -> None
 
 
 def test_f124_a_piece_has_no_place() -> None:
-    assert stream_row(Delta("text", "Hi"), "01s", "now") == {
+    assert stream_row(StreamDelta("text", "Hi"), "01s", "now") == {
         "seq": None,
         "at": "now",
         "kind": "delta",
@@ -73,25 +73,25 @@ def test_what_happens_to_the_plan_belongs_to_the_session() -> None:
 
 
 def test_pictures_and_metadata_can_be_written_as_json() -> None:
-    added = MessageAdded("m1", "plan", (Text("Look"), Image("image/png", b"\x89PNG")))
+    added = MessageAdded("m1", "plan", (TextPart("Look"), ImagePart("image/png", b"\x89PNG")))
     body = row(added)["body"]
     assert isinstance(body, dict)
     picture = {"kind": "image", "media_type": "image/png", "content_b64": "iVBORw=="}
     assert body["parts"] == [{"kind": "text", "text": "Look"}, picture]
-    ended = CallEnded("c1", "edit", Result("c1", "ok"), metadata={"seen": {"a": ("x",)}})
+    ended = CallEnded("c1", "edit", ToolResult("c1", "ok"), metadata={"seen": {"a": ("x",)}})
     assert b'"metadata":{"seen":{"a":["x"]}}' in msgspec.json.encode(row(ended))
 
 
 def test_activity_is_one_harmless_line() -> None:
     bad = f"{ESCAPE}[2J\nmore"
     events: list[SessionEvent] = [
-        CallEnded("c1", "read", Result("c1", "content"), title="src/a.py"),
-        CallEnded("c2", "edit", Result("c2", f"{bad}\n", failed=True)),
-        CallEnded("c3", bad, Result("c3", ""), title=bad),
+        CallEnded("c1", "read", ToolResult("c1", "content"), title="src/a.py"),
+        CallEnded("c2", "edit", ToolResult("c2", f"{bad}\n", failed=True)),
+        CallEnded("c3", bad, ToolResult("c3", ""), title=bad),
         StepRetried(1, 2.0, "It was overloaded."),
         StepRetried(1, 0.0, "It broke off."),
         Compacted("s", 2),
-        MessageAdded("m1", "plan", (Text("Hello"),)),
+        MessageAdded("m1", "plan", (TextPart("Hello"),)),
     ]
     assert [line.text for event in events for line in activity_lines(event)] == [
         "· read: src/a.py",
@@ -149,14 +149,14 @@ def test_every_line_of_a_child_says_whose_it_is() -> None:
     heard: list[tuple[SessionEvent, str]] = [
         (ChildStarted("c1", "01a", "explore", "Find a"), "01s"),
         (ChildStarted("c2", "01b", "general", "Mend b", background=True), "01s"),
-        (CallEnded("c1", "read", Result("c1", "content"), title="greet.py"), "01a"),
+        (CallEnded("c1", "read", ToolResult("c1", "content"), title="greet.py"), "01a"),
         (BatchPlanned((LOOK, SWEEP)), "01b"),
         (ChildEnded("01b", "limit", "Stopped."), "01s"),
         (ChildEnded("01x", "end"), "01s"),
     ]
     texts: list[str] = []
     for event, session in heard:
-        recorded = Recorded(1, f"session/01w/{session}", 1, "now", event)
+        recorded = StoredEvent(1, f"session/01w/{session}", 1, "now", event)
         kin.add_event(recorded)
         own = session == "01s"
         lines = activity_lines(event, kin) if own else child_lines(recorded, kin)

@@ -4,12 +4,11 @@ import msgspec
 import pytest
 
 from assent.core.errors import Unavailable
-from assent.core.lifecycle import State
-from assent.core.message import Reasoning, Result, Text
-from assent.core.model import Stop, Usage
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.llm.message import ReasoningPart, TextPart, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import (
     CallEnded,
     Compacted,
     PartSaid,
@@ -22,6 +21,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
+from assent.core.session.record import SessionRecord
 from assent.views.talk import (
     Asked,
     Ending,
@@ -44,7 +44,7 @@ SESSION = SessionRecord(
 ASKING = msgspec.structs.replace(SESSION, mode="ask")
 DIGEST = "0123456789abcdef" * 4
 DRAFT = PlanRecord("01p", "01w", "fix-it", "fix", b"PLAN_fix.md", "", "", "then", 3)
-AWAITING = msgspec.structs.replace(DRAFT, state=State.AWAITING_APPROVAL, digest=DIGEST)
+AWAITING = msgspec.structs.replace(DRAFT, state=PlanState.AWAITING_APPROVAL, digest=DIGEST)
 STARTED = StepStarted(1, "plan", "m/x", "plan")
 WHICH = Question("", "Which?")
 
@@ -57,13 +57,13 @@ def summed(*events: SessionEvent) -> Tally:
 
 
 def said(text: str) -> PartSaid:
-    return PartSaid(Text(text))
+    return PartSaid(TextPart(text))
 
 
 def test_the_last_step_that_said_something_is_the_result() -> None:
-    end = StepEnded(Stop.END, Usage(10, 2), 0.5)
+    end = StepEnded(StopReason.END, TokenUsage(10, 2), 0.5)
     tally = summed(
-        STARTED, said("Look"), said("ing."), end, STARTED, PartSaid(Reasoning("Hm.")), end
+        STARTED, said("Look"), said("ing."), end, STARTED, PartSaid(ReasoningPart("Hm.")), end
     )
     assert (tally.said, tally.steps) == ("Looking.", 2)
     assert (tally.agent, tally.model) == ("plan", "m/x")
@@ -71,7 +71,9 @@ def test_the_last_step_that_said_something_is_the_result() -> None:
 
 def test_what_a_failed_attempt_said_does_not_count() -> None:
     again = StepRetried(1, 0.0, "cut")
-    assert summed(STARTED, said("Half"), again, said("All"), StepEnded(Stop.END)).said == "All"
+    assert (
+        summed(STARTED, said("Half"), again, said("All"), StepEnded(StopReason.END)).said == "All"
+    )
     assert summed(STARTED, said("Half"), again, TurnEnded("failed")).said == ""
 
 
@@ -81,16 +83,16 @@ def test_what_an_interrupted_step_said_counts() -> None:
 
 
 def test_f126_tokens_and_cost_add_up_and_one_unknown_makes_the_sum_unknown() -> None:
-    one = StepEnded(Stop.CALLS, Usage(10, 2, 3, 4, 5), 0.25)
-    tally = summed(STARTED, one, STARTED, one, Compacted("s", 1, Usage(1, 1), 0.5))
-    assert (tally.usage, tally.cost) == (Usage(21, 5, 6, 8, 10), 1.0)
-    assert summed(one, StepEnded(Stop.END)).cost is None
+    one = StepEnded(StopReason.CALLS, TokenUsage(10, 2, 3, 4, 5), 0.25)
+    tally = summed(STARTED, one, STARTED, one, Compacted("s", 1, TokenUsage(1, 1), 0.5))
+    assert (tally.usage, tally.cost) == (TokenUsage(21, 5, 6, 8, 10), 1.0)
+    assert summed(one, StepEnded(StopReason.END)).cost is None
 
 
 def test_f32_a_question_waits_until_somebody_answers() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
     waits = (Asked("q1", "c1", WHICH),)
-    ended = CallEnded("c1", "question", Result("c1", "Nobody answered."))
+    ended = CallEnded("c1", "question", ToolResult("c1", "Nobody answered."))
     assert summed(asked, QuestionAnswered("q1", None), ended).asked == waits
     assert summed(asked, QuestionAnswered("q2", (("a",),))).asked == waits
     assert summed(asked, QuestionAnswered("q1", (("a",),))).asked == ()
@@ -98,13 +100,13 @@ def test_f32_a_question_waits_until_somebody_answers() -> None:
 
 def test_a_question_whether_a_call_may_run_waits_for_nobody() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
-    ended = CallEnded("c1", "write", Result("c1", "No.", failed=True))
+    ended = CallEnded("c1", "write", ToolResult("c1", "No.", failed=True))
     assert summed(asked, QuestionAnswered("q1", None), ended).asked == ()
 
 
 def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
-    ended = CallEnded("c1", "write", Result("c1", "No.", failed=True))
+    ended = CallEnded("c1", "write", ToolResult("c1", "No.", failed=True))
     tally = summed(asked, QuestionAnswered("q1", None), ended)
     assert tally.refused == (Asked("q1", "c1", WHICH),)
     assert result_row(Ending(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
@@ -123,7 +125,7 @@ def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None
 
 
 def test_a_build_that_has_not_ended_says_how_to_end_it() -> None:
-    ending = Ending(ASKING, plan=msgspec.structs.replace(DRAFT, state=State.EXECUTING))
+    ending = Ending(ASKING, plan=msgspec.structs.replace(DRAFT, state=PlanState.EXECUTING))
     assert result_row(ending)["next"] == "assent build"
     texts = [line.text for line in ending_lines(ending)]
     assert texts[-2:] == [
@@ -136,7 +138,7 @@ PRESENTED = summed(TurnEnded("presented"))
 OPEN = (QuestionAsked("q1", "c1", (WHICH,)), QuestionAnswered("q1", None))
 _LACKS = {"lacks": "sandbox"}
 UNRUN = (
-    CallEnded("c1", "shell", Result("c1", "No.", failed=True), "bash git log", metadata=_LACKS),
+    CallEnded("c1", "shell", ToolResult("c1", "No.", failed=True), "bash git log", metadata=_LACKS),
 )
 EXITS = {
     "words only": (Ending(SESSION, plan=DRAFT), 0),
@@ -204,7 +206,10 @@ def test_f95_a_question_of_a_child_is_one_to_answer() -> None:
 
 def test_the_whole_object() -> None:
     tally = summed(
-        STARTED, said("Done."), StepEnded(Stop.END, Usage(8, 2), 0.5), TurnEnded("presented")
+        STARTED,
+        said("Done."),
+        StepEnded(StopReason.END, TokenUsage(8, 2), 0.5),
+        TurnEnded("presented"),
     )
     assert result_row(Ending(SESSION, tally, AWAITING, 2)) == {
         "session": "01s",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
 from assent.gate.shell.lines import read_line
 from assent.views.foreseen import foreseen, line_of
 from assent.views.risks import RiskInput, risks

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from assent.core.journal import Result
-from assent.core.undo import FILES_ONLY, STILL_OTHER, Extent
+from assent.core.run.journal import OperationResult
+from assent.core.undo.inversion import FILES_ONLY, STILL_DIFFERENT, UndoExtent
 from assent.views.lines import Line
 from assent.views.status import status_lines
 from assent.views.undo import end_lines
 
-COMMANDS = Extent(recorded=True)
-REDO = Extent(again=True)
+COMMANDS = UndoExtent(recorded=True)
+REDO = UndoExtent(again=True)
 
-ENDS: dict[str, tuple[Sequence[Result], Sequence[str], Extent]] = {
+ENDS: dict[str, tuple[Sequence[OperationResult], Sequence[str], UndoExtent]] = {
     "Done: everything was taken back.": (["undone", "undone"], [], FILES_ONLY),
     "Done: everything recorded was taken back.": (["undone"], [], COMMANDS),
     "Done: everything was applied.": (["done"], [], REDO),
@@ -22,7 +22,11 @@ ENDS: dict[str, tuple[Sequence[Result], Sequence[str], Extent]] = {
         [],
         FILES_ONLY,
     ),
-    "Done, but not everything is as it was before:": (["undone"], [f"{STILL_OTHER}: a."], COMMANDS),
+    "Done, but not everything is as it was before:": (
+        ["undone"],
+        [f"{STILL_DIFFERENT}: a."],
+        COMMANDS,
+    ),
     "Accepted as it stands: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
     "Accepted as it stands: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
     "Accepted as it stands: nothing was done again.": (["conflict"], [], REDO),

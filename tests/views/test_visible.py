@@ -9,27 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.views.visible import (
-    CONTINUED,
-    EMPTY,
-    LONG,
-    STACK,
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    LONG_LINE,
+    MAX_COMBINING_MARKS,
+    MAX_EMPTY_LINES,
     WIDTH,
-    Flow,
-    each_line,
+    VisibleStream,
+    fold_at_words,
     fold_long,
-    fold_words,
-    hidden,
-    hidden_path,
-    is_mark,
-    kind,
+    has_hidden_path_chars,
+    hidden_kind,
+    hidden_kinds,
+    is_combining_mark,
     mixed_endings,
-    stands_for,
+    source_line_count,
+    source_lines,
     visible,
     visible_diff,
     visible_line,
     visible_path,
-    visible_speech,
+    visible_text,
     visible_word,
 )
 
@@ -82,7 +82,7 @@ ANY_TEXT = st.text(
     ],
 )
 def test_what_hides_is_written_out_and_named(text: str, shown: str, kinds: tuple[str, ...]) -> None:
-    assert (visible(text), hidden(text)) == (shown, kinds)
+    assert (visible(text), hidden_kinds(text)) == (shown, kinds)
 
 
 def test_every_character_that_does_not_show_itself_is_found() -> None:
@@ -105,20 +105,20 @@ def test_default_ignorable_characters_are_found() -> None:
         *range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4),
         *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000),
     ]  # fmt: skip
-    assert [hex(code) for code in ignorable if kind(chr(code)) is None] == []
+    assert [hex(code) for code in ignorable if hidden_kind(chr(code)) is None] == []
 
 
 @given(ANY_TEXT)
 def test_the_text_can_be_told_from_what_is_shown(text: str) -> None:
-    if "empty lines" not in hidden(text):
+    if "empty lines" not in hidden_kinds(text):
         assert _read_back(visible(text)) == text
     assert _read_back(visible_line(text)) == text
 
 
 @given(ANY_TEXT)
 def test_what_is_shown_hides_nothing(text: str) -> None:
-    assert set(hidden(visible(text))) <= {"padding", "long line"}
-    assert set(hidden(visible_line(text))) <= {"padding", "long line"}
+    assert set(hidden_kinds(visible(text))) <= {"padding", "long line"}
+    assert set(hidden_kinds(visible_line(text))) <= {"padding", "long line"}
     assert visible_line(text).isprintable()
 
 
@@ -126,7 +126,7 @@ def test_what_is_shown_hides_nothing(text: str) -> None:
 def test_a_path_can_be_told_from_what_is_shown(path: bytes) -> None:
     shown = visible_path(path)
     assert shown.isprintable()
-    assert not hidden(shown)
+    assert not hidden_kinds(shown)
     raw = re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(0xDC00 + int(m[1], 16)), shown)
     assert _read_back(raw).encode("utf-8", "surrogateescape") == path
 
@@ -148,29 +148,29 @@ def test_a_path_can_be_told_from_what_is_shown(path: bytes) -> None:
     ],
 )
 def test_paths_stay_on_one_line(path: bytes, shown: str, odd: bool) -> None:
-    assert (visible_path(path), hidden_path(path)) == (shown, odd)
+    assert (visible_path(path), has_hidden_path_chars(path)) == (shown, odd)
 
 
 def test_a_byte_order_mark_counts_where_the_file_does_not_begin() -> None:
-    assert hidden("\ufeffx", whole=False) == ("invisible",)
+    assert hidden_kinds("\ufeffx", whole=False) == ("invisible",)
 
 
 def test_long_lines_and_padding_are_flagged() -> None:
-    assert hidden("x" * LONG) == ()
-    assert hidden("short\n" + "x" * (LONG + 1)) == ("long line",)
-    assert hidden(f"{'x' * LONG}\n" * 3) == ()
-    assert hidden(f"{'x' * LONG}\n\n{'x' * (LONG + 1)}\nshort\n") == ("long line",)
-    assert hidden("x = 1" + " " * WIDTH + "evil()") == ("padding",)
-    assert hidden("x = 1" + "\t" * WIDTH + "evil()") == ("padding",)
+    assert hidden_kinds("x" * LONG_LINE) == ()
+    assert hidden_kinds("short\n" + "x" * (LONG_LINE + 1)) == ("long line",)
+    assert hidden_kinds(f"{'x' * LONG_LINE}\n" * 3) == ()
+    assert hidden_kinds(f"{'x' * LONG_LINE}\n\n{'x' * (LONG_LINE + 1)}\nshort\n") == ("long line",)
+    assert hidden_kinds("x = 1" + " " * WIDTH + "evil()") == ("padding",)
+    assert hidden_kinds("x = 1" + "\t" * WIDTH + "evil()") == ("padding",)
 
 
 def test_long_lines_are_folded_and_nothing_is_lost() -> None:
-    line = "".join(str(n % 10) for n in range(LONG + 1))
+    line = "".join(str(n % 10) for n in range(LONG_LINE + 1))
     first, *rest = fold_long(line)
     assert [len(piece) for piece in (first, *rest[:-1])] == [WIDTH] * (len(rest))
     assert all(piece.startswith("↪ ") for piece in rest)
     assert first + "".join(piece.removeprefix("↪ ") for piece in rest) == line
-    assert fold_long("x" * LONG) == ["x" * LONG]
+    assert fold_long("x" * LONG_LINE) == ["x" * LONG_LINE]
 
 
 @pytest.mark.parametrize(
@@ -188,25 +188,28 @@ def _read_back(shown: str) -> str:
 
 def test_speech_keeps_what_people_write_every_day() -> None:
     everyday = "⚠️ 👩\u200d💻 5\u202f000\u00a0km"
-    assert visible_speech(everyday) == everyday
-    assert visible_speech("a\ufe0f \u200d \x1b[2J") == "a<U+FE0F> <U+200D> <U+001B>[2J"
+    assert visible_text(everyday) == everyday
+    assert visible_text("a\ufe0f \u200d \x1b[2J") == "a<U+FE0F> <U+200D> <U+001B>[2J"
 
 
 @given(ANY_TEXT)
 def test_nothing_in_speech_steers(text: str) -> None:
-    left = set(visible_speech(text)) - set("\ufe0f\u200d\u00a0\u202f")
-    assert {char for char in left if kind(char)} == set()
+    left = set(visible_text(text)) - set("\ufe0f\u200d\u00a0\u202f")
+    assert {char for char in left if hidden_kind(char)} == set()
 
 
 def test_long_sentences_are_folded_between_words_and_nothing_of_them_is_lost() -> None:
     words = "sentence " * 150
-    pieces = fold_words(words)
+    pieces = fold_at_words(words)
     assert all(piece.endswith(" ") for piece in pieces)
     assert all(len(piece) <= WIDTH for piece in pieces)
-    assert "".join(piece.removeprefix(CONTINUED) for piece in pieces) == words
+    assert "".join(piece.removeprefix(CONTINUATION_MARK) for piece in pieces) == words
     unbroken = "x" * 1500
-    assert "".join(piece.removeprefix(CONTINUED) for piece in fold_words(unbroken)) == unbroken
-    assert fold_words("short enough") == ["short enough"]
+    assert (
+        "".join(piece.removeprefix(CONTINUATION_MARK) for piece in fold_at_words(unbroken))
+        == unbroken
+    )
+    assert fold_at_words("short enough") == ["short enough"]
 
 
 ZALGO = "Z" + "\u0301" * 50 + "o\u0489\u0335\u0300\u0301\u0302\u0303"
@@ -223,37 +226,41 @@ SCRIPTS = {
 
 
 def longest_stack(text: str) -> int:
-    runs = re.findall("[x]+", "".join("x" if is_mark(char) else " " for char in text))
+    runs = re.findall("[x]+", "".join("x" if is_combining_mark(char) else " " for char in text))
     return max(map(len, runs), default=0)
 
 
-@pytest.mark.parametrize("show", [visible, visible_line, visible_speech, visible_diff])
+@pytest.mark.parametrize("show", [visible, visible_line, visible_text, visible_diff])
 def test_stacks_of_marks_are_bounded_and_named(show: Callable[[str], str]) -> None:
     shown = show(ZALGO)
-    assert longest_stack(shown) == STACK
-    assert shown.count("<U+0301>") == 50 - STACK
+    assert longest_stack(shown) == MAX_COMBINING_MARKS
+    assert shown.count("<U+0301>") == 50 - MAX_COMBINING_MARKS
     assert _read_back(shown) == ZALGO
-    assert hidden(ZALGO) == ("stacked marks",)
+    assert hidden_kinds(ZALGO) == ("stacked marks",)
 
 
 def test_stacks_of_marks_in_names_and_words_of_commands() -> None:
     name = ZALGO.encode()
-    assert longest_stack(visible_path(name)) == longest_stack(visible_word(name)) == STACK
-    assert hidden_path(name)
+    assert (
+        longest_stack(visible_path(name))
+        == longest_stack(visible_word(name))
+        == MAX_COMBINING_MARKS
+    )
+    assert has_hidden_path_chars(name)
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_scripts_that_need_marks_are_left_alone(script: str) -> None:
     text = SCRIPTS[script]
     assert longest_stack(text) > 0
-    assert (visible(text), hidden(text)) == (text, ())
+    assert (visible(text), hidden_kinds(text)) == (text, ())
     assert visible_path(text.encode()) == text
 
 
 @pytest.mark.parametrize(
     ("text", "shown", "kinds"),
     [
-        ("a\n" + "\n" * EMPTY + "b\n", "a\n" + "\n" * EMPTY + "b\n", ()),
+        ("a\n" + "\n" * MAX_EMPTY_LINES + "b\n", "a\n" + "\n" * MAX_EMPTY_LINES + "b\n", ()),
         ("a\n" + "\n" * 21 + "b\n", "a\n␤ 21 empty lines\nb\n", ("empty lines",)),
         ("\n" * 30 + "b", "␤ 30 empty lines\nb", ("empty lines",)),
         ("b" + "\n" * 500, "b\n␤ 499 empty lines\n", ("empty lines",)),
@@ -270,8 +277,8 @@ def test_scripts_that_need_marks_are_left_alone(script: str) -> None:
     ],
 )
 def test_many_empty_lines_are_counted(text: str, shown: str, kinds: tuple[str, ...]) -> None:
-    assert (visible(text), hidden(text)) == (shown, kinds)
-    assert visible_speech(text) == shown
+    assert (visible(text), hidden_kinds(text)) == (shown, kinds)
+    assert visible_text(text) == shown
 
 
 @pytest.mark.parametrize("sign", "+- ")
@@ -285,19 +292,19 @@ def test_many_empty_lines_of_a_diff_are_counted_with_their_sign(sign: str) -> No
 
 def test_a_counted_line_says_what_it_stands_for() -> None:
     shown = visible("a\n" + "\n" * 25).split("\n")
-    assert [stands_for(line) for line in shown] == [1, 25, 1]
-    assert each_line(shown[1]) == [""] * 25
-    assert each_line("+␤ 3 empty lines") == ["+"] * 3
-    assert (stands_for("said ␤ 3 empty lines"), each_line("x")) == (1, ["x"])
+    assert [source_line_count(line) for line in shown] == [1, 25, 1]
+    assert source_lines(shown[1]) == [""] * 25
+    assert source_lines("+␤ 3 empty lines") == ["+"] * 3
+    assert (source_line_count("said ␤ 3 empty lines"), source_lines("x")) == (1, ["x"])
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 1000])
 def test_nothing_hides_between_two_pieces(size: int) -> None:
     text = "a\n" + "\n" * 60 + " \n" + ZALGO + "\n" + "b\n" * 3 + "\n" * 22
-    flow = Flow()
+    flow = VisibleStream()
     pieces = [flow.take(text[at : at + size]) for at in range(0, len(text), size)]
     shown = "".join([*pieces, flow.rest()])
-    assert longest_stack(shown) == STACK
+    assert longest_stack(shown) == MAX_COMBINING_MARKS
     assert shown.split("\n")[:23] == [
         "a",
         *[""] * 20,
@@ -309,7 +316,7 @@ def test_nothing_hides_between_two_pieces(size: int) -> None:
 
 @given(st.lists(ANY_TEXT.map(lambda text: text.replace("\r", "")), max_size=5))
 def test_pieces_show_what_the_whole_shows(pieces: list[str]) -> None:
-    flow, text = Flow(), "".join(pieces)
+    flow, text = VisibleStream(), "".join(pieces)
     shown = "".join([*map(flow.take, pieces), flow.rest()])
-    if "<U+" not in text and "empty lines" not in hidden(text):
+    if "<U+" not in text and "empty lines" not in hidden_kinds(text):
         assert shown == visible(text)

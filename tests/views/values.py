@@ -1,14 +1,14 @@
 """Values that the tests of the views share."""
 
 from assent.core.digest import sha256
-from assent.core.lifecycle import State
-from assent.core.operation import DeleteFile, FileState, Kind, MoveFile, WriteFile
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import DeleteFile, FileKind, FileState, MoveFile, WriteFile
 from assent.views.review import Review
 
 DIGEST = "d" * 64
 
 
-def state(content: bytes, mode: int = 0o644, kind: Kind = "file") -> FileState:
+def state(content: bytes, mode: int = 0o644, kind: FileKind = "file") -> FileState:
     """The state of a file, or of a link whose target is the content."""
     return FileState(sha256(content), len(content), 0o777 if kind == "link" else mode, kind)
 
@@ -36,7 +36,7 @@ def review(text: bytes = b"# Plan\n") -> Review:
         session="add-login",
         name="add_login",
         path=b".opencode/plans/add-login/PLAN_add_login.md",
-        state=State.AWAITING_APPROVAL,
+        state=PlanState.AWAITING_APPROVAL,
         digest=DIGEST,
         approved=False,
         text=text,

@@ -13,8 +13,17 @@ from pathlib import Path
 
 from tests.workspace.doubles import file_state, put, tree
 
-from assent.core.motion import Clear, Layout, Put, Swap, Take, fills, motions, prunable
-from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveToSlot,
+    SlotLayout,
+    SwapWithSlot,
+    prunable_folders,
+    slot_contents,
+    slot_moves,
+)
 from assent.workspace.hands import LocalHands
 
 NO_MOUNT = 77
@@ -49,7 +58,7 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     hands = LocalHands(os.fsencode(root))
     layout = hands.choose_layout(run, operations)
     hands.create_folder(layout.folder)
-    for fill in fills(operations, motions(operations, layout)):
+    for fill in slot_contents(operations, slot_moves(operations, layout)):
         hands.write_slot(fill, [NEW])
     hands.sync_to_disk()
     perform(hands, operations, layout)
@@ -68,20 +77,20 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     }
 
 
-def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: Layout) -> None:
+def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: SlotLayout) -> None:
     slots: list[bytes] = []
-    for motion in motions(operations, layout):
+    for motion in slot_moves(operations, layout):
         match motion:
-            case Swap():
+            case SwapWithSlot():
                 hands.exchange(motion.slot, motion.path)
-            case Put():
+            case MoveFromSlot():
                 hands.create_folder(motion.path.rpartition(b"/")[0])
                 hands.rename_unless_taken(motion.slot, motion.path)
-            case Take() | Clear():
+            case MoveToSlot() | ClearFolder():
                 hands.rename_unless_taken(motion.path, motion.slot)
         slots.append(motion.slot)
     check_and_remove(hands, slots, WAS)
-    for folder in prunable(operations):
+    for folder in prunable_folders(operations):
         hands.delete_empty_folder(folder)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assent.core.digest import sha256
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
 from assent.workspace.disk import Disk
 
 

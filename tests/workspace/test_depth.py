@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import file_state
 
-from assent.core.motion import Fill, Layout
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.paths import ancestors
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.workspace.disk import Disk
 from assent.workspace.folders import LIMIT, Folders
 from assent.workspace.hands import LocalHands
@@ -35,7 +35,7 @@ def root(tmp_path: Path) -> Iterator[bytes]:
 def put_deep(root: bytes) -> LocalHands:
     """Writes the file as a run does."""
     hands = LocalHands(root)
-    hands.write_slot(Fill(0, SLOT, IS, None, None, DEEP), [b"x"])
+    hands.write_slot(SlotContent(0, SLOT, IS, None, None, DEEP), [b"x"])
     assert hands.create_folder(DEEP) is True
     hands.rename_unless_taken(SLOT, FILE)
     return hands
@@ -46,7 +46,7 @@ def test_a_run_is_laid_out(root: bytes, there: int) -> None:
     LocalHands(root).create_folder(b"/".join([b"d"] * there))
     for operation in (WriteFile(FILE, None, IS), DeleteFile(FILE, IS, LEVELS)):
         operations: tuple[FileOperation, ...] = (operation, MoveFile(b"a", DEEP + b"/b", IS))
-        assert LocalHands(root).choose_layout("run", operations) == Layout("run")
+        assert LocalHands(root).choose_layout("run", operations) == SlotLayout("run")
 
 
 def test_missing_folders_are_counted(root: bytes) -> None:

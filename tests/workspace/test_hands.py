@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import WatchedDisk, failing, file_state, link_state, put, tree
 
-from assent.core.motion import Fill
+from assent.core.run.slot_move import SlotContent
 from assent.workspace.hands import LocalHands
 from assent.workspace.unsynced import FEW
 
@@ -111,7 +111,7 @@ def test_remove_takes_one_name(tmp_path: Path, hands: LocalHands) -> None:
 def create(hands: LocalHands, *numbers: int) -> None:
     for number in numbers:
         slot = STAGE + b"/%d.new" % number
-        hands.write_slot(Fill(number, slot, file_state(b"x"), None), [b"x"])
+        hands.write_slot(SlotContent(number, slot, file_state(b"x"), None), [b"x"])
 
 
 def flushes(disk: WatchedDisk) -> tuple[int, int]:
@@ -152,7 +152,7 @@ def test_many_files_are_flushed_together(tmp_path: Path) -> None:
 def test_a_symlink_is_flushed_with_its_folder(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.write_slot(Fill(0, b".assent-run-0.new", link_state(b"x"), None), [b"x"])
+    hands.write_slot(SlotContent(0, b".assent-run-0.new", link_state(b"x"), None), [b"x"])
     hands.sync_to_disk()
     assert flushes(disk) == (1, 0)
 

@@ -13,8 +13,8 @@ from tests.house.source import ROOT
 from tests.workspace.across import NO_MOUNT
 from tests.workspace.doubles import content_of, failing, file_state, put, tree
 
-from assent.core.motion import Layout
-from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.slot_move import SlotLayout
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.layout import mounts_below
@@ -29,7 +29,7 @@ OPERATIONS = (
 
 
 def test_on_one_file_system_the_state_folder_serves_all(tmp_path: Path) -> None:
-    assert LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS) == Layout("run")
+    assert LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS) == SlotLayout("run")
 
 
 def test_asking_for_exchange_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_what_a_crash_left_of_asking_does_not_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
 def test_without_exchange_there_is_take_and_put(tmp_path: Path, code: int) -> None:
     hands = LocalHands(os.fsencode(tmp_path), failing("rename_exchange", code))
-    assert hands.choose_layout("run", OPERATIONS) == Layout("run", exchanges=False)
+    assert hands.choose_layout("run", OPERATIONS) == SlotLayout("run", exchanges=False)
     assert tree(tmp_path / ".opencode/assent/stage") == {}
 
 
@@ -59,7 +59,7 @@ def test_another_error_of_exchange_is_an_error(tmp_path: Path) -> None:
 def test_nothing_is_tried_where_nothing_is_replaced(tmp_path: Path) -> None:
     disk = failing("rename_exchange", errno.EINVAL)
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    assert hands.choose_layout("run", OPERATIONS[1:]) == Layout("run")
+    assert hands.choose_layout("run", OPERATIONS[1:]) == SlotLayout("run")
     assert tree(tmp_path / ".opencode/assent") == {b"stage": None}
     assert disk.calls["rename_exchange"] == 0
 

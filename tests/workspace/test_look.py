@@ -19,8 +19,8 @@ from tests.workspace.doubles import (
 )
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.core.motion import Fill, Seen
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
+from assent.core.run.slot_move import PathState, SlotContent
 from assent.ports import Files, Looks
 from assent.ports.file_writer import FileWriter
 from assent.workspace.hands import LocalHands
@@ -147,7 +147,7 @@ def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
 def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
     hands = LocalHands(os.fsencode(tmp_path), digests=Digests(an_hour_later))
-    hands.write_slot(Fill(0, SLOT, file_state(b"new"), b"a"), [b"new"])
+    hands.write_slot(SlotContent(0, SLOT, file_state(b"new"), b"a"), [b"new"])
     before = hands.read_states([b"a", SLOT])
     edit_unseen(full, b"mad")
     hands.exchange(SLOT, b"a")
@@ -293,7 +293,7 @@ def test_what_should_stand_there_never_changes_what_is_seen(tmp_path: Path) -> N
     (tmp_path / "link").symlink_to("comes")
     (tmp_path / "folder").mkdir()
     (tmp_path / "way").symlink_to("folder")
-    hoped: dict[bytes, Seen] = dict.fromkeys(
+    hoped: dict[bytes, PathState] = dict.fromkeys(
         (b"other", b"longer", b"mode", b"gone", b"gone/too", b"link", b"folder"), text
     )
     hoped |= {b"comes": None, b"large": file_state(bytes(CHUNK)), b"": text}

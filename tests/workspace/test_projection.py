@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import WatchedDisk, content_of, failing, put, tree
 
-from assent.core.errors import BadPlan, Refused, UsageError, WorkspaceError
+from assent.core.errors import InvalidPlan, Refused, UsageError, WorkspaceError
 from assent.ports import PlanFile, Projection
 from assent.workspace.disk import Disk
 from assent.workspace.projection import OUTPUTS, LocalProjection, hiding_state
@@ -142,7 +142,7 @@ def test_a_bad_plan_does_not_hide_the_others(tmp_path: Path, own: Projection, ba
         assert message.startswith(f"Skipped among the plans: .opencode/plans/{bad} ")
         assert why in message
     path = os.fsencode(f".opencode/plans/{bad}" if "PLAN" in bad else ".opencode/plans/t/PLAN_a.md")
-    with pytest.raises((Refused, BadPlan), match=why):
+    with pytest.raises((Refused, InvalidPlan), match=why):
         own.read_plan(path)
     full.rename(tmp_path / "away")
     assert ([plan.name for plan in own.find_plans()], own.skipped()) == (["good"], [])
@@ -198,11 +198,11 @@ def test_a_failed_write_leaves_the_old_text(tmp_path: Path, call: str) -> None:
 
 def test_no_plan_is_larger_than_a_person_can_read(tmp_path: Path, own: Projection) -> None:
     path = own.plan_path("a", "b")
-    with pytest.raises(BadPlan, match="1048577 bytes"):
+    with pytest.raises(InvalidPlan, match="1048577 bytes"):
         own.write_plan(path, b"x" * (LIMIT + 1))
     assert own.read_plan(path) is None
     put(tmp_path, path, b"x" * (LIMIT + 1))
-    with pytest.raises(BadPlan, match="1048577 bytes"):
+    with pytest.raises(InvalidPlan, match="1048577 bytes"):
         own.read_plan(path)
 
 

@@ -18,8 +18,8 @@ from tests.workspace.doubles import (
     tree,
 )
 
-from assent.core.motion import Fill
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
+from assent.core.run.slot_move import SlotContent
 from assent.workspace.attributes import Rights
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -42,8 +42,8 @@ def _open_umask() -> Iterator[None]:
 
 def fill(
     after: FileState, like: bytes | None = None, source: bytes | None = None, slot: bytes = SLOT
-) -> Fill:
-    return Fill(0, slot, after, like, source)
+) -> SlotContent:
+    return SlotContent(0, slot, after, like, source)
 
 
 @pytest.mark.usefixtures("_open_umask")
@@ -247,7 +247,9 @@ def test_a_new_file_costs_four_calls_once_its_folder_is_known(tmp_path: Path) ->
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
     hands.create_folder(b".opencode/assent/stage/run")
-    hands.write_slot(Fill(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"])
+    hands.write_slot(
+        SlotContent(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"]
+    )
     disk.calls.clear()
     hands.write_slot(fill(file_state(b"x", 0o600)), [b"x"])
     assert disk.calls == {"open": 1, "write": 1, "stat": 1, "close": 1}
@@ -264,5 +266,5 @@ def test_a_new_file_gets_the_group_that_its_folder_hands_down(
     (tmp_path / "team").chmod(0o2775)
     hands = LocalHands(os.fsencode(tmp_path))
     slot = b".opencode/assent/stage/run/0.new"
-    hands.write_slot(Fill(0, slot, file_state(b"x"), None, None, folder), [b"x"])
+    hands.write_slot(SlotContent(0, slot, file_state(b"x"), None, None, folder), [b"x"])
     assert (tmp_path / os.fsdecode(slot)).stat().st_gid == group

@@ -18,8 +18,8 @@ from tests.workspace.doubles import (
     put,
 )
 
-from assent.core.motion import Fill
 from assent.core.paths import STAGE
+from assent.core.run.slot_move import SlotContent
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.spares import BLOCK, LocalSpares
@@ -51,7 +51,7 @@ class Site:
         self.aside = self.hands.keep_displaced(run, {slot: file_state(content)})
 
     def bring_back(self, like: bytes | None = PATH) -> bool:
-        return self.hands.restore_displaced(Fill(0, AGAIN, file_state(OLD), like), SLOT)
+        return self.hands.restore_displaced(SlotContent(0, AGAIN, file_state(OLD), like), SLOT)
 
     @property
     def left(self) -> list[str]:
@@ -82,7 +82,7 @@ def test_the_very_file_comes_back_and_counts_as_changed_just_now(site: Site) -> 
 
 def test_a_slot_that_leads_out_of_the_spares_is_none(site: Site) -> None:
     (site.home.parent / "0.new").write_bytes(OLD)
-    fill = Fill(0, AGAIN, file_state(OLD), None)
+    fill = SlotContent(0, AGAIN, file_state(OLD), None)
     assert not site.hands.restore_displaced(fill, STAGE + b"/first/../../0.new")
     assert (site.home.parent / "0.new").read_bytes() == OLD
 
@@ -137,9 +137,9 @@ def test_a_large_one_is_read_to_its_end(tmp_path: Path) -> None:
     site = Site(tmp_path, limit=8 * MB)
     site.displace("first.2", content=large)
     slot = STAGE + b"/first.2/0.new"
-    other = Fill(0, AGAIN, file_state(large[:-1] + b"y"), PATH)
+    other = SlotContent(0, AGAIN, file_state(large[:-1] + b"y"), PATH)
     assert not site.hands.restore_displaced(other, slot)
-    assert site.hands.restore_displaced(Fill(0, AGAIN, file_state(large), PATH), slot)
+    assert site.hands.restore_displaced(SlotContent(0, AGAIN, file_state(large), PATH), slot)
 
 
 @pytest.mark.parametrize("call", ["rename_noreplace", "open", "touch", "read", "lstat"])
@@ -148,7 +148,7 @@ def test_an_error_on_the_way_is_no_spare(tmp_path: Path, call: str) -> None:
     disk = failing(call, 5)
     spares = LocalSpares(os.fsencode(tmp_path / "spares"), MB, disk)
     at = os.open(tmp_path, os.O_RDONLY)
-    assert not spares.give(SLOT, Fill(0, AGAIN, file_state(OLD), None), None, at)
+    assert not spares.give(SLOT, SlotContent(0, AGAIN, file_state(OLD), None), None, at)
     assert not spares.take("first", {SLOT: file_state(OLD)}, at)
     os.close(at)
 
@@ -236,7 +236,7 @@ def test_late_work_is_known_as_such_after_an_undo_took_its_neighbour(site: Site)
     site.hands.keep_displaced("second", dict.fromkeys(slots, file_state(OLD)))
     with (site.home / f"second+{2 * BLOCK}" / "0.new").open("ab") as held:
         held.write(b"a late line")
-    fill = Fill(0, STAGE + b"/third/0.new", file_state(OLD), PATH)
+    fill = SlotContent(0, STAGE + b"/third/0.new", file_state(OLD), PATH)
     assert site.hands.restore_displaced(fill, slots[1])
     assert not site.hands.restore_displaced(fill, slots[0])
     (late,) = site.spares.drop(["second"])
@@ -312,7 +312,7 @@ def test_a_symlink_on_the_way_to_a_spare_is_not_followed(site: Site) -> None:
     slot, inner = STAGE + b"/second/0.whole/a/file", site.home / f"second+{BLOCK}" / "0.whole"
     (inner / "a").rename(site.root / "outside")
     (inner / "a").symlink_to(site.root / "outside")
-    assert not site.hands.restore_displaced(Fill(0, AGAIN, file_state(OLD), None), slot)
+    assert not site.hands.restore_displaced(SlotContent(0, AGAIN, file_state(OLD), None), slot)
     assert (site.root / "outside" / "file").exists()
 
 

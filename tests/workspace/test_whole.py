@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import file_state, put, tree
 
-from assent.core.motion import Fill, fills, motions
-from assent.core.operation import DeleteFile, FileOperation, WriteFile
+from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
+from assent.core.run.slot_move import SlotContent, slot_contents, slot_moves
 from assent.workspace.hands import LocalHands
 
 NEW = file_state(b"new")
@@ -61,7 +61,7 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
     before = os.umask(umask)
     try:
         layout = hands.choose_layout("run", COMES)
-        for fill in fills(COMES, motions(COMES, layout)):
+        for fill in slot_contents(COMES, slot_moves(COMES, layout)):
             hands.write_slot(fill, [b"new"])
         (tmp_path / "like").mkdir()
     finally:
@@ -84,7 +84,7 @@ def test_very_many_files_are_removed_side_by_side(tmp_path: Path) -> None:
     beside = [b"f%d/.assent-run-%d.new" % (n % 70, n) for n in range(300)] + [b".assent-run-x.new"]
     for path in (*slots, *beside):
         if path.startswith(STAGE):
-            hands.write_slot(Fill(0, path, file_state(b"x"), None), [b"x"])
+            hands.write_slot(SlotContent(0, path, file_state(b"x"), None), [b"x"])
         else:
             put(tmp_path, path, b"x")
     gone = slots[7]

@@ -7,7 +7,7 @@ from itertools import islice
 
 from assent.app.settings import located, places_here
 from assent.core.errors import UsageError
-from assent.core.paths import STATE, inside, shown
+from assent.core.paths import STATE, display_path, is_inside
 
 MOST = 50_000  # files that are offered for completion
 USUAL = "vi"
@@ -23,7 +23,7 @@ def list_files(folder: str) -> list[str]:
     cwd, root = located(folder)
     overlay = Overlay(LocalFiles(root, cwd), FileBlobs(places_here().state / "blobs"))
     found = islice(walked(overlay, b""), MOST)
-    return sorted(shown(path) for path in found if not inside(path, STATE))
+    return sorted(display_path(path) for path in found if not is_inside(path, STATE))
 
 
 def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from assent.core.changes import NO_FILES, Changes, Left
-from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended, never
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.process import OutputChunk, ProcessResult, never_stopped
 from assent.ports import Commander
 
 
@@ -14,9 +14,9 @@ class LateCommander:
 
     def __init__(self, make: Callable[[], Commander]) -> None:
         self._make = make
-        self._stopped: Callable[[], bool] = never
+        self._stopped: Callable[[], bool] = never_stopped
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         self._real.check(command, meant)
 
     def check_allowed(self, command: RunCommand) -> None:
@@ -25,19 +25,21 @@ class LateCommander:
     def check_at_rest(self) -> None:
         self._real.check_at_rest()
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return self._real.clean_up(command, left)
 
     def record(self) -> str:
         return self._real.record()
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         return self._real.run(command, digest, left)
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
-    def changes(self, before: str) -> Changes:
+    def changes(self, before: str) -> WorkspaceChanges:
         return self._real.changes(before)
 
     @cached_property

@@ -6,14 +6,21 @@ from assent.app.late import late_yaml
 from assent.app.settings import located, places_here, trusted_here
 from assent.config.commands import command_places, load_commands
 from assent.core.errors import Refused
-from assent.core.paths import one_line, shown
-from assent.core.template import Attached, Piece, Printed, SlashCommand, joined, pieces
-from assent.core.tool import Action, Posture, Request, Verdict
+from assent.core.paths import display_path, one_line
+from assent.core.session.slash_command import (
+    SlashCommand,
+    TemplateFile,
+    TemplatePart,
+    TemplateShell,
+    joined_template,
+    template_parts,
+)
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
 
 LARGEST = 256 << 10  # bytes of a file that goes along
-READING = Posture("plan", staging=False)  # whatever the mode: a template only looks
+READING = PermissionContext("plan", staging=False)  # whatever the mode: a template only looks
 
 
 def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
@@ -31,9 +38,9 @@ def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
 def written(command: SlashCommand, arguments: str, folder: str, tooling: Tooling) -> str:
     """Returns what a command says with these words; raises Refused for what may not be read."""
     writer = _Writer(command, located(folder)[1], tooling)
-    parts = pieces(command.template, arguments)
+    parts = template_parts(command.template, arguments)
     found = {part: text for part in parts if (text := writer.content(part)) is not None}
-    return joined(parts, found)
+    return joined_template(parts, found)
 
 
 class _Writer:
@@ -51,12 +58,12 @@ class _Writer:
         self._private = private_paths(here, root)
         self._overlay = Overlay(LocalFiles(root, root), FileBlobs(here.state / "blobs"))
 
-    def content(self, part: Piece) -> str | None:
+    def content(self, part: TemplatePart) -> str | None:
         """Returns what belongs to a piece; None if it is words after all."""
         match part:
-            case Printed(line):
+            case TemplateShell(line):
                 return self._printed(line)
-            case Attached(path):
+            case TemplateFile(path):
                 return self._attached(path)
             case _:
                 return None
@@ -64,7 +71,7 @@ class _Writer:
     def _printed(self, line: str) -> str:
         from assent.tools.looking.commands import gathered
 
-        self._check(Request(Action.SHELL, line), f"!`{one_line(line.encode())}`")
+        self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
             fenced = self._tooling.with_path_limits(READING)
             shell = fenced[1] if fenced else self._tooling.shell
@@ -76,7 +83,7 @@ class _Writer:
         path = self._overlay.locate(argument)
         if self._overlay.state(path) in (None, "folder"):
             return None
-        self._check(Request(Action.READ, shown(path)), f"@{one_line(path)}")
+        self._check(ResourceAccess(Action.READ, display_path(path)), f"@{one_line(path)}")
         if any(path == own or path.startswith(own + b"/") for own in self._private):
             raise self._refused(f"@{one_line(path)}", "It is Assent's own.")
         content = self._overlay.content(path, LARGEST)
@@ -84,7 +91,7 @@ class _Writer:
             raise self._refused(f"@{one_line(path)}", "It is binary.")
         return content.decode("utf-8", "backslashreplace")
 
-    def _check(self, request: Request, what: str) -> None:
+    def _check(self, request: ResourceAccess, what: str) -> None:
         decision = self._tooling.gate.decide((request,), READING)
         if decision.verdict is not Verdict.RUN:
             raise self._refused(what, decision.reason or "The gate said no.")

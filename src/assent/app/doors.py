@@ -9,11 +9,11 @@ from pathlib import Path
 from assent.app.machine import MACHINE
 from assent.config.places import Places, private_paths
 from assent.config.settings import Settings
-from assent.core.changes import Bounds
-from assent.core.command_line import CommandLine
 from assent.core.errors import UsageError
-from assent.core.paths import normal
-from assent.core.process import Hold
+from assent.core.paths import normalize
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.run.workspace_changes import SnapshotLimits
+from assent.core.shell.process import SandboxState
 from assent.engine.doors import Doors, Place, Retention
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
@@ -44,7 +44,7 @@ def open_doors(
     from assent.workspace.spares import LocalSpares
     from assent.workspace.states import Digests
 
-    plan_dir = normal(os.fsencode(settings.plan.dir))
+    plan_dir = normalize(os.fsencode(settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
     place = _place(root, plan_dir, here, settings)
@@ -89,7 +89,7 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
         staging=settings.plan.staging,
         max_file=settings.stage.max_file_mb << 20,
         commit=settings.plan.commit,
-        snapshot_limits=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
+        snapshot_limits=SnapshotLimits(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,
         retention=Retention(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
         independent=_independent(root, here, settings),
@@ -103,10 +103,10 @@ def _unheld() -> str:
     from assent.app.standing import known_standing
 
     standing = known_standing()
-    return "" if standing is None or standing.hold is Hold.HELD else standing.reason
+    return "" if standing is None or standing.hold is SandboxState.HELD else standing.reason
 
 
-def _read_line(root: str, text: str) -> CommandLine:
+def _read_line(root: str, text: str) -> CommandAnalysis:
     """Reads a command line by tables and a grammar that are loaded for the first one."""
     from assent.gate.shell.lines import read_line
 

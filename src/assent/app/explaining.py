@@ -5,14 +5,14 @@ from contextlib import suppress
 import msgspec
 
 from assent.app.session import Work
-from assent.core.agent import Agent
 from assent.core.errors import UsageError
-from assent.core.message import Call
-from assent.core.mode import agent_of, resolved
-from assent.core.ruling import Explained
-from assent.core.served import offered_name
-from assent.core.session import SessionRecord, in_its_mode
-from assent.core.tool import Action, Decision, Request, Verdict
+from assent.core.llm.message import ToolCall
+from assent.core.mcp import mcp_tool_name
+from assent.core.permission.mode import default_agent, resolve_mode
+from assent.core.permission.rule_match import ExplainedDecision
+from assent.core.session.agent import Agent
+from assent.core.session.record import SessionRecord, with_current_mode
+from assent.core.tool import Action, Decision, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
 from assent.tools.calling.about import ABOUT, call_about, refused, tool_of
 from assent.tools.tool import Around
@@ -36,14 +36,14 @@ class Seat(msgspec.Struct, frozen=True):
     def mode(self) -> str:
         """The mode as people call it."""
         modes = self.work.engine.sessions.modes
-        return in_its_mode(self.record, modes).custom or self.around.posture.mode
+        return with_current_mode(self.record, modes).custom or self.around.posture.mode
 
 
 class Explanation(msgspec.Struct, frozen=True):
     """What would become of a call, and what each layer says to each part of it."""
 
     decision: Decision
-    parts: tuple[Explained, ...] = ()
+    parts: tuple[ExplainedDecision, ...] = ()
     tool: str = ""
     note: str = ""
 
@@ -59,9 +59,9 @@ def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") ->
     else:
         record = SessionRecord("", engine.workspace, "", work.mode, "", "", 0)
     if mode or not session:
-        base, custom = resolved(mode or work.mode, tooling.modes)
+        base, custom = resolve_mode(mode or work.mode, tooling.modes)
         record = msgspec.structs.replace(record, mode=base, custom=custom)
-    who = agent or record.agent or agent_of(record.mode)
+    who = agent or record.agent or default_agent(record.mode)
     record = msgspec.structs.replace(record, agent=who)
     around = engine.session_context(tooling)
     plan = engine.plans.find(record.plan_id) if record.plan_id else None
@@ -71,7 +71,7 @@ def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") ->
 def explain(seat: Seat, word: str, resource: str) -> Explanation:
     """Explains a call that a permission, a tool or an alias stands for."""
     if word in DIRECT:
-        return _judged(seat, Request(DIRECT[word], resource))
+        return _judged(seat, ResourceAccess(DIRECT[word], resource))
     if why := refused(word):
         return Explanation(Decision(Verdict.DENY, why, OFFER))
     name = resource if word == str(Action.TOOL) else tool_of(word)
@@ -81,7 +81,9 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
     if tool is None:
         return _unknown(seat, name, resource)
     about = resource if tool.action is Action.READ else name
-    return _offered(seat, name) or _judged(seat, Request(tool.action, about, name), tool=name)
+    return _offered(seat, name) or _judged(
+        seat, ResourceAccess(tool.action, about, name), tool=name
+    )
 
 
 def is_known(seat: Seat, word: str) -> bool:
@@ -91,7 +93,7 @@ def is_known(seat: Seat, word: str) -> bool:
     return tool is not None or bool(refused(word)) or bool(_server(seat, name))
 
 
-def _called(seat: Seat, call: Call) -> Explanation:
+def _called(seat: Seat, call: ToolCall) -> Explanation:
     toolbox = seat.work.tooling.dispatcher
     if missing := _offered(seat, call.tool):
         return _ruled_out(seat, call, missing)
@@ -110,7 +112,7 @@ def _offered(seat: Seat, name: str) -> Explanation | None:
     return Explanation(Decision(Verdict.DENY, f"not offered: {why}", OFFER), tool=name)
 
 
-def _ruled_out(seat: Seat, call: Call, missing: Explanation) -> Explanation:
+def _ruled_out(seat: Seat, call: ToolCall, missing: Explanation) -> Explanation:
     """Adds the rule by which a tool is not offered, where it is one."""
     tool = seat.work.tooling.dispatcher.tool(call.tool)
     found = None
@@ -127,16 +129,16 @@ def _ruled_out(seat: Seat, call: Call, missing: Explanation) -> Explanation:
 def _unknown(seat: Seat, name: str, resource: str) -> Explanation:
     server = _server(seat, name)
     note = STARTED.format(server) if server else NOBODY
-    return _judged(seat, Request(Action.TOOL, resource, name), note=note)
+    return _judged(seat, ResourceAccess(Action.TOOL, resource, name), note=note)
 
 
 def _server(seat: Seat, name: str) -> str:
     """Returns the server whose tool has such a name."""
     servers = seat.work.servers
-    return next((each for each in servers if name.startswith(offered_name(each, ""))), "")
+    return next((each for each in servers if name.startswith(mcp_tool_name(each, ""))), "")
 
 
-def _judged(seat: Seat, *requests: Request, tool: str = "", note: str = "") -> Explanation:
+def _judged(seat: Seat, *requests: ResourceAccess, tool: str = "", note: str = "") -> Explanation:
     gate, posture = seat.work.tooling.gate, seat.around.posture
     assert isinstance(gate, RuleGate), "it is the one that explains itself"
     decision = gate.decide(requests, posture)

@@ -11,20 +11,20 @@ from assent.config.load import Loaded
 from assent.config.places import Places
 from assent.config.settings import Settings
 from assent.core.errors import AssentError
-from assent.core.fence import Fence
-from assent.core.held import Held
-from assent.core.rules import Policy
+from assent.core.permission.command_limits import CommandLimits
+from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PermissionPolicy
 from assent.ports import Process
 
 
 class Fenced(Protocol):
     """Rules that can be handed to a sandbox."""
 
-    def command_limits(self, line: str) -> Held: ...
+    def command_limits(self, line: str) -> CommandLimits: ...
 
     def denials(self, paths: Iterable[bytes]) -> Mapping[bytes, str]: ...
 
-    def path_limits(self) -> Fence | None:
+    def path_limits(self) -> PathLimits | None:
         """Returns what they keep from every confined command; None if they keep nothing."""
 
 
@@ -34,9 +34,9 @@ class LateRules:
     def __init__(self, root: bytes, here: Places) -> None:
         self._root = root
         self._here = here
-        self._known: tuple[Policy, Fenced] | None = None
+        self._known: tuple[PermissionPolicy, Fenced] | None = None
 
-    def command_limits(self, line: str) -> Held:
+    def command_limits(self, line: str) -> CommandLimits:
         return self._now().command_limits(line)
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
@@ -71,7 +71,7 @@ class LateRules:
             known = self._known = (policy, held_rules(policy))
         return known[1]
 
-    def _policy(self, loaded: Loaded) -> Policy:
+    def _policy(self, loaded: Loaded) -> PermissionPolicy:
         from assent.app.rules import open_policy
 
         return open_policy(self._root, self._here, loaded)[0]

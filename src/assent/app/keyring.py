@@ -7,7 +7,7 @@ from assent.app.settings import load_settings, located, places_here
 from assent.config.keys import KeyReader, SystemFile, unsafe
 from assent.config.places import Places
 from assent.core.errors import Refused, UsageError
-from assent.core.keyring import Keyring, TrustedKey, key_name, public_key
+from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.store.keyfile import KeyBook
 from assent.workspace.disk import Disk
 

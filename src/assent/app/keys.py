@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from assent.core.provider import ProviderSettings
-from assent.core.secrets import credible
+from assent.core.llm.provider import ProviderSettings
+from assent.core.text.secrets import looks_like_secret
 from assent.models.accounts import PROVIDERS
 
 _NAMED = re.compile(r"(?i)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
@@ -30,7 +30,7 @@ def known_secrets(
     variables = [pair for variables in (environment, *servers) for pair in variables.items()]
     named = [value for name, value in variables if _NAMED.search(name)]
     proofs = [proof for name, value in headers for proof in _proofs(name, value)]
-    return [*filter(None, keys), *proofs, *filter(credible, named)]
+    return [*filter(None, keys), *proofs, *filter(looks_like_secret, named)]
 
 
 def _proofs(name: str, value: str) -> Iterator[str]:
@@ -38,5 +38,5 @@ def _proofs(name: str, value: str) -> Iterator[str]:
     if _PROVING.search(name):
         yield value
         yield from value.split(" ")[1:]
-    elif credible(value):
+    elif looks_like_secret(value):
         yield value

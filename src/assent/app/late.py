@@ -7,15 +7,23 @@ from typing import Any, Protocol
 import msgspec
 
 from assent.config.markdown import Reader
-from assent.core.fence import Fence
-from assent.core.process import LEAST_S, Chunk, Ended, Errand, Limits, Program, Standing
+from assent.core.permission.path_limits import PathLimits
+from assent.core.shell.process import (
+    MIN_SECONDS,
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
 from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
 
 
 class Fencing(Process, Protocol):
     """What starts programs, and can hold them to rules."""
 
-    def with_path_limits(self, fence: Fence) -> Process:
+    def with_path_limits(self, fence: PathLimits) -> Process:
         """Returns what starts programs that hold to these rules, too."""
 
 
@@ -26,11 +34,11 @@ class LateProcess:
         self._folder = folder
         self._make = make
 
-    def with_path_limits(self, fence: Fence) -> "LateProcess":
+    def with_path_limits(self, fence: PathLimits) -> "LateProcess":
         """Returns what starts programs that hold to these rules, too; both share one sandbox."""
         return LateProcess(self._folder, lambda: self._local.with_path_limits(fence))
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         return self._real.sandbox_status()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -49,13 +57,13 @@ class LateProcess:
         return self._real.entries(folder)
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         return self._real.run(pipeline, folder, limits)
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         return self._real.run_command(errand, folder, limits, confined=confined)
 
     @cached_property
@@ -76,7 +84,7 @@ class LateShell:
         self,
         process: Process,
         within: bytes,
-        fence: Fence | None = None,
+        fence: PathLimits | None = None,
         left: Callable[[], float | None] = lambda: None,
     ) -> None:
         """`left` tells how many seconds a turn still has; no command outlasts it."""
@@ -86,11 +94,11 @@ class LateShell:
         self._left = left
 
     def run(
-        self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Iterator[Chunk | Ended]:
-        limits, left = limits or Limits(), self._left()
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        limits, left = limits or ProcessLimits(), self._left()
         if left is not None:
-            seconds = min(limits.seconds, max(left, LEAST_S))
+            seconds = min(limits.seconds, max(left, MIN_SECONDS))
             limits = msgspec.structs.replace(limits, seconds=seconds)
         return self._real.run(text, folder, limits)
 

@@ -12,9 +12,9 @@ from typing import Final
 from assent.app.settings import load_settings, located, places_here
 from assent.config.settings import McpSettings
 from assent.core.errors import AssentError
-from assent.core.paths import inside
-from assent.core.served import NAME, Known, offered_name
-from assent.core.tool import Action, Outcome, Request
+from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
+from assent.core.paths import is_inside
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.sandbox.child import Child
 from assent.sandbox.running.own import START, own_program
 from assent.sandbox.servers import ToolServer
@@ -49,7 +49,7 @@ class McpTools:
         self._names: dict[tuple[str, str], str] = {}
         self._taken = set(taken)
         self._warn = warn
-        self._known: dict[str, tuple[Known, ...]] = {}
+        self._known: dict[str, tuple[KnownMcpTool, ...]] = {}
         self._made: dict[bool, tuple[Tool, ...]] = {}
         self._alone = Lock()
         atexit.register(self.close)
@@ -68,12 +68,12 @@ class McpTools:
                 )
         return self._made[planning]
 
-    def known(self, server: str) -> tuple[Known, ...]:
+    def known(self, server: str) -> tuple[KnownMcpTool, ...]:
         """Starts a server, if need be, and returns its tools; raises AssentError."""
         reads = self._settings[server].reads
         found = self._servers[server].tools()
         return tuple(
-            Known(
+            KnownMcpTool(
                 server,
                 self._name(server, each.name),
                 each,
@@ -89,7 +89,7 @@ class McpTools:
         for server in self._servers.values():
             server.close()
 
-    def _list(self, server: str) -> tuple[Known, ...]:
+    def _list(self, server: str) -> tuple[KnownMcpTool, ...]:
         """Returns a server's tools once and for all; one that fails has none, with a warning."""
         if server not in self._known:
             try:
@@ -113,23 +113,23 @@ class McpTools:
     def _name(self, server: str, tool: str) -> str:
         """Returns a name that nothing else has; the same tool keeps it."""
         if (server, tool) not in self._names:
-            wanted = name = offered_name(server, tool)
+            wanted = name = mcp_tool_name(server, tool)
             n = 1
             while name in self._taken or is_taken(name):
                 n += 1
-                name = f"{wanted[: NAME - 4]}_{n}"
+                name = f"{wanted[: MAX_NAME - 4]}_{n}"
             self._taken.add(name)
             self._names[server, tool] = name
         return self._names[server, tool]
 
-    def _tool(self, known: Known) -> Tool:
+    def _tool(self, known: KnownMcpTool) -> Tool:
         server, name = self._servers[known.server], known.name
         action = Action.READ if known.reads else Action.TOOL
 
-        def touches(args: Free, around: Around) -> tuple[Request, ...]:
-            return (Request(action, name, key=name),)
+        def touches(args: Free, around: Around) -> tuple[ResourceAccess, ...]:
+            return (ResourceAccess(action, name, key=name),)
 
-        def run(args: Free, around: Around) -> Outcome:
+        def run(args: Free, around: Around) -> ToolOutcome:
             answer = server.call(known.served, args.values)
             return told(answer.text, name, failed=answer.failed)
 
@@ -161,10 +161,10 @@ def _start(settings: McpSettings, root: bytes) -> Child:
 def _folder(root: bytes) -> bytes:
     """Returns where a server starts: at home, unless that is in the workspace."""
     home = os.path.realpath(os.fsencode(Path.home()))
-    return START if inside(home, root) or not os.path.isdir(home) else home
+    return START if is_inside(home, root) or not os.path.isdir(home) else home
 
 
-def _voided(known: Known) -> str:
+def _voided(known: KnownMcpTool) -> str:
     return (
         f"The tool {known.served.name!a} of the server {known.server} is not the one that you "
         f"listed as reading: its digest is {known.served.digest} now, so it counts as changing "

@@ -11,7 +11,7 @@ from assent.config.modes import OUT, read_modes
 from assent.config.reading import Source, content, edit, named, parsed
 from assent.config.trust import doubt
 from assent.core.errors import Refused, UsageError
-from assent.core.mode import CustomMode
+from assent.core.permission.mode import CustomMode
 from assent.views.modes import mode_toml
 from assent.workspace.disk import Disk
 

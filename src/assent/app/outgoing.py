@@ -3,7 +3,7 @@
 import os
 
 from assent.core.errors import Refused, UsageError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 from assent.store.whole import PRIVATE, put_whole
 
 
@@ -17,7 +17,7 @@ def write_out(folder: str, name: str, content: bytes) -> None:
 def write_new(folder: str, name: str, content: bytes) -> None:
     """Puts a whole file where nothing is."""
     path = os.path.abspath(os.path.join(folder, name))
-    told = shown(os.fsencode(path))
+    told = display_path(os.fsencode(path))
     if not os.path.isdir(os.path.dirname(path)):
         raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
     if os.path.lexists(path):
@@ -28,7 +28,7 @@ def write_new(folder: str, name: str, content: bytes) -> None:
 def check_out(folder: str, name: str, content: bytes) -> str:
     """Returns where a file would be written; refuses a place where something else stands."""
     path = os.path.abspath(os.path.join(folder, name))
-    told = shown(os.fsencode(path))
+    told = display_path(os.fsencode(path))
     if not os.path.isdir(os.path.dirname(path)):
         raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
     odd = os.path.islink(path) or not os.path.isfile(path)

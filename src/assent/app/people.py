@@ -5,7 +5,7 @@ from pathlib import Path
 from assent.app.late import late_yaml
 from assent.app.settings import located, places_here
 from assent.config.agents import agent_places, load_agents
-from assent.core.agent import Agent
+from assent.core.session.agent import Agent
 from assent.workspace.disk import Disk
 
 

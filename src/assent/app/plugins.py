@@ -12,7 +12,7 @@ import msgspec
 
 from assent.config.settings import PluginSettings
 from assent.core.errors import AssentError
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.calling.aliases import is_taken
 from assent.tools.calling.schema import offer
 from assent.tools.looking.limits import told
@@ -94,7 +94,7 @@ def _changing(tool: Tool) -> Tool:
 
     What it would touch is not asked: that would run its code before anybody has agreed.
     """
-    request = Request(Action.TOOL, tool.name, key=tool.name)
+    request = ResourceAccess(Action.TOOL, tool.name, key=tool.name)
     return msgspec.structs.replace(
         tool, action=Action.TOOL, touches=lambda args, around: (request,), run=_bounded(tool)
     )
@@ -103,25 +103,27 @@ def _changing(tool: Tool) -> Tool:
 def _reading(tool: Tool) -> Tool:
     """Returns a tool that only reads, as the user says; files that it wants to edit are judged."""
 
-    def touches(args: msgspec.Struct, around: Around) -> list[Request]:
+    def touches(args: msgspec.Struct, around: Around) -> list[ResourceAccess]:
         own = [
-            each if each.action is Action.EDIT else Request(Action.READ, each.resource, tool.name)
+            each
+            if each.action is Action.EDIT
+            else ResourceAccess(Action.READ, each.resource, tool.name)
             for each in tool.touches(args, around)
         ]
-        return own or [Request(Action.READ, tool.name, tool.name)]
+        return own or [ResourceAccess(Action.READ, tool.name, tool.name)]
 
     return msgspec.structs.replace(tool, action=Action.READ, touches=touches, run=_bounded(tool))
 
 
-def _bounded(tool: Tool) -> Callable[[msgspec.Struct, Around], Outcome]:
+def _bounded(tool: Tool) -> Callable[[msgspec.Struct, Around], ToolOutcome]:
     """Runs a plugin's tool, and keeps what comes of it to the limits of all others."""
 
-    def run(args: msgspec.Struct, around: Around) -> Outcome:
+    def run(args: msgspec.Struct, around: Around) -> ToolOutcome:
         try:
             outcome: object = tool.run(args, around)
         except SystemExit as error:
             raise AssentError(f"{tool.name} wanted to end the program ({error}).") from error
-        if not isinstance(outcome, Outcome):
+        if not isinstance(outcome, ToolOutcome):
             raise AssentError(f"{tool.name} answered with {type(outcome).__name__}.")
         cut = told(outcome.text)
         return msgspec.structs.replace(outcome, text=cut.text, rest=outcome.rest or cut.rest)

@@ -13,9 +13,9 @@ from assent.config.load import Loaded
 from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.config.places import Places
 from assent.config.reading import Opener
-from assent.core.agent import Agent
-from assent.core.command_line import CommandLine
-from assent.core.rules import Policy, Rule
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.session.agent import Agent
 from assent.gate.gate import RuleGate
 from assent.gate.held import HeldByRules
 
@@ -23,7 +23,7 @@ from assent.gate.held import HeldByRules
 class Rulebook(msgspec.Struct, frozen=True):
     """The policy of a workspace, the agents with rules of their own, and what is to be known."""
 
-    policy: Policy
+    policy: PermissionPolicy
     agents: dict[str, Agent]
     warnings: tuple[str, ...] = ()
 
@@ -44,10 +44,10 @@ def open_policy(
     root: bytes,
     here: Places,
     loaded: Loaded,
-    command_line: tuple[Rule, ...] = (),
+    command_line: tuple[PermissionRule, ...] = (),
     *,
     check: bool = True,
-) -> tuple[Policy, tuple[str, ...]]:
+) -> tuple[PermissionPolicy, tuple[str, ...]]:
     """Reads every layer of rules but the agents', with what a person should know about them."""
     trusted = trusted_here(root, here)
     sources = RuleSources(
@@ -59,22 +59,22 @@ def open_policy(
     return policy, (*warnings, *trusted.warnings, *strange)
 
 
-def rule_gate(policy: Policy) -> RuleGate:
+def rule_gate(policy: PermissionPolicy) -> RuleGate:
     """Returns the gate, which loads its tables of commands when the first line is judged."""
     return RuleGate(policy, partial(_line, policy), _operands)
 
 
-def held_rules(policy: Policy) -> HeldByRules:
+def held_rules(policy: PermissionPolicy) -> HeldByRules:
     """Returns what the person's and the project's rules hold commands of plans to."""
     return HeldByRules(policy, partial(_line, policy))
 
 
-def rules_of_file(path: str) -> tuple[Rule, ...]:
+def rules_of_file(path: str) -> tuple[PermissionRule, ...]:
     """Returns the rules of a file that a person names."""
     return rules_in(Path(path), _opener())
 
 
-def _line(policy: Policy, text: str) -> CommandLine:
+def _line(policy: PermissionPolicy, text: str) -> CommandAnalysis:
     from assent.gate.shell.reading import reading
 
     found = reading(text)

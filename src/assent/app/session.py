@@ -17,12 +17,12 @@ from assent.app.words import strange_rules
 from assent.config.agents import agent_places, load_agents
 from assent.config.places import Places
 from assent.config.settings import NotifySettings, Settings
-from assent.core.agent import Agent
-from assent.core.briefing import Briefing
-from assent.core.mode import Mode, agent_of
-from assent.core.paths import shown
-from assent.core.provider import may_choose
-from assent.core.session import SessionRecord
+from assent.core.llm.provider import may_choose
+from assent.core.paths import display_path
+from assent.core.permission.mode import Mode, default_agent
+from assent.core.session.agent import Agent
+from assent.core.session.prompt_context import PromptContext
+from assent.core.session.record import SessionRecord
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers
 from assent.drivers.native.purse import Limits
@@ -54,7 +54,7 @@ class Work(msgspec.Struct, frozen=True):
     driver: NativeDriver
     tooling: Tooling
     mode: Mode  # of a new session
-    briefing: Briefing
+    briefing: PromptContext
     models: Models
     warnings: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()  # whose tools are known once they are started
@@ -87,7 +87,7 @@ def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None =
     agents, remarks = _agents(here, root, settings.model)
     open_model = _Doorman(models)
     if wanted.model is not None:
-        worker = agents.get(wanted.agent or agent_of(settings.mode))
+        worker = agents.get(wanted.agent or default_agent(settings.mode))
         chosen = open_model(wanted.model or (worker.model if worker else ""))
         if chosen.warm:
             chosen.warm()  # the connection is made while the rest is put together
@@ -143,12 +143,12 @@ def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tupl
 
 def _briefing(
     engine: Engine, here: Places, where: tuple[bytes, bytes], agents: dict[str, Agent]
-) -> Briefing:
+) -> PromptContext:
     cwd, root = where
     on = branch(root)
     lines = [
-        f"Workspace: {shown(root)}",
-        f"The person is in its folder {shown(cwd[len(root) + 1 :])}." if cwd != root else "",
+        f"Workspace: {display_path(root)}",
+        f"The person is in its folder {display_path(cwd[len(root) + 1 :])}." if cwd != root else "",
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",
@@ -156,4 +156,4 @@ def _briefing(
     ]
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
     facts = tuple(fact.text for fact in engine.memory.all())
-    return Briefing(tuple(filter(None, lines)), instructions, facts)
+    return PromptContext(tuple(filter(None, lines)), instructions, facts)

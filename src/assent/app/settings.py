@@ -50,10 +50,10 @@ def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
 def remember_keys(settings: Settings) -> None:
     """Has every face mask the keys that are configured, in whatever it shows from now on."""
     from assent.app.keys import known_secrets
-    from assent.core.masking import remember
+    from assent.core.text.redaction import remember_secrets
 
     servers = [server.environment for server in settings.mcp.values()]
-    remember(known_secrets(os.environ, settings.providers, servers))
+    remember_secrets(known_secrets(os.environ, settings.providers, servers))
 
 
 def trusted_here(root: bytes, here: Places) -> Trusted:

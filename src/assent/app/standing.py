@@ -1,15 +1,17 @@
 """What is known about the sandbox, without opening or trying anything."""
 
 from assent.app.settings import places_here
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.install import install
 from assent.sandbox.trial.kept import FILE, known
 
 
-def known_standing() -> Standing | None:
+def known_standing() -> SandboxStatus | None:
     """Tells what the last self-test found; None before the first."""
     tool = find_tool()
     if tool is None:
-        return Standing(Hold.NONE, "bubblewrap is not installed.", install("bubblewrap"))
+        return SandboxStatus(
+            SandboxState.NONE, "bubblewrap is not installed.", install("bubblewrap")
+        )
     return known(places_here().state / FILE, tool)

@@ -14,10 +14,10 @@ from assent.app.words import check_typed, strange_tools
 from assent.config.load import Loaded
 from assent.config.places import Places
 from assent.config.settings import Settings
-from assent.core.agent import Agent
-from assent.core.masking import Masker
-from assent.core.tool import Attempt, Decision, Posture, Request
-from assent.core.typed_rules import typed_rule
+from assent.core.permission.rule_argument import parse_rule_argument
+from assent.core.session.agent import Agent
+from assent.core.text.redaction import Redactor
+from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.engine.session.looping import LoopGuard
 from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
@@ -84,13 +84,13 @@ def open_tooling(
         seconds_left=ground.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
-        redact=Masker(known_secrets(os.environ, settings.providers, servers)),
+        redact=Redactor(known_secrets(os.environ, settings.providers, servers)),
     )
     return tooling, close
 
 
 def _gate(ground: Ground, choices: Choices) -> RuleGate:
-    typed = tuple(map(typed_rule, choices.rules))
+    typed = tuple(map(parse_rule_argument, choices.rules))
     if typed:
         check_typed(typed, ground.loaded.settings)
     policy, warnings = open_policy(ground.root, ground.here, ground.loaded, typed)
@@ -100,7 +100,7 @@ def _gate(ground: Ground, choices: Choices) -> RuleGate:
 
 
 def _fenced(
-    gate: RuleGate, process: LateProcess, ground: Ground, posture: Posture
+    gate: RuleGate, process: LateProcess, ground: Ground, posture: PermissionContext
 ) -> tuple[Process, Shell] | None:
     """Returns what runs programs where rules keep files from them; None where none does."""
     fence = gate.path_limits(posture)
@@ -110,10 +110,12 @@ def _fenced(
     return own, LateShell(own, ground.root, fence, ground.left)
 
 
-def _guards(gate: RuleGate, limits: LoopLimits, posture: Callable[[], Posture]) -> Sequence[Guard]:
+def _guards(
+    gate: RuleGate, limits: LoopLimits, posture: Callable[[], PermissionContext]
+) -> Sequence[Guard]:
     """Makes the guards of one turn."""
 
-    def judge(request: Request, attempt: Attempt) -> Decision:
+    def judge(request: ResourceAccess, attempt: GuardedCall) -> Decision:
         return gate.decide((request,), posture())
 
     return (LoopGuard(limits, judge, only_reads),)

@@ -10,8 +10,8 @@ from assent.config.consequences import consequences
 from assent.config.project_files import project_files
 from assent.config.trusted import FILE, Trusted
 from assent.core.errors import NotFound, Refused, UsageError
-from assent.core.paths import shown
-from assent.core.trust import Consequence, ProjectFile, Trust
+from assent.core.paths import display_path
+from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
 from assent.engine.trusts import Trusts
 from assent.store.trusts import TrustFile
 from assent.workspace.disk import Disk
@@ -53,7 +53,7 @@ class TrustDesk:
         files, self._unread = project_files(self.root, Disk().open)
         return [self._look(file) for file in files]
 
-    def all(self) -> tuple[Trust, ...]:
+    def all(self) -> tuple[TrustedFile, ...]:
         """Returns everything that is trusted on this machine."""
         return self._trusted.trust_list.trusted
 
@@ -97,7 +97,7 @@ class TrustDesk:
 
     def from_here(self, path: str) -> str:
         """Returns a file of the project as the person would name it from where they are."""
-        return shown(os.path.relpath(os.path.join(self.root, os.fsencode(path)), self._cwd))
+        return display_path(os.path.relpath(os.path.join(self.root, os.fsencode(path)), self._cwd))
 
     def _look(self, file: ProjectFile) -> Look:
         trusted = self._trusted.holds(file.path, file.content)
@@ -112,4 +112,4 @@ class TrustDesk:
     def _path(self, name: str) -> str:
         """Returns a file that a person names from where they are, as seen from the root."""
         full = os.path.normpath(os.path.join(self._cwd, os.fsencode(name)))
-        return shown(os.path.relpath(full, self.root))
+        return display_path(os.path.relpath(full, self.root))

@@ -8,8 +8,8 @@ from assent.config.places import Places
 from assent.config.reading import named
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
-from assent.core.rules import Rule
-from assent.core.ruling import KNOWN_AS, OTHERS
+from assent.core.permission.rule import PermissionRule
+from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.tool import PERMISSIONS
 from assent.tools.calling.aliases import is_taken
 from assent.tools.table import TOOLS
@@ -19,7 +19,7 @@ OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter",
 WILD = ("*", "?")
 
 
-def strange_rules(rules: Iterable[Rule], settings: Settings) -> tuple[str, ...]:
+def strange_rules(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
     """Returns a warning for each word of a file's rules that is no permission and no tool."""
     found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
     return tuple(
@@ -29,7 +29,7 @@ def strange_rules(rules: Iterable[Rule], settings: Settings) -> tuple[str, ...]:
     )
 
 
-def check_typed(rules: Iterable[Rule], settings: Settings) -> None:
+def check_typed(rules: Iterable[PermissionRule], settings: Settings) -> None:
     """Raises UsageError if a rule of the command line is for something that nobody knows."""
     for rule in _strange(rules, settings):
         word = rule.permission
@@ -54,7 +54,7 @@ def strange_tools(settings: Settings, here: Places) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _strange(rules: Iterable[Rule], settings: Settings) -> Iterator[Rule]:
+def _strange(rules: Iterable[PermissionRule], settings: Settings) -> Iterator[PermissionRule]:
     for rule in rules:
         word = rule.permission
         if any(sign in word for sign in WILD) or _is_foreign(word, settings):
@@ -67,16 +67,18 @@ def _is_foreign(word: str, settings: Settings) -> bool:
     """Tells whether a plugin or a server might have a tool of this name."""
     if settings.plugins.enabled or not settings.mcp:
         return bool(settings.plugins.enabled)
-    from assent.core.served import offered_name
+    from assent.core.mcp import mcp_tool_name
 
-    return word.startswith(tuple(offered_name(server, "") for server in settings.mcp))
+    return word.startswith(tuple(mcp_tool_name(server, "") for server in settings.mcp))
 
 
 @cache
 def _words() -> Collection[str]:
-    others = [word for words in (*OTHERS.values(), *KNOWN_AS.values()) for word in words]
+    others = [
+        word for words in (*PERMISSION_ALIASES.values(), *OPENCODE_NAMES.values()) for word in words
+    ]
     tools = [tool.name for tool in TOOLS]
-    return {*PERMISSIONS.values(), *OTHERS, *others, *tools, *OPENCODE}
+    return {*PERMISSIONS.values(), *PERMISSION_ALIASES, *others, *tools, *OPENCODE}
 
 
 def _meant(word: str, known: Collection[str]) -> str:

@@ -6,8 +6,9 @@ from threading import Lock
 from assent.cli.output import want_color
 from assent.cli.screen import Screen
 from assent.cli.terminal import height, is_there, reply, tell
-from assent.core.question import REMEMBERED, YES
-from assent.core.session_event import Question
+from assent.core.session.event import Question
+from assent.core.session.question import REMEMBERED, YES
+from assent.core.text.hidden_chars import visible_line
 from assent.ports import Asker
 from assent.views.ansi import ansi
 from assent.views.questions import (
@@ -19,7 +20,6 @@ from assent.views.questions import (
     no_such_number,
     question_lines,
 )
-from assent.views.visible import visible_line
 
 FORGOTTEN = "Nothing is remembered."
 

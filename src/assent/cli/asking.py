@@ -7,7 +7,7 @@ import msgspec
 from assent.cli.call import Call
 from assent.cli.output import want_color
 from assent.cli.terminal import ask, is_there
-from assent.core.errors import Declined, OtherDigest
+from assent.core.errors import Declined, DigestMismatch
 from assent.views.ansi import ansi
 from assent.views.review import Review, review_lines
 
@@ -52,7 +52,7 @@ def consent(
     manner = manner or Manner()
     if named and not wanted.startswith(named):
         look = manner.look or LOOKS.get(call.command, "assent review")
-        raise OtherDigest(f"The plan's digest is {wanted}, not {named}.", look)
+        raise DigestMismatch(f"The plan's digest is {wanted}, not {named}.", look)
     if named == wanted and call.without_terminal:
         return "digest"
     if not call.no_input:

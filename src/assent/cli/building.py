@@ -15,12 +15,12 @@ from assent.cli.interrupts import interruptible
 from assent.cli.output import Output
 from assent.cli.screen import Screen
 from assent.cli.streamed import Streamed
-from assent.core.errors import AssentError, Interrupted, Overflow, UsageError
-from assent.core.event import Recorded
-from assent.core.journal import Said
-from assent.core.model import Delta
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.errors import AssentError, ContextOverflow, Interrupted, UsageError
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import LiveCommandOutput
+from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.engine.session.building import BUILDER
@@ -44,9 +44,11 @@ class _Logged:
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._inner.begin(record, fresh=fresh)
 
-    def hear(self, heard: Recorded | Delta) -> None:
-        if isinstance(heard, Delta) and heard.kind == "output" and self._output.logs:
-            self._output.command_output(Said(0, heard.text.encode("utf-8", "backslashreplace")))
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StreamDelta) and heard.kind == "output" and self._output.logs:
+            self._output.command_output(
+                LiveCommandOutput(0, heard.text.encode("utf-8", "backslashreplace"))
+            )
             return
         self._output.progress_over()
         self._inner.hear(heard)
@@ -78,7 +80,9 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
                 streams = call.form == "stream-json"
                 before = engine.sessions.events(session, seen) if streams else []
                 events = engine.text_plan_builds.work(plan, work.driver, work.tooling)
-                _show(before, cast("Generator[Recorded | Delta, None, None]", events), shown)
+                _show(
+                    before, cast("Generator[StoredEvent | StreamDelta, None, None]", events), shown
+                )
             report, told = _ended(engine, plan)
             report = msgspec.structs.replace(report, warnings=warnings)
         call.output.warn(engine.warnings)
@@ -118,7 +122,9 @@ def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
 
 
 def _show(
-    before: Iterable[Recorded], events: Generator[Recorded | Delta, None, None], shown: Shown
+    before: Iterable[StoredEvent],
+    events: Generator[StoredEvent | StreamDelta, None, None],
+    shown: Shown,
 ) -> None:
     """Shows what the model says and does; the first interrupt ends the turn in good order."""
     try:
@@ -137,7 +143,7 @@ def _show(
         said = error.message.partition(" What was said and ")[0]
         error.message = f"{said} {KEPT}"
         if not error.next or error.next.startswith("assent -c"):
-            error.next = WITH_MODEL if isinstance(error, Overflow) else AGAIN
+            error.next = WITH_MODEL if isinstance(error, ContextOverflow) else AGAIN
         raise
 
 

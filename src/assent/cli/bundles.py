@@ -12,13 +12,18 @@ from assent.cli.output import reader, want_color
 from assent.cli.run import build_and_answer, settled
 from assent.cli.source import chunks, text
 from assent.cli.terminal import ask, is_there
-from assent.core.approval import Approval
-from assent.core.bundle import Bundle
-from assent.core.bundle_file import LARGEST, approval_bytes, bundle_bytes, read_approval
 from assent.core.digest import sha256
-from assent.core.errors import Damaged, Declined, OtherDigest, UsageError
-from assent.core.paths import shown
-from assent.core.record import PlanRecord
+from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
+from assent.core.paths import display_path
+from assent.core.plan.approval import Approval
+from assent.core.plan.bundle import Bundle
+from assent.core.plan.bundle_format import (
+    MAX_FILE_BYTES,
+    approval_bytes,
+    bundle_bytes,
+    read_approval,
+)
+from assent.core.plan.record import PlanRecord
 from assent.views.ansi import ansi
 from assent.views.bundles import (
     Standing,
@@ -79,7 +84,7 @@ def approve_file(call: Call, file: str, digest: str, note: str, **how: Any) -> N
     bundles.check_allowed(bundle)
     channel = _consent(call, bundle, digest, file)
     if file != STDOUT and content_of(call, file) != content:
-        raise OtherDigest("The file changed while it was shown.", _command("review", file))
+        raise DigestMismatch("The file changed while it was shown.", _command("review", file))
     approval = bundles.approve(bundle, text(note), channel, how["expires"])
     agreed = bundle_bytes(bundle.with_approval(approval))
     if write_file(call, out, agreed if out == file else approval_bytes(approval)):
@@ -107,7 +112,7 @@ def _consent(call: Call, bundle: Bundle, named: str, file: str) -> str:
     wanted = bundle.plan.digest
     if named and not wanted.startswith(named):
         told = f"The digest of the plan in it is {wanted}, not {named}."
-        raise OtherDigest(told, _command("review", file))
+        raise DigestMismatch(told, _command("review", file))
     if named == wanted and call.without_terminal:
         return "digest"
     if not call.no_input:
@@ -140,10 +145,10 @@ def _read(call: Call, file: str) -> tuple[Bundle, bytes]:
     content = content_of(call, file)
     try:
         return bundles_of(call.engine).read(content), content
-    except Damaged as error:
+    except CorruptFile as error:
         if content.startswith(APART):
             told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"
-            raise Damaged(told, f"assent build FILE --approval {_typed(file)}") from None
+            raise CorruptFile(told, f"assent build FILE --approval {_typed(file)}") from None
         raise _unusable(call, file, error) from None
 
 
@@ -151,16 +156,16 @@ def _approval(call: Call, file: str) -> Approval:
     content = content_of(call, file)
     try:
         return read_approval(content)
-    except Damaged as error:
+    except CorruptFile as error:
         if content.startswith(PLAN):
             told = f"{_told(file)} is a plan and no approval that is apart. {NOT_DONE}"
-            raise Damaged(told, _command("review", file)) from None
+            raise CorruptFile(told, _command("review", file)) from None
         raise _unusable(call, file, error) from None
 
 
-def _unusable(call: Call, file: str, error: Damaged) -> Damaged:
+def _unusable(call: Call, file: str, error: CorruptFile) -> CorruptFile:
     told = f"{_told(file)} cannot be used. {error.message} {NOT_DONE}"
-    return Damaged(told, f"{call.command} --help")
+    return CorruptFile(told, f"{call.command} --help")
 
 
 def content_of(call: Call, file: str) -> bytes:
@@ -169,7 +174,7 @@ def content_of(call: Call, file: str) -> bytes:
     for piece in chunks(call.folder, file):
         pieces.append(piece)
         size += len(piece)
-        if size > LARGEST:
+        if size > MAX_FILE_BYTES:
             break
     return b"".join(pieces)
 
@@ -200,7 +205,7 @@ def _typed(file: str) -> str:
 
 
 def _told(file: str) -> str:
-    return "stdin" if file == STDOUT else shown(os.fsencode(file))
+    return "stdin" if file == STDOUT else display_path(os.fsencode(file))
 
 
 def _command(verb: str, file: str) -> str:

@@ -12,9 +12,9 @@ from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import FORMS, Form
 from assent.cli.output import Output
 from assent.core.errors import AssentError, UsageError
-from assent.core.journal import Live
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import RunUpdate
 from assent.engine.engine import Engine
 from assent.views.review import of_plan
 
@@ -34,7 +34,7 @@ class Call:
         self.no_input = no_input
         self.form = form
         self.output = _output(form)
-        self.seen: Live | None = None  # what a run told last
+        self.seen: RunUpdate | None = None  # what a run told last
         self._warnings: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -88,7 +88,7 @@ class Call:
 
     def report_live(self, record: PlanRecord) -> None:
         """Says so where the plan's file is no longer what was proposed."""
-        if record.state is State.AWAITING_APPROVAL:
+        if record.state is PlanState.AWAITING_APPROVAL:
             difference = self.engine.plans.difference(record)
             self._warnings = (*self._warnings, *filter(None, [difference]))
 

@@ -14,9 +14,9 @@ def check_choices(goal: Goal) -> None:
 
 def _check_mode(goal: Goal) -> None:
     from assent.app.modes import ModeDesk
-    from assent.core.mode import resolved
+    from assent.core.permission.mode import resolve_mode
 
-    resolved(goal.mode, ModeDesk(goal.folder).modes)
+    resolve_mode(goal.mode, ModeDesk(goal.folder).modes)
 
 
 def _check_agent(goal: Goal) -> None:

@@ -6,10 +6,10 @@ import click
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import text
-from assent.core.comment import Comment, Placed
 from assent.core.errors import UsageError
-from assent.core.meant import meant
-from assent.core.record import PlanRecord
+from assent.core.plan.comment import Comment, PlacedComment
+from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.record import PlanRecord
 from assent.views.comments import (
     comment_lines,
     comment_row,
@@ -111,15 +111,15 @@ def _where(where: str) -> tuple[str, int, int]:
 def _number(call: Call, record: PlanRecord, reference: str) -> int:
     """Returns under which number a list shows a comment; 0 if it is not there."""
     ids = [one.id for one in call.engine.comments.waiting(record)]
-    found = meant(ids, text(reference))
+    found = matching_operations(ids, text(reference))
     return found[0] + 1 if found else 0
 
 
 def _row(comment: Comment, number: int) -> dict[str, object]:
-    return comment_row(number, Placed(comment, comment.anchor, "here"))
+    return comment_row(number, PlacedComment(comment, comment.anchor, "here"))
 
 
 def _answer(call: Call, comment: Comment, number: int) -> None:
-    placed = Placed(comment, comment.anchor, "here")
+    placed = PlacedComment(comment, comment.anchor, "here")
     lines = [*one_comment_lines(number, placed), Line("plain", f"Next: {call.of_plan(SEND)}")]
     call.output.answer(_row(comment, number), lines)

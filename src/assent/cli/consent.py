@@ -14,9 +14,9 @@ from assent.cli.source import text
 from assent.cli.terminal import reply
 from assent.cli.travelling import duration, or_file, several
 from assent.core.errors import Declined, UsageError
-from assent.core.feedback import Feedback
-from assent.core.lifecycle import Moment, advance
-from assent.core.record import PlanRecord
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.notes import check_note
 from assent.engine.plan.partials import Partial
 from assent.views.comments import sent_lines
@@ -111,7 +111,7 @@ def approve(
         return _approve_part(call, record, wanted, builder)
     if any(builder.values()):
         _check_builder(call, record, then_build=then_build)
-    advance(record.state, Moment.APPROVE)
+    next_state(record.state, PlanAction.APPROVE)
     call.engine.plans.check_live(record)
     call.engine.approvals.check_independent(record)
     call.engine.approvals.check_files(record)
@@ -153,7 +153,7 @@ def reject(call: Call, note: str | None, form: bool, alone: bool, **parts: str |
     given |= {"notes": text(note)} if note is not None else {}
     record = call.record()
     if form:
-        advance(record.state, Moment.REJECT)
+        next_state(record.state, PlanAction.REJECT)
     comments = not alone and bool(call.engine.comments.waiting(record))
     feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
     if not given and not form and not comments:
@@ -224,7 +224,7 @@ def _approve_part(
 ) -> int | None:
     """Shows the smaller plan, asks for a yes to it, and records both the yes and the no."""
     _check_part(part, builder)
-    advance(record.state, Moment.APPROVE)
+    next_state(record.state, PlanAction.APPROVE)
     call.engine.plans.check_live(record)
     preview = call.engine.partial_approvals.preview(record, part.without)
     wanted, command = preview.plan.digest, _command(call, part)

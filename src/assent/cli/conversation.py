@@ -11,19 +11,19 @@ from assent.cli.output import Output
 from assent.cli.source import text
 from assent.core.errors import (
     AssentError,
-    IllegalStep,
+    IllegalState,
     Interrupted,
     ModelError,
     StoreError,
     UsageError,
 )
-from assent.core.event import Recorded
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.model import Delta
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import TurnEnded
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.text.redaction import redact
 from assent.engine.engine import Engine
 from assent.views.talk import (
     Ending,
@@ -69,7 +69,7 @@ class Conversation:
         found = found_session(self._engine, self._goal)
         if found is not None and found.halt == "cancelled" and not self._goal.resume:
             way_on = f"{self._prefix} sessions resume {found.slug}"
-            raise IllegalStep(f"Session {found.slug} was cancelled. Nothing was said.", way_on)
+            raise IllegalState(f"Session {found.slug} was cancelled. Nothing was said.", way_on)
         record = self._started(words) if found is None else self._went_on(found, words)
         self._session = record.session
         self._shown.begin(record, fresh=found is None)
@@ -128,7 +128,7 @@ class Conversation:
         """Drives the turn to its end; returns the error that it ended with."""
         work = self._work
         turn = work.engine.sessions.work(record, work.driver, work.tooling)
-        events = cast("Generator[Recorded | Delta, None, None]", turn)
+        events = cast("Generator[StoredEvent | StreamDelta, None, None]", turn)
         try:
             with closing(events):
                 self._hear_all(events)
@@ -140,7 +140,7 @@ class Conversation:
             return self._kept(error, record)
         return None
 
-    def _hear_all(self, events: Generator[Recorded | Delta, None, None]) -> None:
+    def _hear_all(self, events: Generator[StoredEvent | StreamDelta, None, None]) -> None:
         try:
             for heard in events:
                 self._hear(heard)
@@ -153,8 +153,8 @@ class Conversation:
             for heard in events:
                 self._hear(heard)
 
-    def _hear(self, heard: Recorded | Delta) -> None:
-        if isinstance(heard, Recorded):
+    def _hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StoredEvent):
             own = of_session(heard, self._session)
             count = tallied if own else tallied_child
             self._tally = count(self._tally, heard.event)
@@ -184,7 +184,7 @@ class Conversation:
         same = before is not None and before.plan_id == plan.plan_id
         changed = not (same and before and before.seq == plan.seq)
         written = operations > 0 or len(plan.revisions) > 1
-        draft = plan.state is State.DRAFTING and written
+        draft = plan.state is PlanState.DRAFTING and written
         return Ending(
             session,
             self._tally,
@@ -203,7 +203,7 @@ class Conversation:
         return self._engine.plans.repository().load(record.plan_id) if record.plan_id else None
 
     def _operations(self, plan: PlanRecord) -> int:
-        if plan.state is State.AWAITING_APPROVAL:
+        if plan.state is PlanState.AWAITING_APPROVAL:
             return len(self._engine.plans.repository().plan(plan).operations)
         return len(self._engine.drafts.operations(plan))
 
@@ -217,7 +217,7 @@ class Conversation:
         if error is not None and self._goal.form == "text":
             self._output.fail(error)
         elif error is not None and ending.error is None:
-            self._output.warn([masked(error.message)])
+            self._output.warn([redact(error.message)])
         return exit_code(ending)
 
 

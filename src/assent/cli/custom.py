@@ -9,11 +9,11 @@ from assent.cli.goal import Goal
 from assent.cli.output import Output
 from assent.cli.slash import KNOWN
 from assent.core.errors import UsageError
-from assent.core.mode import MODES
-from assent.core.template import SlashCommand
+from assent.core.permission.mode import MODES
+from assent.core.session.slash_command import SlashCommand
+from assent.core.text.hidden_chars import visible_line
 from assent.engine.session.tooling import Tooling
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 HELP = "/help"
 OWN = ("/mode", "/plan")

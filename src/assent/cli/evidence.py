@@ -10,10 +10,10 @@ from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.source import text
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
-from assent.core.keyring import public_key
+from assent.core.plan.keyring import public_key
+from assent.core.text.hidden_chars import visible_line
 from assent.views.evidence import statement_lines, statement_row
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 STDOUT = "-"
 

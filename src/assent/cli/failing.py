@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from assent.core.errors import AssentError, Interrupted, Unsettled
+from assent.core.errors import AssentError, Interrupted, RunUnfinished
 
 EXPECTED = (AssentError, OSError, KeyboardInterrupt)
 LOOK = "assent status"
@@ -61,6 +61,6 @@ def unprinted(why: str, content: Mapping[str, object]) -> AssentError:
         case "rolled_back":
             return AssentError(f"{message} Run {run} was rolled back.", f"assent runs show {run}")
         case "needs_you":
-            return Unsettled(f"{message} Run {run} waits for you.", RECOVER)
+            return RunUnfinished(f"{message} Run {run} waits for you.", RECOVER)
         case _:
             return AssentError(f"{message} What the command did stands.", LOOK)

@@ -10,12 +10,13 @@ from assent.cli.goal import Form
 from assent.cli.moment import now
 from assent.cli.output import Output, colored, encoded, reader
 from assent.cli.screen import Screen
-from assent.core.event import Event, Recorded
-from assent.core.masking import masked
-from assent.core.message import Text
-from assent.core.model import Delta
-from assent.core.session import SessionRecord
-from assent.core.session_event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
+from assent.core.text.redaction import redact
 from assent.views.ansi import ansi
 from assent.views.kin import Kin
 from assent.views.lines import Line
@@ -23,15 +24,8 @@ from assent.views.masks import MaskedSpeech
 from assent.views.repeats import Repeats, times
 from assent.views.rows import Row
 from assent.views.spoken import line_by_line
-from assent.views.stream import (
-    activity_lines,
-    asked_about,
-    child_lines,
-    result_line,
-    stream_row,
-)
+from assent.views.stream import activity_lines, asked_about, child_lines, result_line, stream_row
 from assent.views.talk import Ending, ending_lines, of_session, result_row
-from assent.views.visible import Flow, visible_line, visible_speech
 
 VOID = "(This was cut off and does not count.)"
 
@@ -41,7 +35,7 @@ class Shown(Protocol):
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None: ...
 
-    def hear(self, heard: Recorded | Delta) -> None: ...
+    def hear(self, heard: StoredEvent | StreamDelta) -> None: ...
 
     def end(self, ending: Ending) -> None:
         """Shows where things stand; an error is told by whoever prints all errors."""
@@ -68,7 +62,7 @@ class Held:
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._inner.begin(record, fresh=fresh)
 
-    def hear(self, heard: Recorded | Delta) -> None:
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
         self._screen.show(lambda: self._inner.hear(heard))
 
     def end(self, ending: Ending) -> None:
@@ -85,7 +79,7 @@ class OneObject:
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         pass
 
-    def hear(self, heard: Recorded | Delta) -> None:
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
         pass
 
     def end(self, ending: Ending) -> None:
@@ -103,8 +97,8 @@ class Lines:
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
 
-    def hear(self, heard: Recorded | Delta) -> None:
-        if isinstance(heard, Delta):
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StreamDelta):
             speech = self._speech.setdefault(heard.kind, MaskedSpeech())
             self._piece(heard.kind, speech.take(heard.text))
         else:
@@ -119,7 +113,7 @@ class Lines:
 
     def _piece(self, kind: str, text: str) -> None:
         if text:
-            self._write(stream_row(Delta(kind, text), self._session, now()))
+            self._write(stream_row(StreamDelta(kind, text), self._session, now()))
 
     def end(self, ending: Ending) -> None:
         self._let_go(void=False)
@@ -141,7 +135,7 @@ class Words:
         self._shown = False  # whether pieces of the step were shown already
         self._speech = MaskedSpeech()
         self._printed = MaskedSpeech()  # by a command
-        self._flow, self._echoed = Flow(visible_speech), Flow(line_by_line)
+        self._flow, self._echoed = VisibleStream(visible_text), VisibleStream(line_by_line)
         self._open = False  # whether the last line still lacks its end
         self._session = ""
         self._kin = Kin()
@@ -154,18 +148,18 @@ class Words:
             mode = record.custom or record.mode
             self._note(Line("dim", f"session {visible_line(record.slug)}, mode {mode}"))
 
-    def hear(self, heard: Recorded | Delta) -> None:
-        if isinstance(heard, Recorded):
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StoredEvent):
             self._echo(self._printed.rest(), last=True)
             self._kin.add_event(heard)
             heard = _spared(heard) if self._asks else heard
         match heard:
-            case Delta("text", text) if self._live:
+            case StreamDelta("text", text) if self._live:
                 self._say(self._speech.take(text))
                 self._shown = True
-            case Delta("output", text):
+            case StreamDelta("output", text):
                 self._echo(self._printed.take(text))
-            case Recorded(event=event):
+            case StoredEvent(event=event):
                 if of_session(heard, self._session):
                     self._take(event)
                 for recorded, count in self._repeats.take(heard):
@@ -182,7 +176,7 @@ class Words:
 
     def _take(self, event: Event) -> None:
         match event:
-            case PartSaid(part=Text(text)):
+            case PartSaid(part=TextPart(text)):
                 self._parts.append(text)
             case StepRetried():
                 self._void()
@@ -191,7 +185,7 @@ class Words:
             case _:
                 pass
 
-    def _tell(self, recorded: Recorded, count: int) -> None:
+    def _tell(self, recorded: StoredEvent, count: int) -> None:
         event, own = recorded.event, of_session(recorded, self._session)
         lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
         for line in lines:
@@ -201,7 +195,7 @@ class Words:
     def _flush(self) -> None:
         """Shows the parts of an answer that has ended, unless they were shown as they came."""
         if not self._shown:
-            self._say(masked("".join(self._parts)))
+            self._say(redact("".join(self._parts)))
         self._say(self._speech.rest())
         self._put(self._flow.rest())
         self._close()
@@ -247,7 +241,7 @@ def _written(row: Row) -> None:
         sys.stdout.buffer.write(encoded(row) + b"\n")
 
 
-def _spared(heard: Recorded) -> Recorded:
+def _spared(heard: StoredEvent) -> StoredEvent:
     """Returns what was recorded without what a question is going to tell anyway."""
     if not isinstance(heard.event, BatchPlanned):
         return heard

@@ -15,8 +15,8 @@ from assent.views.lines import Line
 if TYPE_CHECKING:
     from assent.app.session import Work
     from assent.config.settings import Settings
-    from assent.core.agent import Agent
-    from assent.core.template import SlashCommand
+    from assent.core.session.agent import Agent
+    from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
     from assent.engine.session.tooling import Tooling
     from assent.ports import Asker, Process

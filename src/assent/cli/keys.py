@@ -7,7 +7,7 @@ from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import want_color
 from assent.cli.terminal import ask, is_there
 from assent.core.errors import Declined, UsageError
-from assent.core.keyring import key_name, public_key
+from assent.core.plan.keyring import key_name, public_key
 from assent.views.ansi import ansi
 from assent.views.keys import (
     asking_lines,

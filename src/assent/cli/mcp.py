@@ -4,7 +4,7 @@ import click
 
 from assent.cli.call import Call, examples, takes_call
 from assent.core.errors import AssentError
-from assent.core.served import Known
+from assent.core.mcp import KnownMcpTool
 from assent.views.mcp import servers_json, servers_lines
 
 
@@ -25,7 +25,7 @@ def list_servers(call: Call) -> int:
 
     warnings: list[str] = []
     opened, names = open_servers(call.folder, warnings.append)
-    found: dict[str, tuple[Known, ...] | str] = {}
+    found: dict[str, tuple[KnownMcpTool, ...] | str] = {}
     try:
         for name in names:
             try:

@@ -11,8 +11,15 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output, reader
 from assent.cli.source import piped
 from assent.cli.talk import CUT, MOST_CONTEXT
-from assent.core.message import Message, Text
-from assent.core.model import Delta, Prompt, Retried, Said, Stop, Stopped
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+)
 from assent.ports import Answers
 from assent.views.models import models_lines
 from assent.views.shell import Visible
@@ -65,7 +72,7 @@ def ask(call: Call, model: str, text: str) -> int:
     warn = _Warnings(call.output, warnings)
     with closing(opened):
         chosen = opened.open(model)
-        prompt = Prompt((), (Message("user", (Text(text + _piped()),)),))
+        prompt = ModelRequest((), (ChatMessage("user", (TextPart(text + _piped()),)),))
         with closing(chosen.model.stream(prompt)) as answers:
             said, stopped = _said(call.output, answers, warn)
     if call.output.as_json:
@@ -101,23 +108,23 @@ def _piped() -> str:
     return f"\n\n{content}{CUT if more else ''}" if content.strip() else ""
 
 
-def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, Stopped]:
+def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, StreamEnded]:
     """Prints an answer, live where somebody is watching, and returns it."""
     live = sys.stdout.isatty() and not output.as_json
     paper = _Live() if live else _Later() if not output.as_json else _Paper()
     texts: list[str] = []
-    stopped = Stopped(Stop.END)
+    stopped = StreamEnded(StopReason.END)
     for answer in answers:
         match answer:
-            case Delta(kind="text", text=piece):
+            case StreamDelta(kind="text", text=piece):
                 paper.write(piece)
-            case Retried(attempt, wait, reason):
+            case RequestRetried(attempt, wait, reason):
                 paper.restart()
                 texts.clear()
                 warn.tell(f"{reason} Try {attempt + 1} follows in {wait:.0f} s.")
-            case Said(part=Text(text)):
+            case PartCompleted(part=TextPart(text)):
                 texts.append(text)
-            case Stopped():
+            case StreamEnded():
                 stopped = answer
             case _:
                 pass
@@ -171,11 +178,11 @@ class _Live(_Paper):
             sys.stdout.write(self._visible.text(text.encode("utf-8", "replace"), last=last))
 
 
-def _verdict(stopped: Stopped, name: str) -> str:
+def _verdict(stopped: StreamEnded, name: str) -> str:
     """Says why an answer is not what was asked for; empty if it is."""
-    if stopped.stop is Stop.REFUSED:
+    if stopped.stop is StopReason.REFUSED:
         words = f": {stopped.words}" if stopped.words else ""
         return f"{name} refused to answer{words}."
-    if stopped.stop is Stop.LENGTH:
+    if stopped.stop is StopReason.LENGTH:
         return f"{name} stopped in the middle, because its answer was too long."
     return ""

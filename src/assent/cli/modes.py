@@ -9,10 +9,10 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import whole
 from assent.cli.terminal import is_there, reply
 from assent.core.errors import Declined
-from assent.core.mode import CustomMode, resolved
+from assent.core.permission.mode import CustomMode, resolve_mode
+from assent.core.text.hidden_chars import visible, visible_path
 from assent.views.lines import Line
 from assent.views.modes import found, mode_lines, mode_row, mode_rows, mode_toml, modes_lines
-from assent.views.visible import visible, visible_path
 
 LIMIT = 64 * 1024
 YES = ("y", "yes")
@@ -79,7 +79,7 @@ def import_modes(call: Call, source: str, yes: bool) -> None:
 
 
 def _named(desk: ModeDesk, name: str) -> CustomMode:
-    resolved(name, desk.modes)  # raises if there is none
+    resolve_mode(name, desk.modes)  # raises if there is none
     return found(name, desk.modes)
 
 

@@ -13,10 +13,10 @@ import msgspec
 from assent.cli.failing import unprinted
 from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
-from assent.core.journal import Doing, Live, Progress, Said
+from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
+from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
 from assent.views.ansi import ansi
 from assent.views.lines import Line
-from assent.views.visible import fold_long, kind, visible_line
 
 if TYPE_CHECKING:
     from assent.views.spoken import Spoken
@@ -80,23 +80,23 @@ class Output:
         self.lines(found)
         return True
 
-    def live(self, live: Live) -> None:
+    def live(self, live: RunUpdate) -> None:
         """Shows one more thing that a run does, or that its command says."""
         match live:
-            case Progress():
+            case StepProgress():
                 self.progress(live)
-            case Doing():
+            case CommandProgress():
                 self.running_command(live)
-            case Said():
+            case LiveCommandOutput():
                 self.command_output(live)
 
-    def progress(self, step: Progress) -> None:
+    def progress(self, step: StepProgress) -> None:
         """Shows how far a run is, on a terminal only."""
         if sys.stderr.isatty() and not self.as_json:
             sys.stderr.write(f"\r\x1b[K{step.step.value}: {step.done} of {step.total}")
             sys.stderr.flush()
 
-    def running_command(self, doing: Doing) -> None:
+    def running_command(self, doing: CommandProgress) -> None:
         """Shows which command a run is at; in a log, once it says anything."""
         from assent.views.spoken import doing_line
 
@@ -127,7 +127,7 @@ class Output:
         """Whether what commands say goes to stdout, as to a file or the log of a CI."""
         return not self.as_json and TAKEN.get() is None and not sys.stdout.isatty()
 
-    def command_output(self, said: Said) -> None:
+    def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
         from assent.views.spoken import Spoken
 
@@ -185,9 +185,9 @@ def error_row(error: AssentError) -> dict[str, str]:
 
 def _words(error: AssentError) -> tuple[str, str]:
     """Returns what happened and what to do next, without secrets and not too long to read."""
-    from assent.core.masking import masked
+    from assent.core.text.redaction import redact
 
-    return _short(masked(error.message)), _short(masked(error.next))
+    return _short(redact(error.message)), _short(redact(error.next))
 
 
 def _fits(lines: Iterable[Line]) -> bool:
@@ -273,7 +273,7 @@ def encoded(content: object) -> bytes:
     if found.isascii() and b"\x7f" not in found:
         return found
     text = found.decode()
-    hiding = [char for char in set(text) if kind(char) not in (None, "space")]
+    hiding = [char for char in set(text) if hidden_kind(char) not in (None, "space")]
     table = {ord(char): _json_escape(char) for char in hiding}
     return text.translate(table).encode() if table else found
 

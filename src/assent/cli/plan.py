@@ -8,8 +8,8 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import patch_lines
 from assent.cli.source import text, whole
 from assent.core.errors import UsageError
-from assent.core.paths import shown
-from assent.core.record import PlanRecord
+from assent.core.paths import display_path
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.plans import MAX_TEXT
 from assent.views.diff import text_diff
 from assent.views.lines import BLANK, Line, foreign
@@ -60,7 +60,7 @@ def show(call: Call) -> None:
     row = _row(call, record)
     text = call.engine.reviews.text(record)
     lines = _lines(call, record, row)
-    call.output.answer(row, [*lines, BLANK, *foreign(shown(text))])
+    call.output.answer(row, [*lines, BLANK, *foreign(display_path(text))])
 
 
 @plan.command(epilog=examples("assent plan use add_login"))

@@ -12,24 +12,24 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
 from assent.cli.source import piped, silent, text
 from assent.cli.terminal import ask, is_there
-from assent.core.answering import Given, Reply
-from assent.core.errors import Declined, OtherDigest, UsageError
-from assent.core.grant import Pattern, Reach
-from assent.core.inquiry import Pending
-from assent.core.question import (
+from assent.core.errors import Declined, DigestMismatch, UsageError
+from assent.core.permission.grant import GrantScope, PermissionPattern
+from assent.core.session.answer import AcceptedAnswer, QuestionReply
+from assent.core.session.event import Question, QuestionAsked
+from assent.core.session.question import (
     NO,
     PROJECT,
     SESSION,
     UNCONFINED,
     YES,
-    Answers,
-    confirmation,
+    QuestionAnswers,
+    grant_confirmation,
+    grant_text,
     is_permission,
-    read_consent,
-    remembered_words,
-    yes_or_no,
+    read_permission_answer,
+    yes_no_question,
 )
-from assent.core.session_event import Question, QuestionAsked
+from assent.core.session.stored_question import PendingQuestion
 from assent.views.ansi import ansi
 from assent.views.masks import masked_row
 from assent.views.pending import (
@@ -51,9 +51,9 @@ class _Meant(NamedTuple):
     """A yes on the command line: as typed, what it means, and what would be remembered."""
 
     said: tuple[str, ...]
-    answers: Answers
-    reach: Reach | None
-    always: tuple[Pattern, ...]
+    answers: QuestionAnswers
+    reach: GrantScope | None
+    always: tuple[PermissionPattern, ...]
     grant: str
 
 
@@ -114,7 +114,7 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
     asked.check_open(pending.inquiry)
     wanted, digest = pending.inquiry.asked.digest, text(options["digest"])
     if digest and not wanted.startswith(digest):
-        raise OtherDigest(
+        raise DigestMismatch(
             f"The question's digest is {wanted}, not {digest}.",
             f"assent questions show {pending.id}",
         )
@@ -124,7 +124,9 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
     call.output.answer(row, given_lines(row))
 
 
-def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[str, Any]) -> Reply:
+def _reply(
+    call: Call, pending: PendingQuestion, said: tuple[str, ...], options: dict[str, Any]
+) -> QuestionReply:
     """Returns the answer, with the channel that a person's yes came by."""
     asked = pending.inquiry.asked
     words = text(options["words"])
@@ -136,16 +138,16 @@ def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[st
     if words and said not in ((), ("no",)):
         raise UsageError("--words go with a no.", f"assent questions answer {pending.id} no")
     if _is_no(asked, answers) or _by_model(asked):
-        return Reply(answers, _by(call, COMMAND))
+        return QuestionReply(answers, _by(call, COMMAND))
     reach = _reach(asked, answers)
     always = asked.questions[0].always if reach else ()
     meant = _Meant(said, answers, reach, always, call.engine.pending_questions.clock.new_id())
     channel = _channel(call, pending, meant, text(options["digest"]))
     confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
-    return Reply(answers, _by(call, channel), confirmed, meant.grant)
+    return QuestionReply(answers, _by(call, channel), confirmed, meant.grant)
 
 
-def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> Answers:
+def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> QuestionAnswers:
     """Returns what words on the command line mean: one for each part of the question."""
     parts = asked.questions
     if len(said) != len(parts):
@@ -172,14 +174,14 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
     return (label,) if label else chosen(question, word)
 
 
-def _asked(call: Call, pending: Pending) -> Reply:
+def _asked(call: Call, pending: PendingQuestion) -> QuestionReply:
     """Asks on the terminal, as the session itself would; what is to be remembered twice."""
     asked, waits = pending.inquiry.asked, call.engine.pending_questions
     again = f"assent questions answer {asked.id} yes --digest {asked.digest}"
     if call.no_input or not is_there():
         raise Declined(no_yes(call, "Not answered; the question stays open."), again)
 
-    def heard(*parts: Question) -> Answers:
+    def heard(*parts: Question) -> QuestionAnswers:
         gone = partial(waits.answered_elsewhere, pending.session, pending.id)
         answers = TerminalAsker().ask(parts, gone)
         if answers is None or len(answers) != len(parts):
@@ -191,21 +193,23 @@ def _asked(call: Call, pending: Pending) -> Reply:
     answers = heard(*asked.questions)
     reach = _reach(asked, answers)
     if not reach:
-        return Reply(answers, _by(call, TERMINAL))
+        return QuestionReply(answers, _by(call, TERMINAL))
     new = waits.clock.new_id()
-    if not read_consent(yes_or_no("", ""), heard(confirmation(asked, reach, new))).yes:
+    if not read_permission_answer(
+        yes_no_question("", ""), heard(grant_confirmation(asked, reach, new))
+    ).yes:
         raise Declined("Not confirmed; the question stays open.", again)
-    return Reply(answers, _by(call, TERMINAL), asked.questions[0].always, new)
+    return QuestionReply(answers, _by(call, TERMINAL), asked.questions[0].always, new)
 
 
-def _channel(call: Call, pending: Pending, meant: _Meant, digest: str) -> str:
+def _channel(call: Call, pending: PendingQuestion, meant: _Meant, digest: str) -> str:
     """Gets a person's yes to the digest of a question, as `approve` does (law 9)."""
     asked = pending.inquiry.asked
     if digest == asked.digest and call.without_terminal:
         return DIGEST
     if not call.no_input:
         row = pending_row(pending, call.engine.pending_questions.clock.now())
-        follows = remembered_words(asked, meant.reach, meant.grant) if meant.reach else ""
+        follows = grant_text(asked, meant.reach, meant.grant) if meant.reach else ""
         lines = pending_lines(pending, row, choosing=False)
         yours = your_answer_lines(meant.answers, follows)
         if ask(ansi([*lines, *yours], color=want_color()), asked.digest):
@@ -216,9 +220,9 @@ def _channel(call: Call, pending: Pending, meant: _Meant, digest: str) -> str:
     raise Declined(why, f"assent questions answer {' '.join(words)}")
 
 
-def _reach(asked: QuestionAsked, answers: Answers) -> Reach | None:
+def _reach(asked: QuestionAsked, answers: QuestionAnswers) -> GrantScope | None:
     question = asked.questions[0]
-    said = read_consent(question, answers) if is_permission(question) else None
+    said = read_permission_answer(question, answers) if is_permission(question) else None
     return said.reach or None if said else None
 
 
@@ -240,14 +244,16 @@ def _piped(call: Call, asked: QuestionAsked) -> tuple[str, ...]:
     return (content.strip(),) if len(asked.questions) == 1 else tuple(content.splitlines())
 
 
-def _is_no(asked: QuestionAsked, answers: Answers) -> bool:
+def _is_no(asked: QuestionAsked, answers: QuestionAnswers) -> bool:
     """Tells whether an answer lets nothing happen; whatever a model asked, its answer may."""
     if any(question.by != "gate" for question in asked.questions):
         return False
-    return not read_consent(asked.questions[0], answers).yes
+    return not read_permission_answer(asked.questions[0], answers).yes
 
 
-def _confirmed(always: tuple[Pattern, ...], named: tuple[str, ...]) -> tuple[Pattern, ...]:
+def _confirmed(
+    always: tuple[PermissionPattern, ...], named: tuple[str, ...]
+) -> tuple[PermissionPattern, ...]:
     """Returns the patterns that were named on the command line, if the question has them."""
     words = {text(each) for each in named}
     unknown = words - {each.pattern for each in always}
@@ -263,12 +269,12 @@ def _by(call: Call, channel: str) -> str:
     return f"{call.engine.pending_questions.user} ({channel})"
 
 
-def _given_row(call: Call, pending: Pending, given: Given) -> dict[str, Any]:
+def _given_row(call: Call, pending: PendingQuestion, given: AcceptedAnswer) -> dict[str, Any]:
     root, asked = pending.root, call.engine.pending_questions
     left = [each for each in asked.pending() if each.root.session == root.session]
     at_work = call.engine.sessions.is_at_work(root)
     own = pending.inquiry.asked.questions[0]
-    consent = read_consent(own, given.answered.answers) if own.by == "gate" else None
+    consent = read_permission_answer(own, given.answered.answers) if own.by == "gate" else None
     return {
         "id": pending.id,
         "question": pending.id,

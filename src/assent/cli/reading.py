@@ -9,9 +9,9 @@ from assent.cli.output import UNSHOWN, patch_lines
 from assent.cli.travelling import or_file
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.mode import unknown_mode
-from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord, RunNote
+from assent.core.permission.mode import unknown_mode_text
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.views.commands import brief, command_lines, subject
 from assent.views.decisions import decision_lines, decision_rows
 from assent.views.declined import count_lines, declined_ids
@@ -137,7 +137,7 @@ def _session(call: Call) -> Row | None:
     if not own:
         return None
     record = max(own, key=lambda each: each.updated_at)
-    if gone := unknown_mode(record.custom, sessions.modes):
+    if gone := unknown_mode_text(record.custom, sessions.modes):
         call.output.warn([f"{record.slug}: {gone}"])
     row = session_row(sessions.now(record), missing=sessions.missing_mode(record))
     names = ("session", "slug", "state", "mode", "custom_mode", "missing_mode")
@@ -210,11 +210,11 @@ def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
     return denied or call.engine.reviews.next_step(record)
 
 
-def _is_open(note: RunNote) -> bool:
+def _is_open(note: PlanRun) -> bool:
     return note.outcome is None and not note.halted
 
 
-def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:
+def _run(call: Call, plan_id: str, note: PlanRun) -> dict[str, object]:
     outcome = "needs_you" if note.halted else note.outcome
     found: dict[str, object] = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
     if not note.outcome:  # it is not over, and only `recover` knows what its records are worth

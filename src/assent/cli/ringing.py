@@ -4,9 +4,9 @@ import os
 import sys
 
 from assent.cli.forms import Shown
-from assent.core.event import Recorded
-from assent.core.model import Delta
-from assent.core.session import SessionRecord
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.record import SessionRecord
 from assent.views.notice import Notices, Way, signal
 from assent.views.talk import Ending
 
@@ -24,9 +24,9 @@ class Ringing:
         self._notices = Notices(record.session, self._after_s)
         self._inner.begin(record, fresh=fresh)
 
-    def hear(self, heard: Recorded | Delta) -> None:
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
         self._inner.hear(heard)
-        words = self._notices.take(heard) if isinstance(heard, Recorded) else None
+        words = self._notices.take(heard) if isinstance(heard, StoredEvent) else None
         if words and sys.stderr.isatty():
             sys.stderr.write(signal(self._way, words, os.environ))
             sys.stderr.flush()

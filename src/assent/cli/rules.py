@@ -8,12 +8,12 @@ import click
 from assent.app.rules import Rulebook, open_rules, rules_of_file
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.explaining import explain_call
-from assent.core.agent import Agent
 from assent.core.errors import NotFound, UsageError
-from assent.core.grant import Grant
-from assent.core.rule_tables import rule_text, wrong_examples
-from assent.core.rules import Layer, Rule
-from assent.core.ruling import agent_layers
+from assent.core.permission.grant import Grant
+from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.permission.rule_match import agent_layers
+from assent.core.permission.rule_parser import failed_examples, rule_text
+from assent.core.session.agent import Agent
 from assent.views.masks import masked_row
 from assent.views.rules import grant_row, layer_row, revoked_lines, rules_lines, tested_lines
 
@@ -51,7 +51,7 @@ def test(call: Call, file: str) -> int:
     failed = [
         {"rule": rule_text(rule), "source": rule.source, "why": why}
         for rule in found
-        for why in wrong_examples(rule, str(Path.home()))
+        for why in failed_examples(rule, str(Path.home()))
     ]
     count = sum(len(rule.matches) + len(rule.misses) for rule in found)
     row = {"rules": len(found), "examples": count, "failed": failed}
@@ -85,7 +85,7 @@ def _row(call: Call, grant: Grant) -> dict[str, object]:
     return grant_row(masked_row(grant), slug, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
 
-def _layers(book: Rulebook, agent: str) -> list[Layer]:
+def _layers(book: Rulebook, agent: str) -> list[RuleLayer]:
     """Returns the layers in the order in which they count."""
     own = agent_layers(_agent(book, agent)) if agent else ()
     last = [layer for layer in book.policy.layers if layer.name == "command line"]
@@ -93,7 +93,7 @@ def _layers(book: Rulebook, agent: str) -> list[Layer]:
     return [*before, *own, *last]
 
 
-def _all(book: Rulebook) -> list[Rule]:
+def _all(book: Rulebook) -> list[PermissionRule]:
     own = [layer for agent in book.agents.values() for layer in agent_layers(agent)]
     return [rule for layer in (*book.policy.layers, *own) for rule in layer.rules]
 

@@ -14,10 +14,10 @@ from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.run_answer import EXITS, answer, answer_undo, set_todos_back
 from assent.cli.travelling import or_file
-from assent.core.errors import Interrupted, Unsettled, UsageError
-from assent.core.journal import Doing, Live, Way
-from assent.core.orphan import Orphan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.errors import Interrupted, RunUnfinished, UsageError
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
+from assent.core.run.orphan_slot import OrphanSlot
 from assent.engine.run.runs import RunReport
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
 from assent.views.removed import NOTHING_REMOVED, Removed, removed_lines, with_removed
@@ -65,7 +65,7 @@ def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
 @streams
 def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str) -> int:
     """Finish or revert an interrupted run; with a way, decide one that waits for you."""
-    named: dict[Way, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
+    named: dict[RecoveryChoice, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
     ways = [way for way, wanted in named.items() if wanted]
     if len(ways) > 1:
         raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
@@ -98,10 +98,12 @@ def _tidied(call: Call) -> Removed:
     return Removed(tuple(call.engine.orphan_slots.remove_probes()), folders)
 
 
-def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way, removed: Removed) -> int:
+def _of_lost_runs(
+    call: Call, lost: Sequence[OrphanSlot], way: RecoveryChoice, removed: Removed
+) -> int:
     """Says which slots of unknown runs there are, or does what the person decides about them."""
     if way == "resume":
-        raise Unsettled(
+        raise RunUnfinished(
             "A run that the log does not know cannot go on: nothing tells what it was to do. "
             "Nothing was changed.",
             "assent recover",
@@ -156,7 +158,7 @@ def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         raise not_begun(interrupt, f"assent build --plan {record.plan_id}") from None
 
 
-def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
+def _given_up(call: Call, plan: PlanRecord, way: RecoveryChoice, digest: str) -> RunReport:
     """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
     building = call.engine.text_plan_builds
     report = building.report(plan, kept=way != "roll_back")
@@ -177,7 +179,7 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
     return report
 
 
-def watched(call: Call, work: Generator[Live, None, R]) -> R:
+def watched(call: Call, work: Generator[RunUpdate, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
     call.seen = None
     left = call.engine.runs.unfinished()
@@ -197,7 +199,7 @@ def watched(call: Call, work: Generator[Live, None, R]) -> R:
             _end_undo(call, *left)
 
 
-def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
+def _end_undo(call: Call, plan_id: str, note: PlanRun) -> None:
     """Does what is left of an undo that was interrupted, if the work just now took it up.
 
     Whichever command that was, and however it went on: the undo is over, and nobody comes back to
@@ -221,7 +223,9 @@ def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
     if left is None or left[1].halted or runs.waits_for_person():
         return None
     # Once more was told than that files are recorded before it, a command may have begun and ended.
-    due = call.seen if isinstance(call.seen, Doing) and call.seen.what == "before" else None
+    due = (
+        call.seen if isinstance(call.seen, CommandProgress) and call.seen.what == "before" else None
+    )
     return cut_short(interrupt, left[1].run, doing_brief(due) if due else "")
 
 
@@ -239,7 +243,7 @@ def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_R
 
 def answered(
     call: Call,
-    work: Generator[Live, None, RunReport],
+    work: Generator[RunUpdate, None, RunReport],
     tell: Callable[[Call, RunReport], int] = answer,
 ) -> int:
     """Watches a run and says how it went, also where the person interrupted its command."""

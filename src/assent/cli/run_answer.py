@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assent.cli.call import Call
 from assent.cli.failing import LOOK
-from assent.core.journal import DONE, Ending
-from assent.core.masking import masked
-from assent.core.operation import RunCommand
-from assent.core.undo import MISSED
+from assent.core.plan.operation import RunCommand
+from assent.core.run.journal import DONE, ReportedOutcome
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
+from assent.core.undo.inversion import NOT_APPLIED
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
@@ -15,16 +16,15 @@ from assent.views.removed import NOTHING_REMOVED, Removed, with_removed
 from assent.views.rows import left_running, operation_row, run_row, warning_rows
 from assent.views.status import next_instead, run_lines, stopped_lines
 from assent.views.undo import end_lines, preview_row
-from assent.views.visible import visible_line
 
-EXITS: dict[Ending, int] = {
+EXITS: dict[ReportedOutcome, int] = {
     "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
 }  # fmt: skip
 
 
 def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
     """Says how a run went, and returns the exit code that says it."""
-    notes = tuple(map(masked, report.notes))
+    notes = tuple(map(redact, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
     row |= left_running(report.running) | warning_rows(report.warnings)
     results = [
@@ -51,14 +51,14 @@ def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) ->
 
 def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
-    notes = tuple(map(masked, report.notes))
+    notes = tuple(map(redact, report.notes))
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     good = "done" if preview.extent.again else "undone"
     found = [result for result, _ in results]
     some = report.outcome not in DONE or good in found
-    outcome: Ending = report.outcome if some else "nothing"
+    outcome: ReportedOutcome = report.outcome if some else "nothing"
     row = run_row(report.run, outcome, report.operations, report.exits, notes)
     row |= left_running(report.running)
     names = [name for name, _ in report.operations]
@@ -104,7 +104,7 @@ def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
 
 def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
     """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
-    missed = not MISSED.isdisjoint(result for _, result in report.operations)
+    missed = not NOT_APPLIED.isdisjoint(result for _, result in report.operations)
     restore_todos(call, undo, whole=report.outcome in DONE and not missed)
 
 

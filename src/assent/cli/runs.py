@@ -5,15 +5,15 @@ import click
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.terminal import reply
 from assent.core.errors import Declined, UsageError
-from assent.core.operation import RunCommand
-from assent.core.quoting import script_line
+from assent.core.plan.operation import RunCommand
+from assent.core.shell.quote import script_line
+from assent.core.text.hidden_chars import visible_line
 from assent.engine.run.keeping import GivenUp
 from assent.engine.run.past import Item, Kept, Told, total
 from assent.views.commands import subject, words
 from assent.views.masks import masked_row
 from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 YES = "yes"
 

@@ -8,8 +8,9 @@ import click
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import Output, encoded
 from assent.cli.source import text
-from assent.core.errors import IllegalStep
-from assent.core.session import SessionRecord
+from assent.core.errors import IllegalState
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import Line
 from assent.views.rows import Row, session_row
 from assent.views.sessions import (
@@ -24,7 +25,6 @@ from assent.views.sessions import (
     spoken_lines,
     spoken_rows,
 )
-from assent.views.visible import visible_line
 
 GO_ON = "Go on where you stopped."
 AT_REST = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
@@ -140,7 +140,7 @@ def resume(call: Call, reference: str) -> int:
     record = _found(call, reference)
     owed = record.waiting or record.working or record.ended == "waiting"
     if not owed and not record.halt and record.ended in AT_REST:
-        raise IllegalStep(
+        raise IllegalState(
             f"Session {record.slug}: nothing is paused or broken off there.",
             f'assent -r {record.slug} "what comes next"',
         )

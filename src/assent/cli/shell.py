@@ -13,8 +13,8 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output
 from assent.cli.source import stdin
 from assent.cli.terminal import silence_stdout
-from assent.core.errors import MayWrite, Refused, UsageError
-from assent.core.process import Chunk, Ended, Hold, Limits
+from assent.core.errors import NotReadOnly, Refused, UsageError
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
 from assent.engine.shell import Finding, judge
 from assent.views.shell import CUTS, Visible, judged_lines, output_row
 
@@ -72,7 +72,9 @@ def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> i
     epilog=examples("assent shell run 'git status --short'\nassent shell run 'ls | wc -l' --json"),
 )
 @click.argument("words", nargs=-1, required=True, metavar="CMD")
-@click.option("--seconds", type=Limit, default=Limits().seconds, help="End it after so long.")
+@click.option(
+    "--seconds", type=Limit, default=ProcessLimits().seconds, help="End it after so long."
+)
 @takes_call
 def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
     """Run CMD as a planning agent's call would run. Confined, and only if it only reads.
@@ -85,11 +87,13 @@ def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
         raise UsageError("--seconds needs a number.", "assent shell run --help")
     opened = open_shell(call.folder)
     try:
-        process = opened.run(_one(words, "run"), call.working_folder, Limits(seconds=seconds))
-    except MayWrite as refused:  # only a model's call has another way on
+        process = opened.run(
+            _one(words, "run"), call.working_folder, ProcessLimits(seconds=seconds)
+        )
+    except NotReadOnly as refused:  # only a model's call has another way on
         raise Refused(refused.message, refused.next) from None
     standing = opened.sandbox_status()
-    if standing.hold is not Hold.HELD:
+    if standing.hold is not SandboxState.HELD:
         call.output.warn([f"No sandbox: {standing.reason}"])
     ended = _collected(call, process) if call.output.as_json else _streamed(process)
     if ended.cut:
@@ -122,11 +126,11 @@ def _row(found: Finding) -> dict[str, object]:
     return {"read_only": found.read_only, "reason": found.reason}
 
 
-def _collected(call: Call, process: Iterator[Chunk | Ended]) -> Ended:
+def _collected(call: Call, process: Iterator[OutputChunk | ProcessResult]) -> ProcessResult:
     kept: dict[bool, list[bytes]] = {False: [], True: []}
-    ended = Ended(0)
+    ended = ProcessResult(0)
     for part in process:
-        if isinstance(part, Ended):
+        if isinstance(part, ProcessResult):
             ended = part
         else:
             kept[part.error].append(part.content)
@@ -134,13 +138,13 @@ def _collected(call: Call, process: Iterator[Chunk | Ended]) -> Ended:
     return ended
 
 
-def _streamed(process: Generator[Chunk | Ended, None, None]) -> Ended:
+def _streamed(process: Generator[OutputChunk | ProcessResult, None, None]) -> ProcessResult:
     """Passes output on as it comes; a reader that went away, as `head` does, ends the command."""
-    ended = Ended(0)
+    ended = ProcessResult(0)
     streams = {False: _Stream(sys.stdout), True: _Stream(sys.stderr)}
     try:
         for part in process:
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 ended = part
             else:
                 streams[part.error].write(part.content)

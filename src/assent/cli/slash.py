@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from assent.core.errors import UsageError
-from assent.core.mode import MODES
+from assent.core.permission.mode import MODES
 
 KNOWN = "/plan (plan mode on), /plan off (back to ask), /mode "
 

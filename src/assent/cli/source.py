@@ -10,7 +10,7 @@ from stat import S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import BinaryIO
 
 from assent.core.errors import AssentError, Refused, UsageError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 
 CHUNK = 1 << 20
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
@@ -51,7 +51,7 @@ def whole(folder: str, source: str, limit: int) -> bytes:
 
 def text(argument: str) -> str:
     """Returns an argument as text; bytes that are not UTF-8 become visible escapes."""
-    return shown(os.fsencode(argument))
+    return display_path(os.fsencode(argument))
 
 
 def piped(limit: int) -> tuple[str, bool]:
@@ -160,7 +160,7 @@ def _too_large(source: str, most: int) -> Refused:
 
 
 def _name(source: str) -> str:
-    return "stdin" if source == "-" else shown(os.fsencode(source))
+    return "stdin" if source == "-" else display_path(os.fsencode(source))
 
 
 def stdin() -> BinaryIO:

@@ -12,7 +12,7 @@ from assent.cli.stage_others import patch, stage_from
 from assent.cli.stage_run import run
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
-from assent.core.operation import Operation
+from assent.core.plan.operation import Operation
 from assent.engine.plan.drafts import Staged
 from assent.views.lines import Line
 from assent.views.rows import operation_row

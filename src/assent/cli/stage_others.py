@@ -11,15 +11,15 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.interrupts import interruptible
 from assent.cli.source import chunks, text
 from assent.core.errors import Refused, UsageError
-from assent.core.paths import DEEPEST
-from assent.core.record import PlanRecord
+from assent.core.paths import MAX_FOLDERS
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.engine.plan.checkouts import Compared
 from assent.engine.plan.drafts import Staged
 from assent.engine.plan.refusals import nothing_staged
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, operation_row, path_fields
 from assent.views.status import operation_lines
-from assent.views.visible import visible_line, visible_path
 
 LARGEST = 512 << 20  # bytes of a patch
 UNCHANGED = "No operation was added: the files are like that already."
@@ -28,7 +28,7 @@ WHY = {
     "ignored": "ignored by .gitignore",
     "git": "git's own",
     "ours": "Assent's own",
-    "deep": f"below more than {DEEPEST} folders",
+    "deep": f"below more than {MAX_FOLDERS} folders",
     "repository": "a repository of its own",
     "odd": "neither file nor symlink",
 }

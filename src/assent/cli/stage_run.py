@@ -10,7 +10,7 @@ import click
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import whole
 from assent.core.errors import UsageError
-from assent.core.operation import RunCommand
+from assent.core.plan.operation import RunCommand
 from assent.engine.plan.commands import MOST_BYTES
 from assent.views.rows import operation_row
 from assent.views.status import operation_lines

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from assent.cli.moment import now
 from assent.cli.output import Output, encoded, error_row, listener, reader
 from assent.core.errors import AssentError
-from assent.core.journal import Live
+from assent.core.run.journal import RunUpdate
 from assent.views.lines import Line
 from assent.views.rows import Row
 from assent.views.run_stream import RunStream, Told
@@ -22,7 +22,7 @@ class Streamed(Output):
         self._begun = False
         self._ended = False
 
-    def live(self, live: Live) -> None:
+    def live(self, live: RunUpdate) -> None:
         self._tell(self._stream.take(live))
 
     def progress_over(self) -> None:

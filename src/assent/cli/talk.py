@@ -14,9 +14,9 @@ from assent.cli.screen import Screen
 from assent.cli.slash import is_slash, mode_of
 from assent.cli.source import piped, silent
 from assent.core.errors import UsageError
-from assent.core.mode import MODES, Mode, agent_of, mode_names
+from assent.core.permission.mode import MODES, Mode, default_agent, mode_names
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 MOST_CONTEXT = 1 << 20  # bytes of stdin
 PATIENCE_S = 3.0  # for a first byte of it
@@ -65,7 +65,7 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
     wanted = Wanted(
         # A session knows its model; opening another one ahead would help nobody.
         goal.model or (None if going_on else ""),
-        goal.agent or (agent_of(_base(goal.mode)) if goal.mode else ""),
+        goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
         Limits(goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None),
         Choices(goal.rules, goal.auto),
     )

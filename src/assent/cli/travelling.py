@@ -12,8 +12,8 @@ import click
 
 from assent.cli.call import Call
 from assent.cli.source import text
-from assent.core.approval import LONGEST_S
 from assent.core.errors import UsageError
+from assent.core.plan.approval import MAX_LIFETIME_S
 
 Command = Callable[..., int | None]
 
@@ -100,9 +100,9 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> i
             f"{ctx.command_path} --help",
         )
     seconds = int(found[1]) * _SECONDS[found[2]]
-    if seconds > LONGEST_S:
+    if seconds > MAX_LIFETIME_S:
         raise UsageError(
-            f"At most {LONGEST_S // _SECONDS['d']}d; without it, it holds for ever.",
+            f"At most {MAX_LIFETIME_S // _SECONDS['d']}d; without it, it holds for ever.",
             f"{ctx.command_path} --help",
         )
     return seconds

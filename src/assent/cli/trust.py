@@ -10,7 +10,7 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
 from assent.cli.source import text
 from assent.cli.terminal import ask
-from assent.core.errors import Declined, OtherDigest, UsageError
+from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.views.ansi import ansi
 from assent.views.rows import Row
 from assent.views.trust import (
@@ -86,7 +86,7 @@ def _consent(call: Call, look: Look, named: str, here: str) -> None:
     """Gets a person's yes to exactly the bytes that were read, or raises (law 9)."""
     file, wanted = look.file, look.file.content_hash
     if named and not wanted.startswith(named):
-        raise OtherDigest(f"The digest of {file.path} is {wanted}, not {named}.", LOOK)
+        raise DigestMismatch(f"The digest of {file.path} is {wanted}, not {named}.", LOOK)
     if named == wanted and call.without_terminal:
         return
     lines = asking_lines(_row(look), file.content)

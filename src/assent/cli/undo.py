@@ -10,13 +10,13 @@ from assent.cli.call import Call, examples, named, streams, takes_call
 from assent.cli.run import answered, settled
 from assent.cli.run_answer import answer_undo, restore_todos, undo_row
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
-from assent.core.journal import DONE
+from assent.core.run.journal import DONE
+from assent.core.text.hidden_chars import visible_line
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
 from assent.views.review import Review
 from assent.views.undo import undo_lines
-from assent.views.visible import visible_line
 
 
 @click.command(

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 
-from assent.core.agent import Agent
-from assent.core.rule_tables import BadTable, rules_of
-from assent.core.rules import Rule
+from assent.core.permission.rule import PermissionRule
+from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
+from assent.core.session.agent import Agent
 
 FENCE = "---"
 KINDS = ("primary", "subagent", "all")
@@ -73,10 +73,10 @@ def agent_of(name: str, file: AgentFile, source: str) -> Agent:
     )
 
 
-def _rules(name: str, file: AgentFile) -> tuple[Rule, ...]:
+def _rules(name: str, file: AgentFile) -> tuple[PermissionRule, ...]:
     try:
-        return rules_of(file.permission, f"the agent {name}")
-    except BadTable as error:
+        return parse_rules(file.permission, f"the agent {name}")
+    except InvalidRuleTable as error:
         raise Bad(str(error)) from None
 
 

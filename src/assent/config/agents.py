@@ -14,8 +14,8 @@ from assent.config.markdown import Reader, ignored, read_front, spelled
 from assent.config.places import within
 from assent.config.reading import Opener, Source, content
 from assent.config.trust import doubt
-from assent.core.agent import Agent
 from assent.core.errors import UsageError
+from assent.core.session.agent import Agent
 
 BUILTIN = ("plan", "build", "explore", "general")
 NEEDED = ("plan", "build")  # a mode has no other agent to fall back on

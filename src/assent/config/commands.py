@@ -15,7 +15,7 @@ from assent.config.places import within
 from assent.config.reading import Opener, Source, content
 from assent.config.trust import doubt
 from assent.core.errors import UsageError
-from assent.core.template import SlashCommand
+from assent.core.session.slash_command import SlashCommand
 
 FOLDERS = ("command", "commands")
 PROJECT = ".opencode"

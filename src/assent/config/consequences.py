@@ -15,10 +15,10 @@ from assent.config.permissions import OF_PROJECT
 from assent.config.reading import parsed
 from assent.config.settings import NEVER, Settings
 from assent.core.errors import UsageError
-from assent.core.mode import MODES
-from assent.core.rule_tables import BadTable, rules_of
-from assent.core.template import Attached, Printed, pieces
-from assent.core.trust import Consequence, ProjectFile
+from assent.core.permission.mode import MODES
+from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
+from assent.core.permission.trust import Consequence, ProjectFile
+from assent.core.session.slash_command import TemplateFile, TemplateShell, template_parts
 
 Found: TypeAlias = Iterator[Consequence]
 
@@ -43,7 +43,7 @@ def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
             found = [*_allows(read_jsonc(file.content).get("permission", {}))]
         else:
             found = [*_command(file)]
-    except (Bad, BadJson, BadTable, msgspec.ValidationError) as error:
+    except (Bad, BadJson, InvalidRuleTable, msgspec.ValidationError) as error:
         raise UsageError(f"{file.path} cannot be used: {error}.", f"$EDITOR {file.path}") from None
     return tuple(sorted(found, key=lambda each: not each.risk))
 
@@ -136,7 +136,7 @@ def _modes(table: object) -> Found:
 
 def _allows(permission: object) -> Found:
     """Says what a table as OpenCode has it lets run without asking."""
-    for rule in rules_of(permission):
+    for rule in parse_rules(permission):
         if rule.action == "allow":
             yield _allowed(rule.permission, rule.pattern)
 
@@ -149,11 +149,11 @@ def _command(file: ProjectFile) -> Found:
     """Says what a command of the project's own would run, attach and say."""
     name = Path(file.path).stem
     front, body = parted(file.content)
-    for piece in pieces(body, _SAID):
+    for piece in template_parts(body, _SAID):
         match piece:
-            case Printed(line):
+            case TemplateShell(line):
                 yield Consequence(f"adds the command /{name}, which runs: {line}")
-            case Attached(path):
+            case TemplateFile(path):
                 yield Consequence(f"attaches {path} to what /{name} says to a model", risk=False)
             case _:
                 pass

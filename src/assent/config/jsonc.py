@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from assent.core.nesting import is_deep
+from assent.core.json_depth import is_too_deep
 
 # Strings come first, so that nothing inside one is taken for a comment or a comma. Patterns are
 # compiled when the first file needs them.
@@ -32,7 +32,7 @@ def read_jsonc(content: bytes) -> dict[str, Any]:
         raise BadJson("it is nested too deeply") from None
     if not isinstance(found, dict):
         raise BadJson("it holds no object")
-    if is_deep(found):
+    if is_too_deep(found):
         raise BadJson("it is nested too deeply")
     return found
 

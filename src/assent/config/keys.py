@@ -12,8 +12,8 @@ from assent.config.places import Places
 from assent.config.reading import Opener, Source, named, read, wrong
 from assent.config.trust import doubt
 from assent.core.errors import UsageError
-from assent.core.keyring import Keyring, TrustedKey, listed
-from assent.core.keyring import Source as Origin
+from assent.core.plan.keyring import Keyring, TrustedKey, listed_keys
+from assent.core.plan.keyring import KeySource as Origin
 
 ROOT = 0
 NOTHING = "So no key in it counts; what it revokes stays revoked."
@@ -97,7 +97,7 @@ def unsafe(here: Places, root: bytes) -> str:
 
 def _listed(path: Path, table: Mapping[str, str], source: Origin) -> tuple[TrustedKey, ...]:
     try:
-        return listed(table.items(), source)
+        return listed_keys(table.items(), source)
     except UsageError as error:
         raise wrong(path, error.message.removesuffix(".")) from None
 

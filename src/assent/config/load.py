@@ -14,8 +14,8 @@ from assent.config.reading import Opener, content, edit, named, parsed, read, wr
 from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
 from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
-from assent.core.mode import MODES
-from assent.core.provider import may_choose
+from assent.core.llm.provider import may_choose
+from assent.core.permission.mode import MODES
 
 PROJECT = ".opencode/assent.toml"
 NOT_YOURS = "which only the user's configuration may; it is ignored."

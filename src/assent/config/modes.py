@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from assent.config.settings import ModeSettings
-from assent.core.mode import MODES, CustomMode, Mode, Modes, stricter
+from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
 
 LONGEST = 48  # characters of an id
 LABEL = 80  # characters of a label
@@ -36,20 +36,20 @@ def read_modes(
         except _Bad as error:
             remarks.append(f"has a mode {name!a} that cannot be used: {error}.{OUT}")
             continue
-        base = stricter(_own_base(mode), freest if name not in MODES else "yolo")
+        base = stricter_mode(_own_base(mode), freest if name not in MODES else "yolo")
         if base != mode.base:
             remarks.append(f"has a mode {name!a} on {mode.base}; here it is one on {base}.")
         found[name] = msgspec.structs.replace(mode, base=base)
     return found, remarks
 
 
-def layered(of_user: Modes, of_project: Modes) -> dict[str, CustomMode]:
+def layered(of_user: CustomModes, of_project: CustomModes) -> dict[str, CustomMode]:
     """Returns all modes; what both have, or one of the four, a project only narrows further."""
     found = dict(of_user)
     for name, mode in of_project.items():
         under = of_user.get(name)
         if under is not None or name in MODES:
-            base = stricter(mode.base, under.base) if under else mode.base
+            base = stricter_mode(mode.base, under.base) if under else mode.base
             label = under.label if under else ""  # a project cannot pass one mode for another
             mode = msgspec.structs.replace(mode, base=base, label=label, within=under)
         found[name] = mode

@@ -19,8 +19,14 @@ from assent.config.reading import Opener, Source, content, named, parsed, wrong
 from assent.config.settings import RuleSettings, Settings
 from assent.config.trust import doubt
 from assent.core.errors import UsageError
-from assent.core.rule_tables import BadTable, rule_text, rules_of, rules_of_tools, wrong_examples
-from assent.core.rules import Layer, Policy, Rule
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_parser import (
+    InvalidRuleTable,
+    failed_examples,
+    parse_rules,
+    parse_tool_rules,
+    rule_text,
+)
 
 OPENCODE = ("opencode.json", "opencode.jsonc")
 OF_PROJECT = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc")
@@ -35,24 +41,24 @@ class RuleSources(msgspec.Struct, frozen=True):
     home: str
     opener: Opener
     is_trusted: IsTrusted = nothing_trusted
-    command_line: tuple[Rule, ...] = ()
+    command_line: tuple[PermissionRule, ...] = ()
     check: bool = True  # whether examples that fail are an error
 
 
-def load_policy(sources: RuleSources) -> tuple[Policy, tuple[str, ...]]:
+def load_policy(sources: RuleSources) -> tuple[PermissionPolicy, tuple[str, ...]]:
     """Returns every layer but the agents', and a warning for each file that cannot be used.
 
     Raises UsageError where a file of the user, or the project's `assent.toml`, makes no sense.
     """
     warnings = list[str]()
     layers = [*_of_user(sources, warnings), *_of_project(sources, warnings)]
-    layers.append(Layer("command line", sources.command_line))
+    layers.append(RuleLayer("command line", sources.command_line))
     root = os.fsdecode(os.path.realpath(sources.root))
     kept = tuple(layer for layer in layers if layer.rules)
-    return Policy(kept, root, sources.home), tuple(warnings)
+    return PermissionPolicy(kept, root, sources.home), tuple(warnings)
 
 
-def rules_in(path: Path, opener: Opener) -> tuple[Rule, ...]:
+def rules_in(path: Path, opener: Opener) -> tuple[PermissionRule, ...]:
     """Returns the rules of one file, TOML or JSON, for somebody who tests them."""
     try:
         _, text = content(path, opener, follow=True)
@@ -62,7 +68,7 @@ def rules_in(path: Path, opener: Opener) -> tuple[Rule, ...]:
     return _of_file(path, table)
 
 
-def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
+def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
     """Yields the user's own layer, and one more for each file of theirs that is in doubt."""
     preset = _preset(sources)
     rules = list(preset if sources.loaded.own else ())
@@ -76,18 +82,18 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
         warnings += _unread(path, table)
         if own and (why := doubt(source, sources.root)):
             warnings.append(f"What {named(path)} allows is ignored: {why}.")
-            yield Layer("user", own, trusted=False)
+            yield RuleLayer("user", own, trusted=False)
         else:
             rules += own
     path, loaded = sources.places.file, sources.loaded
     own = _checked(path, _of_settings(path, loaded.settings), sources)
     if not loaded.own and _allows(own):
         warnings.append(f"What {named(path)} allows is ignored: others could have written it.")
-    yield Layer("user", () if loaded.own else (*preset, *own), trusted=False)
-    yield Layer("user", (*rules, *(own if loaded.own else ())))
+    yield RuleLayer("user", () if loaded.own else (*preset, *own), trusted=False)
+    yield RuleLayer("user", (*rules, *(own if loaded.own else ())))
 
 
-def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
+def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
     """Yields a layer for each file of the project; a broken one of OpenCode's is a warning."""
     root, loaded = Path(os.fsdecode(sources.root)), sources.loaded
     for name in OF_PROJECT:
@@ -97,24 +103,24 @@ def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
             warnings.append(f"{error.message} Its rules are ignored.")
     path = root / PROJECT
     rules = _checked(path, _of_settings(path, loaded.project), sources)
-    yield Layer("project", rules, loaded.trusted)
+    yield RuleLayer("project", rules, loaded.trusted)
 
 
-def _layer(root: Path, name: str, sources: RuleSources) -> Iterator[Layer]:
+def _layer(root: Path, name: str, sources: RuleSources) -> Iterator[RuleLayer]:
     found = _read(root / name, sources.opener, follow=False)
     if found is None:
         return
     _, text, table = found
     rules = _checked(root / name, _of_file(root / name, table), sources)
     is_trusted = _allows(rules) and sources.is_trusted(name, text)
-    yield Layer("project", rules, is_trusted)
+    yield RuleLayer("project", rules, is_trusted)
 
 
-def _allows(rules: tuple[Rule, ...]) -> bool:
+def _allows(rules: tuple[PermissionRule, ...]) -> bool:
     return any(rule.action == "allow" for rule in rules)
 
 
-def _preset(sources: RuleSources) -> tuple[Rule, ...]:
+def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
     name = sources.loaded.settings.preset
     if name and name not in PRESETS:
         known = ", ".join(PRESETS)
@@ -139,33 +145,35 @@ def _object(path: Path, text: bytes) -> dict[str, Any]:
         raise wrong(path, str(error)) from None
 
 
-def _of_file(path: Path, table: Mapping[str, Any]) -> tuple[Rule, ...]:
+def _of_file(path: Path, table: Mapping[str, Any]) -> tuple[PermissionRule, ...]:
     """Returns the rules of one file: older `tools`, then `permission`, then `[[rules]]`."""
     try:
-        tools = rules_of_tools(table.get("tools", {}), named(path))
+        tools = parse_tool_rules(table.get("tools", {}), named(path))
         rows = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
-    except (BadTable, msgspec.ValidationError) as error:
+    except (InvalidRuleTable, msgspec.ValidationError) as error:
         raise wrong(path, str(error)) from None
     settings = Settings(permission=table.get("permission", {}), rules=rows)
     return (*tools, *_of_settings(path, settings))
 
 
-def _of_settings(path: Path, settings: Settings) -> tuple[Rule, ...]:
+def _of_settings(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
     source = named(path)
     try:
-        said = rules_of(settings.permission, source)
-    except BadTable as error:
+        said = parse_rules(settings.permission, source)
+    except InvalidRuleTable as error:
         raise wrong(path, str(error)) from None
     rows = [
         (r.permission, r.pattern, r.action, r.reason, r.matches, r.misses) for r in settings.rules
     ]
-    return (*said, *[Rule(*row, source) for row in rows])
+    return (*said, *[PermissionRule(*row, source) for row in rows])
 
 
-def _checked(path: Path, rules: tuple[Rule, ...], sources: RuleSources) -> tuple[Rule, ...]:
+def _checked(
+    path: Path, rules: tuple[PermissionRule, ...], sources: RuleSources
+) -> tuple[PermissionRule, ...]:
     """Returns the rules; raises UsageError if one does not keep its own examples."""
     for rule in rules if sources.check else ():
-        if failed := wrong_examples(rule, sources.home):
+        if failed := failed_examples(rule, sources.home):
             raise wrong(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
     return rules
 

@@ -1,6 +1,6 @@
 """Presets: rules to start from, named safe, dev and full; a person's own rules come after them."""
 
-from assent.core.rules import Answer, Rule
+from assent.core.permission.rule import PermissionRule, RuleAction
 
 NETWORK = "It reaches the network."
 INSTALLS = "It installs software, which may run anything."
@@ -33,14 +33,18 @@ _LOOKS = ("read", "list", "glob", "grep", "search")
 _POWER = ("sudo", "su", "doas", "dd", "mkfs", "shutdown", "reboot", "systemctl", "chown", "mount")
 
 
-def _rule(preset: str, permission: str, pattern: str, action: Answer, reason: str = "") -> Rule:
-    return Rule(permission, pattern, action, reason, source=f"the preset {preset}")
+def _rule(
+    preset: str, permission: str, pattern: str, action: RuleAction, reason: str = ""
+) -> PermissionRule:
+    return PermissionRule(permission, pattern, action, reason, source=f"the preset {preset}")
 
 
-def _commands(preset: str, names: tuple[str, ...], action: Answer, reason: str) -> tuple[Rule, ...]:
+def _commands(
+    preset: str, names: tuple[str, ...], action: RuleAction, reason: str
+) -> tuple[PermissionRule, ...]:
     """Returns a rule for each command, with whatever follows it; the examples prove each."""
     return tuple(
-        Rule(
+        PermissionRule(
             "bash",
             f"{name} *",
             action,
@@ -83,4 +87,4 @@ FULL = (
     *_commands("full", _POWER, "deny", POWER),
 )
 
-PRESETS: dict[str, tuple[Rule, ...]] = {"safe": SAFE, "dev": DEV, "full": FULL}
+PRESETS: dict[str, tuple[PermissionRule, ...]] = {"safe": SAFE, "dev": DEV, "full": FULL}

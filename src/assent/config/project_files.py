@@ -10,7 +10,7 @@ from assent.config.places import within
 from assent.config.reading import Opener, content
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.trust import ProjectFile
+from assent.core.permission.trust import ProjectFile
 
 COMMANDS = (".opencode/commands", ".opencode/command")
 MOST = 200  # files of a folder

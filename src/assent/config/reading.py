@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.nesting import is_deep
-from assent.core.paths import shown
+from assent.core.json_depth import is_too_deep
+from assent.core.paths import display_path
 
 Opener: TypeAlias = Callable[[bytes, int], int]
 
@@ -86,7 +86,7 @@ def edit(path: Path) -> str:
 
 def named(path: Path) -> str:
     """Returns a path as messages show it."""
-    return shown(os.fsencode(path))
+    return display_path(os.fsencode(path))
 
 
 def parsed(path: Path, text: bytes) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def parsed(path: Path, text: bytes) -> dict[str, Any]:
         raise wrong(path, str(error)) from None
     except RecursionError:
         raise wrong(path, "it is nested too deeply") from None
-    if is_deep(table):
+    if is_too_deep(table):
         raise wrong(path, "it is nested too deeply")
     return table
 

@@ -4,15 +4,15 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assent.core.mode import CustomMode, Mode
-from assent.core.provider import (
+from assent.core.llm.provider import (
     AnswerSettings,
     HttpSettings,
     ModelSettings,
     ProviderSettings,
     RetrySettings,
 )
-from assent.core.rules import Answer
+from assent.core.permission.mode import CustomMode, Mode
+from assent.core.permission.rule import RuleAction
 
 
 class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,7 +49,7 @@ class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One of `[[rules]]`."""
 
     permission: str
-    action: Answer
+    action: RuleAction
     pattern: str = "*"
     reason: str = ""
     matches: tuple[str, ...] = ()

@@ -11,13 +11,13 @@ from assent.config.reading import Opener, Source, content, named
 from assent.config.trust import doubt
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.trust import TrustBook
+from assent.core.permission.trust import TrustList
 
 FILE = "trust.json"
 LARGEST = 8 << 20  # bytes of the book
 NOTHING = "So no file of a project is trusted."
 
-_decode = msgspec.json.Decoder(TrustBook).decode
+_decode = msgspec.json.Decoder(TrustList).decode
 
 
 class Trusted:
@@ -52,15 +52,15 @@ class Trusted:
         return doubt(Source(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root)
 
     @cached_property
-    def trust_list(self) -> TrustBook:
+    def trust_list(self) -> TrustList:
         """The whole book; an empty one where it is missing, damaged, or could be anybody's."""
         try:
             source, text = content(self._file, self._opener, follow=False, limit=LARGEST)
         except FileNotFoundError:
-            return TrustBook()
+            return TrustList()
         except UsageError as error:
             self._warn(f"{error.message} {NOTHING}")
-            return TrustBook()
+            return TrustList()
         why = doubt(source, self._root)
         try:
             book = _decode(text)
@@ -68,7 +68,7 @@ class Trusted:
             why = why or f"it is damaged ({error})"
         if why:
             self._warn(f"{named(self._file)} is ignored: {why}. {NOTHING}")
-            return TrustBook()
+            return TrustList()
         return book
 
     def _warn(self, words: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from assent.config.agent_file import Bad
-from assent.core.nesting import is_deep
+from assent.core.json_depth import is_too_deep
 
 
 class _Plain(yaml.SafeLoader):  # type: ignore[misc]
@@ -27,7 +27,7 @@ def read_yaml(text: str) -> Any:
         raise Bad(f"its front matter has a value that makes no sense: {error}") from None
     except RecursionError:
         raise Bad("its front matter is nested too deeply") from None
-    if is_deep(found):
+    if is_too_deep(found):
         raise Bad("its front matter is nested too deeply")
     return found
 

@@ -5,7 +5,7 @@ import struct
 from collections.abc import Iterable
 from typing import assert_never
 
-from assent.core.operation import (
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -42,7 +42,7 @@ _MODES = {mode: pack(b"%o" % mode) for mode in (0o600, 0o644, 0o755, 0o777)}  # 
 _KINDS = {"file": pack(b"file"), "link": pack(b"link")}
 
 
-def canonical(op: Operation) -> bytes:
+def canonical_bytes(op: Operation) -> bytes:
     """Returns the bytes that stand for an operation."""
     match op:
         case WriteFile():
@@ -66,7 +66,7 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     """Names each operation by its content and its ordinal among equals."""
     seen: dict[bytes, int] = {}
     ids = []
-    for form in map(canonical, operations):
+    for form in map(canonical_bytes, operations):
         ordinal = seen[form] = seen.get(form, -1) + 1
         hashed = _ID.copy()
         hashed.update(_packed(form) + (_packed(b"%d" % ordinal) if ordinal else _FIRST))

@@ -65,7 +65,7 @@ class PlanError(AssentError):
     word = "plan"
 
 
-class IllegalStep(PlanError):
+class IllegalState(PlanError):
     word = "illegal_step"
 
 
@@ -73,7 +73,7 @@ class NotFound(PlanError):
     word = "not_found"
 
 
-class BadPlan(PlanError):
+class InvalidPlan(PlanError):
     word = "bad_plan"
 
 
@@ -81,27 +81,27 @@ class NoMatch(PlanError):
     word = "no_match"
 
 
-class Impossible(PlanError):
+class ImpossibleOperations(PlanError):
     word = "impossible"
 
 
-class ConsentError(AssentError):
+class ApprovalError(AssentError):
     word, exit = "consent", 4
 
 
-class NotApproved(ConsentError):
+class NotApproved(ApprovalError):
     word, exit = "not_approved", 3
 
 
-class Declined(ConsentError):
+class Declined(ApprovalError):
     word = "declined"
 
 
-class Spent(ConsentError):
+class ApprovalUsed(ApprovalError):
     word = "spent"
 
 
-class Expired(ConsentError):
+class Expired(ApprovalError):
     word = "expired"
 
 
@@ -109,7 +109,7 @@ class StaleError(AssentError):
     word, exit = "stale", 5
 
 
-class Moved(StaleError):
+class ConcurrentChange(StaleError):
     word = "moved"
 
 
@@ -117,19 +117,19 @@ class Drift(StaleError):
     word = "drift"
 
 
-class OtherDigest(StaleError):
+class DigestMismatch(StaleError):
     word = "other_digest"
 
 
-class OtherWorkspace(StaleError):
+class WorkspaceMismatch(StaleError):
     word = "other_workspace"
 
 
-class LiveDiffers(StaleError):
+class PlanTextDiffers(StaleError):
     word = "live_differs"
 
 
-class Unsettled(AssentError):
+class RunUnfinished(AssentError):
     word, exit = "needs_you", 6
 
 
@@ -145,15 +145,15 @@ def without_sandbox(message: str, next: str = "") -> Refused:
     return refused
 
 
-class MayWrite(Refused):
+class NotReadOnly(Refused):
     word = "may_write"
 
 
-class Damaged(Refused):
+class CorruptFile(Refused):
     word = "damaged"
 
 
-class Untrusted(Refused):
+class UntrustedKey(Refused):
     word = "untrusted"
 
 
@@ -169,7 +169,7 @@ class LimitReached(AssentError):
     word = "limit"
 
 
-class NotRun(AssentError):
+class SandboxRequired(AssentError):
     word = "not_run"
 
 
@@ -199,7 +199,7 @@ class Unavailable(ModelError):
         self.after = after
 
 
-class Overflow(ModelError):
+class ContextOverflow(ModelError):
     word = "overflow"
 
 

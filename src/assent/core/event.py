@@ -4,13 +4,13 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.approval import Approval
-from assent.core.comment import Comment
-from assent.core.grant import GrantEvent
-from assent.core.journal import Entry, Outcome
-from assent.core.operation import FileOperation, Operation
-from assent.core.permit import CommandSource, Permit
-from assent.core.session_event import SessionEvent
+from assent.core.permission.grant import GrantEvent
+from assent.core.plan.approval import Approval
+from assent.core.plan.comment import Comment
+from assent.core.plan.operation import FileOperation, Operation
+from assent.core.run.journal import JournalEntry, RunOutcome
+from assent.core.run.permit import CommandSource, Permit
+from assent.core.session.event import SessionEvent
 
 
 class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
@@ -300,7 +300,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag="run_ended"):
     """A run is over."""
 
     run: str
-    outcome: Outcome
+    outcome: RunOutcome
 
 
 class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
@@ -313,7 +313,7 @@ class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
     """A run wrote an entry into its journal."""
 
-    entry: Entry
+    entry: JournalEntry
 
 
 PlanEvent: TypeAlias = (
@@ -363,7 +363,7 @@ Event: TypeAlias = (
 )
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class StoredEvent(msgspec.Struct, frozen=True):
     """An event as the store keeps it: its place in the log and in its stream, and its time."""
 
     position: int
@@ -373,6 +373,6 @@ class Recorded(msgspec.Struct, frozen=True):
     event: Event
 
 
-def kind(event: Event) -> str:
+def event_tag(event: Event) -> str:
     """Returns the word under which an event is stored and shown."""
     return str(type(event).__struct_config__.tag)

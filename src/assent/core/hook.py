@@ -4,8 +4,8 @@ from typing import Final
 
 import msgspec
 
-from assent.core.process import Ended
-from assent.core.wildcards import matches
+from assent.core.permission.wildcard import matches
+from assent.core.shell.process import ProcessResult
 
 BEFORE_TOOL: Final = "before_tool"
 AFTER_TOOL: Final = "after_tool"
@@ -15,7 +15,7 @@ PLAN_APPROVED: Final = "plan_approved"
 RUN_FINISHED: Final = "run_finished"
 
 VERSION: Final = 1  # of the object that a hook reads
-OBJECTS: Final = 2  # the exit code that says no
+EXIT_OBJECTS: Final = 2  # the exit code that says no
 
 # Where a no is heard, where a hook's words reach the model, and where only silence is no objection.
 _CAN_OBJECT: Final = (BEFORE_TOOL, PROMPT)
@@ -45,7 +45,7 @@ class Hook(msgspec.Struct, frozen=True):
         return any(matches(tool, pattern.strip()) for pattern in self.tool.split("|"))
 
 
-class Said(msgspec.Struct, frozen=True):
+class HookOutput(msgspec.Struct, frozen=True):
     """What one hook said: an objection, words for the model, or a warning for the person."""
 
     objection: str = ""
@@ -53,27 +53,27 @@ class Said(msgspec.Struct, frozen=True):
     warning: str = ""
 
 
-def failed(hook: Hook, why: str) -> Said:
+def hook_failure(hook: Hook, why: str) -> HookOutput:
     """Returns what a hook says that could not say anything; before a call that is a no (law 9)."""
     told = f"The hook {hook.name} ({hook.on}) {why}"
     if hook.on in _FAILS_CLOSED:
-        return Said(f"{told} What a hook could not look at is not done.")
-    return Said(warning=told)
+        return HookOutput(f"{told} What a hook could not look at is not done.")
+    return HookOutput(warning=told)
 
 
-def said(hook: Hook, end: Ended, output: bytes, errors: bytes) -> Said:
+def hook_output(hook: Hook, end: ProcessResult, output: bytes, errors: bytes) -> HookOutput:
     """Returns what the end of a hook's program means."""
     if end.cut == "start":
-        return failed(hook, "could not be started.")
+        return hook_failure(hook, "could not be started.")
     if end.cut:
-        return failed(hook, f"was ended: it reached its limit of {end.cut}.")
+        return hook_failure(hook, f"was ended: it reached its limit of {end.cut}.")
     try:
         words, reason = output.decode("utf-8").strip(), errors.decode("utf-8").strip()
     except UnicodeDecodeError:
-        return failed(hook, "said something that is no UTF-8.")
-    if end.code == OBJECTS and hook.on in _CAN_OBJECT:
-        return Said(reason or words or f"The hook {hook.name} said no, and gave no reason.")
+        return hook_failure(hook, "said something that is no UTF-8.")
+    if end.code == EXIT_OBJECTS and hook.on in _CAN_OBJECT:
+        return HookOutput(reason or words or f"The hook {hook.name} said no, and gave no reason.")
     if end.code:
         first = f' It said: "{reason.splitlines()[0][:200]}".' if reason else ""
-        return failed(hook, f"ended with code {end.code}.{first}")
-    return Said(words=words if hook.on in _CAN_SPEAK else "")
+        return hook_failure(hook, f"ended with code {end.code}.{first}")
+    return HookOutput(words=words if hook.on in _CAN_SPEAK else "")

@@ -15,7 +15,7 @@ NAME_LENGTH = 80
 NAME_WORDS = 6
 
 
-def spelled(milliseconds: int, noise: int) -> str:
+def format_id(milliseconds: int, noise: int) -> str:
     """Spells an id whose text order is its order in time: 48 bits of time, 80 bits of noise."""
     number = (milliseconds << 80) | (noise & ((1 << 80) - 1))
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))

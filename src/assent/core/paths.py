@@ -9,8 +9,8 @@ GIT_ON_NTFS = b"git~1"  # its short name; dots and blanks at the end do not coun
 TREE = b".opencode"
 STATE = b".opencode/assent"
 STAGE = b".opencode/assent/stage"
-DEEPEST = 200  # folders above a file
-OWN = (b".opencode/.gitignore", b".opencode/agents/plan.md")
+MAX_FOLDERS = 200  # folders above a file
+OWN_FILES = (b".opencode/.gitignore", b".opencode/agents/plan.md")
 
 # Some file systems drop these when they compare names: `.g<U+200C>it` would be `.git` there.
 _IGNORED = dict.fromkeys(
@@ -18,7 +18,7 @@ _IGNORED = dict.fromkeys(
 )
 
 
-def normal(path: bytes) -> bytes:
+def normalize(path: bytes) -> bytes:
     """Returns the path without `.`, `..` and `//`; refuses one that leaves the workspace."""
     parts: list[bytes] = []
     for part in path.split(b"/"):
@@ -26,12 +26,12 @@ def normal(path: bytes) -> bytes:
             continue
         if part == b"..":
             if not parts:
-                raise Refused(f"{shown(path)} lies outside the workspace.")
+                raise Refused(f"{display_path(path)} lies outside the workspace.")
             parts.pop()
         else:
             parts.append(part)
     if path.startswith(b"/") or b"\0" in path:
-        raise Refused(f"{shown(path)} is not a path inside the workspace.")
+        raise Refused(f"{display_path(path)} is not a path inside the workspace.")
     return b"/".join(parts)
 
 
@@ -40,7 +40,7 @@ def parent(path: bytes) -> bytes:
     return path.rpartition(b"/")[0]
 
 
-def name(path: bytes) -> bytes:
+def base_name(path: bytes) -> bytes:
     return path.rpartition(b"/")[2]
 
 
@@ -52,12 +52,12 @@ def ancestors(path: bytes) -> list[bytes]:
     return found
 
 
-def inside(path: bytes, folder: bytes) -> bool:
+def is_inside(path: bytes, folder: bytes) -> bool:
     """Tells whether a path is the folder or lies below it."""
     return not folder or path == folder or path.startswith(folder + b"/")
 
 
-def folded(path: bytes) -> bytes:
+def casefolded(path: bytes) -> bytes:
     """Returns the path as a careless file system would compare it."""
     if path.isascii():
         return path.lower()
@@ -65,16 +65,16 @@ def folded(path: bytes) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def alike(path: bytes) -> bytes:
+def similarity_key(path: bytes) -> bytes:
     """Returns what all paths share that differ only in case or in the form of their Unicode."""
     if path.isascii():
         return path.lower()
     text = unicodedata.normalize("NFD", path.decode("utf-8", "surrogateescape"))
-    low = folded(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    low = casefolded(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
     return unicodedata.normalize("NFC", low).encode("utf-8", "surrogateescape")
 
 
-def shown(path: bytes) -> str:
+def display_path(path: bytes) -> str:
     """Returns a path for messages and JSON: bytes that are not UTF-8 become visible escapes."""
     return path.decode("utf-8", "backslashreplace")
 
@@ -91,28 +91,28 @@ def one_line(path: bytes) -> str:
     """Returns a path as it may stand in generated text: what does not print is escaped."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode()
-        for char in shown(path)
+        for char in display_path(path)
     )
 
 
-def refuse_deep(path: bytes) -> None:
+def refuse_deep_paths(path: bytes) -> None:
     """Refuses a path below more folders than anybody needs; each one costs time in every run."""
-    if path.count(b"/") > DEEPEST:
-        start = shown(path[:60])
-        raise Refused(f"{start}… lies below more than {DEEPEST} folders. Nothing was staged.")
+    if path.count(b"/") > MAX_FOLDERS:
+        start = display_path(path[:60])
+        raise Refused(f"{start}… lies below more than {MAX_FOLDERS} folders. Nothing was staged.")
 
 
-def refuse_ours(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -> None:
+def refuse_own_paths(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -> None:
     """Refuses what no plan may touch: git's data, the plans, and Assent's own state."""
-    refuse_deep(path)
-    low = folded(path)
+    refuse_deep_paths(path)
+    low = casefolded(path)
     if any(part.rstrip(b". ") == GIT or part == GIT_ON_NTFS for part in low.split(b"/")):
-        raise Refused(f"{shown(path)} is git's own; a plan never touches it.")
-    if inside(low, STATE) or any(inside(low, folded(own)) for own in private):
-        raise Refused(f"{shown(path)} is Assent's own; a plan never touches it.")
-    if low in OWN:
-        raise Refused(f"{shown(path)} is written by Assent alone; a plan never touches it.")
-    if inside(low, folded(plan_dir)):
-        raise Refused(f"{shown(path)} lies among the plans.", "assent plan write FILE")
+        raise Refused(f"{display_path(path)} is git's own; a plan never touches it.")
+    if is_inside(low, STATE) or any(is_inside(low, casefolded(own)) for own in private):
+        raise Refused(f"{display_path(path)} is Assent's own; a plan never touches it.")
+    if low in OWN_FILES:
+        raise Refused(f"{display_path(path)} is written by Assent alone; a plan never touches it.")
+    if is_inside(low, casefolded(plan_dir)):
+        raise Refused(f"{display_path(path)} lies among the plans.", "assent plan write FILE")
     if low in (b"", TREE):
-        raise Refused(f"{shown(path) or '.'} is a folder that a plan cannot replace.")
+        raise Refused(f"{display_path(path) or '.'} is a folder that a plan cannot replace.")

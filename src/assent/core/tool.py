@@ -6,14 +6,16 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.agent import Agent
-from assent.core.grant import Grant
-from assent.core.message import Call, Image
-from assent.core.mode import CustomMode, Mode
-from assent.core.operation import FileOperation
-from assent.core.session_event import Question, Todo
+from assent.core.llm.message import ImagePart, ToolCall
+from assent.core.permission.grant import Grant
+from assent.core.permission.mode import CustomMode, Mode
+from assent.core.plan.operation import FileOperation
+from assent.core.session.agent import Agent
+from assent.core.session.event import Question, Todo
 
-LACKS = "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
+MISSING_CAPABILITY = (
+    "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
+)
 
 
 class Action(StrEnum):
@@ -48,7 +50,7 @@ PERMISSIONS: dict[Action, str] = {
 }
 
 
-class Request(msgspec.Struct, frozen=True):
+class ResourceAccess(msgspec.Struct, frozen=True):
     """One action on one resource: a path of the workspace, a command line, a URL, a tool.
 
     `key` is the word under which rules speak of it, where that is not the action's own. `link` is
@@ -84,17 +86,17 @@ class Decision(msgspec.Struct, frozen=True):
     rule: str = ""  # as text: `bash: git push * = deny`, or a grant's id
 
 
-STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
+VERDICTS_BY_STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
 
 
-def strictest(decisions: Sequence[Decision]) -> Decision:
+def strictest_decision(decisions: Sequence[Decision]) -> Decision:
     """Returns the strictest of some decisions, the first of equals; none at all is a no (law 9)."""
     if not decisions:
         return Decision(Verdict.DENY, "It does not say what it touches.", "defaults")
-    return max(decisions, key=lambda decision: STRICTNESS.index(decision.verdict))
+    return max(decisions, key=lambda decision: VERDICTS_BY_STRICTNESS.index(decision.verdict))
 
 
-class Posture(msgspec.Struct, frozen=True):
+class PermissionContext(msgspec.Struct, frozen=True):
     """Everything that decides besides the request itself."""
 
     mode: Mode
@@ -112,59 +114,59 @@ class Posture(msgspec.Struct, frozen=True):
     opened: tuple[str, ...] = ()  # configuration of agents that this one call may change
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class GuardedCall(msgspec.Struct, frozen=True):
     """A call as guards and hooks see it: who makes it, what it touches, what the gate said."""
 
     session: str
     agent: str
     mode: str
-    call: Call
+    call: ToolCall
     tool: str
-    requests: tuple[Request, ...]
+    requests: tuple[ResourceAccess, ...]
     decision: Decision
 
 
-class Edit(msgspec.Struct, frozen=True):
+class EditEffect(msgspec.Struct, frozen=True):
     """Exact changes to files, and the new contents by digest."""
 
     operations: tuple[FileOperation, ...]
     contents: dict[str, bytes] = {}
 
 
-class PlanText(msgspec.Struct, frozen=True):
+class PlanTextEffect(msgspec.Struct, frozen=True):
     """A plan's whole text; without a name that of the session's plan."""
 
     text: str
     name: str = ""
 
 
-class TodoList(msgspec.Struct, frozen=True):
+class TodosEffect(msgspec.Struct, frozen=True):
     todos: tuple[Todo, ...]
 
 
-class Questions(msgspec.Struct, frozen=True):
+class QuestionsEffect(msgspec.Struct, frozen=True):
     """What the model wants to know from the person."""
 
     questions: tuple[Question, ...]
 
 
-class Present(msgspec.Struct, frozen=True):
+class PresentPlanEffect(msgspec.Struct, frozen=True):
     """The wish to freeze the plan and show it to the person; it ends the turn."""
 
 
-class EnterPlan(msgspec.Struct, frozen=True):
+class EnterPlanEffect(msgspec.Struct, frozen=True):
     """The wish to go back to planning; the person is asked."""
 
     reason: str = ""
 
 
-class Fact(msgspec.Struct, frozen=True):
+class MemoryEffect(msgspec.Struct, frozen=True):
     """Something to remember about this workspace in every later session."""
 
     text: str
 
 
-class Command(msgspec.Struct, frozen=True):
+class CommandEffect(msgspec.Struct, frozen=True):
     """A command line that may change files; run by the engine, confined unless the person says."""
 
     line: str
@@ -174,7 +176,7 @@ class Command(msgspec.Struct, frozen=True):
     network: bool = False  # where it is staged: it needs the network
 
 
-class Task(msgspec.Struct, frozen=True):
+class TaskEffect(msgspec.Struct, frozen=True):
     """Work for a child session: a new one, or an own one by its id."""
 
     prompt: str
@@ -185,11 +187,19 @@ class Task(msgspec.Struct, frozen=True):
 
 
 Effect: TypeAlias = (
-    Edit | PlanText | TodoList | Questions | Present | EnterPlan | Fact | Command | Task
+    EditEffect
+    | PlanTextEffect
+    | TodosEffect
+    | QuestionsEffect
+    | PresentPlanEffect
+    | EnterPlanEffect
+    | MemoryEffect
+    | CommandEffect
+    | TaskEffect
 )
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ToolOutcome(msgspec.Struct, frozen=True):
     """What came of a call, in words for the model, and the effect that it wishes for.
 
     Nothing has happened yet when a tool returns it: the engine carries effects out (law 1).
@@ -199,12 +209,12 @@ class Outcome(msgspec.Struct, frozen=True):
     title: str = ""
     failed: bool = False
     effect: Effect | None = None
-    images: tuple[Image, ...] = ()
+    images: tuple[ImagePart, ...] = ()
     metadata: dict[str, Any] = {}
     rest: bytes = b""  # the whole output where `text` is only its beginning; kept in a file
 
 
-class Carried(msgspec.Struct, frozen=True):
+class EffectResult(msgspec.Struct, frozen=True):
     """What became of an effect."""
 
     text: str

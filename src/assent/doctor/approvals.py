@@ -5,18 +5,18 @@ from typing import Final
 import msgspec
 
 from assent.app.doors import LateSigner
-from assent.core.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
 from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
     Drift,
-    IllegalStep,
-    LiveDiffers,
+    IllegalState,
     NotApproved,
-    OtherDigest,
+    PlanTextDiffers,
     Refused,
-    Spent,
 )
 from assent.core.event import PlanApproved
-from assent.core.record import PlanRecord
+from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
+from assent.core.plan.record import PlanRecord
 from assent.doctor.check import insist, refusal
 from assent.doctor.desk import CHANNEL, PROJECT, Desk
 
@@ -106,7 +106,7 @@ def replayed(desk: Desk) -> str:
     record = desk.approved({FILE: WANTED})
     insist(desk.build(record).outcome == "done", "The approved plan was not built.")
     desk.place.remove(f"{PROJECT}/{FILE}")  # as it was, so that nothing but the approval is used up
-    words = refusal(lambda: desk.build(record), Spent, IllegalStep)
+    words = refusal(lambda: desk.build(record), ApprovalUsed, IllegalState)
     _nothing_written(desk)
     return words
 
@@ -114,7 +114,7 @@ def replayed(desk: Desk) -> str:
 def other_digest(desk: Desk) -> str:
     record = _new(desk)
     words = refusal(
-        lambda: desk.engine.approvals.approve(record, "0" * 64, "", CHANNEL), OtherDigest
+        lambda: desk.engine.approvals.approve(record, "0" * 64, "", CHANNEL), DigestMismatch
     )
     refusal(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
@@ -143,7 +143,7 @@ def drifted(desk: Desk) -> str:
 def edited_text(desk: Desk) -> str:
     record = desk.approved({FILE: WANTED})
     desk.put(record.path.decode(), b"# Another plan\n")
-    words = refusal(lambda: desk.build(record), LiveDiffers)
+    words = refusal(lambda: desk.build(record), PlanTextDiffers)
     _nothing_written(desk)
     return words
 

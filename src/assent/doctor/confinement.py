@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.doctor.check import Check, Result
 from assent.sandbox.trial.attempts import TRIALS, Attempt, Proof
 from assent.sandbox.trial.boundaries import LENGTHY, boundaries
 from assent.sandbox.trial.standing import Standings
 
 
-def escapes(standings: Standings) -> tuple[Standing, list[Check]]:
+def escapes(standings: Standings) -> tuple[SandboxStatus, list[Check]]:
     """Makes the self-test anew, and returns what it found with a row for each attempt."""
     standing, attempts = standings.retest()
     if attempts:
         return standing, list(_rows(attempts))
-    result = Result.FAILED if standing.hold is Hold.OFF else Result.ABSENT
+    result = Result.FAILED if standing.hold is SandboxState.OFF else Result.ABSENT
     tried = f"break out in {len(TRIALS)} ways"
     return standing, [Check("sandbox", "self-test", tried, result, standing.reason)]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.journal import finished
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.sandbox.trial.scratch import Scratch, scratch
@@ -50,7 +50,7 @@ class Desk:
         return self.engine.approvals.approve(record, record.digest, "", CHANNEL)
 
     def build(self, record: PlanRecord) -> RunReport:
-        return finished(self.engine.runs.build(record.plan_id))
+        return drive_to_end(self.engine.runs.build(record.plan_id))
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.journal import finished
+from assent.core.run.journal import drive_to_end
 from assent.doctor.check import NotHeld, insist, refusal
 from assent.doctor.desk import CHANNEL, PROJECT, Desk
 
@@ -78,7 +78,7 @@ def undo_overtaken(desk: Desk) -> str:
     desk.build(record)
     preview = desk.engine.undo.preview()
     desk.put("kept.txt", b"later work\n")
-    words = refusal(lambda: finished(desk.engine.undo.apply(preview, CHANNEL)), AssentError)
+    words = refusal(lambda: drive_to_end(desk.engine.undo.apply(preview, CHANNEL)), AssentError)
     insist(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
     return words
 
@@ -86,7 +86,7 @@ def undo_overtaken(desk: Desk) -> str:
 def undo_twice(desk: Desk) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
-    finished(desk.engine.undo.apply(desk.engine.undo.preview(), CHANNEL))
+    drive_to_end(desk.engine.undo.apply(desk.engine.undo.preview(), CHANNEL))
     insist(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
     return refusal(lambda: desk.engine.undo.preview(), NotFound)
 

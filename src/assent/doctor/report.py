@@ -8,7 +8,7 @@ import msgspec
 from assent.app.settings import places_here
 from assent.app.shell import open_shell_at, standings_at
 from assent.config.places import Places
-from assent.core.process import Standing
+from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
 from assent.doctor.check import Check, Result, made
 from assent.doctor.confinement import escapes, limits
@@ -28,7 +28,7 @@ class Report(msgspec.Struct, frozen=True):
     """What the doctor found. `ok`: nothing failed, and strictly: nothing was missing either."""
 
     checks: tuple[Check, ...]
-    standing: Standing
+    standing: SandboxStatus
     versions: dict[str, str]
     missing: tuple[Missing, ...]
     places: dict[str, str]

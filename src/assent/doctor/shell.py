@@ -6,8 +6,8 @@ from functools import partial
 from typing import Final, TypeAlias
 
 from assent.core.errors import Refused
-from assent.core.paths import shown
-from assent.core.process import Chunk, Hold, Limits, Program
+from assent.core.paths import display_path
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.doctor.check import Attempted, Check, NotTried, insist, made, refusal
 from assent.doctor.desk import Desk, desk
 from assent.engine.shell import Shell, judge
@@ -53,7 +53,7 @@ CONTROL: Final = "cat kept.txt"
 BASH: Final = b"/bin/bash"
 READING: Final = ("cat .env", "head -c 100 ./.env", "cat .e*", "grep -r TOKEN .")
 SECRET: Final = b"TOKEN=very-secret\n"
-LIMITS: Final = Limits(seconds=20)
+LIMITS: Final = ProcessLimits(seconds=20)
 
 ROWS: Final = {
     "judged": f"have {len(WRITING)} writing command lines called harmless",
@@ -90,11 +90,13 @@ def _run(opening: Opening) -> str:
         for line in WRITING:
             refusal(partial(_output, shell, line, place), Refused)
         insist(place.place.seen() == before, "Something was changed.")
-        if shell.sandbox_status().hold is Hold.OFF:
+        if shell.sandbox_status().hold is SandboxState.OFF:
             return "The shell is off."
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":
-            raise NotTried(f"All were refused, but even `cat` does not work here: {shown(said)}")
+            raise NotTried(
+                f"All were refused, but even `cat` does not work here: {display_path(said)}"
+            )
     return f"All {len(WRITING)} were refused; `cat` works."
 
 
@@ -111,7 +113,7 @@ def _contained(confining: Confining) -> str:
             program = Program((BASH, b"-c", line.encode()))
             pieces = list(run((program,), _folder(place), LIMITS))
         insist(place.place.seen() == before, "Something was changed.")
-        insist(Chunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown.")
+        insist(OutputChunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown.")
     return "They ran, and changed nothing."
 
 
@@ -119,11 +121,11 @@ def _secrets(opening: Opening) -> str:
     with desk() as place:
         shell = opening(place)
         place.put(".env", SECRET)
-        if shell.sandbox_status().hold is Hold.OFF:
+        if shell.sandbox_status().hold is SandboxState.OFF:
             raise NotTried("The shell is off.")
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":
-            raise NotTried(f"Even `cat` does not work here: {shown(said)}")
+            raise NotTried(f"Even `cat` does not work here: {display_path(said)}")
         for line in READING:
             insist(b"very-secret" not in _output(shell, line, place), f"`{line}` showed it.")
     return "It is not shown."
@@ -131,7 +133,7 @@ def _secrets(opening: Opening) -> str:
 
 def _output(shell: Shell, line: str, place: Desk) -> bytes:
     pieces = shell.run(line, _folder(place), LIMITS)
-    return b"".join(piece.content for piece in pieces if isinstance(piece, Chunk))
+    return b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
 
 
 def _folder(place: Desk) -> bytes:

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from assent.core.changes import Bounds
-from assent.core.command_line import CommandLine
-from assent.core.held import FREE, Held
-from assent.core.mode import Modes
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
+from assent.core.permission.mode import CustomModes
+from assent.core.run.workspace_changes import SnapshotLimits
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
 from assent.ports import (
@@ -54,8 +54,8 @@ class NoKeys:
 class NoRules:
     """Implements ports.Rules where there are none."""
 
-    def command_limits(self, line: str) -> Held:
-        return FREE
+    def command_limits(self, line: str) -> CommandLimits:
+        return NO_COMMAND_LIMITS
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
         return {}
@@ -104,7 +104,7 @@ class Doors(msgspec.Struct, frozen=True):
     garbage_collector: Collector = NoCollector()
     displaced_files: Spares = NoSpares()
     command_runner: Commander = NoCommands()
-    classify_command_line: Callable[[str], CommandLine] | None = (
+    classify_command_line: Callable[[str], CommandAnalysis] | None = (
         None  # what is in a command line, by its text
     )
     keys: Keys = NoKeys()
@@ -128,8 +128,8 @@ class Place(msgspec.Struct, frozen=True):
     staging: bool = True  # plan.staging
     max_file: int = 512 << 20  # stage.max_file_mb, in bytes
     commit: bool = False  # plan.commit
-    snapshot_limits: Bounds = Bounds()  # [undo]: what is kept while a command runs
-    modes: Modes = {}  # of the person's and the project's own
+    snapshot_limits: SnapshotLimits = SnapshotLimits()  # [undo]: what is kept while a command runs
+    modes: CustomModes = {}  # of the person's and the project's own
     retention: Retention = Retention()  # undo.keep_days, undo.keep_mb
     independent: bool | tuple[str, ...] = False  # approve.independent
     account: str = ""  # whose process it is, whatever name they go by

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.record import PlanRecord, RunNote
+from assent.core.event import StoredEvent
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.engine.doors import Doors, Place
 from assent.engine.noun import noun
 from assent.engine.plan.consents import Consents
@@ -290,7 +290,7 @@ class Engine:
 
         return Surroundings(self._desk, tooling)
 
-    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, RunNote] | None]:
+    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""
         home = self._workspaces.find()
         if home is None and not reference:
@@ -302,7 +302,7 @@ class Engine:
             run = (record.plan_id, record.runs[-1])
         if run is None and record is None:
             with suppress(AssentError):  # there is nothing that could be undone
-                run = ("", RunNote(self.undo.preview().run, "", "", "done"))
+                run = ("", PlanRun(self.undo.preview().run, "", "", "done"))
         return record, run
 
     def waiting(self) -> "tuple[Waits, ...]":
@@ -313,7 +313,7 @@ class Engine:
         """Returns what to type once a run is over; the verbs about plans know no runs."""
         return standing(Takeback(self._doors, self.plans.repository()), run)[1]
 
-    def log(self, after: int = 0) -> list[Recorded]:
+    def log(self, after: int = 0) -> list[StoredEvent]:
         """Returns the workspace's events in the order in which they happened."""
         home = self._workspaces.find()
         streams = [f"{noun}/{home.workspace}" for noun in NOUNS] if home else []

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors
 from assent.engine.projections import Projections
 

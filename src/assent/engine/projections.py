@@ -12,12 +12,12 @@ import msgspec
 
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
-from assent.core.journal import Finished, Result
-from assent.core.operation import FileState, Operation, RunCommand, WriteFile, footprint
-from assent.core.paths import shown
-from assent.core.plan import HOW_TO_VERIFY
-from assent.core.record import PlanRecord
-from assent.core.session_event import Todo
+from assent.core.paths import display_path
+from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile, footprint
+from assent.core.plan.plan import HOW_TO_VERIFY
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import FinishedEntry, OperationResult
+from assent.core.session.event import Todo
 from assent.engine.doors import Doors
 from assent.views.rows import operation_row
 
@@ -34,7 +34,7 @@ class _Backup(msgspec.Struct, frozen=True, gc=False):
 
     path: str
     before: FileState | None
-    result: Result
+    result: OperationResult
 
 
 class Projections:
@@ -80,11 +80,11 @@ class Projections:
         self._write(record.plan_id, {"operations.json": partial(_operations, record, operations)})
 
     def backups(
-        self, plan_id: str, run: str, operations: Sequence[Operation], end: Finished
+        self, plan_id: str, run: str, operations: Sequence[Operation], end: FinishedEntry
     ) -> None:
         """Lists what can be restored after a run."""
         rows = [
-            _Backup(shown(path), before, result)
+            _Backup(display_path(path), before, result)
             for op, result in zip(operations, end.results, strict=True)
             for path, before, _ in footprint(op)
         ]

@@ -7,13 +7,21 @@ from functools import partial
 
 import msgspec
 
-from assent.core.errors import SANDBOX, MayWrite, Refused, without_sandbox
-from assent.core.fence import Fence
-from assent.core.globs import expand
-from assent.core.paths import inside, shown
-from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
-from assent.core.shell import Command, Joint
-from assent.core.shell_words import Word
+from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
+from assent.core.paths import display_path, is_inside
+from assent.core.permission.path_limits import PathLimits
+from assent.core.shell.glob import expand_glob
+from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ListOperator, ParsedCommand
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+    StderrMode,
+)
 from assent.gate.no_file import NoFile
 from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
 from assent.ports import Process
@@ -31,7 +39,9 @@ MOST_WORDS, MOST_BYTES = 5000, 1 << 20  # what fits, together with what confines
 class Shell:
     """What a planning agent's shell call does, for whoever makes it."""
 
-    def __init__(self, process: Process, within: bytes = b"", fence: Fence | None = None) -> None:
+    def __init__(
+        self, process: Process, within: bytes = b"", fence: PathLimits | None = None
+    ) -> None:
         """A model's shell looks only `within` a folder; a person's at whatever can be shown.
 
         The process keeps the fence; here it only says why something is hidden.
@@ -40,26 +50,28 @@ class Shell:
         self._within = within
         self._fence = fence
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         """Tells whether programs can be confined here."""
         return self._process.sandbox_status()
 
     def run(
-        self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Generator[Chunk | Ended, None, None]:
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a command line in a folder; raises Refused before anything has run.
 
         It is MayWrite if the line itself is to blame, and nothing that is missing here.
         """
         _check(text)
         standing = self.sandbox_status()
-        if standing.hold is Hold.OFF:
+        if standing.hold is SandboxState.OFF:
             raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
-        sandboxed = standing.hold is Hold.HELD
+        sandboxed = standing.hold is SandboxState.HELD
         stages = admit(text, sandboxed=sandboxed)
         _check_kinds(stages, folder)
         place = Place(folder, self._within, self._fence)
-        return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
+        return _Call(self._process, place, limits or ProcessLimits(), sandboxed=sandboxed).run(
+            stages
+        )
 
 
 def only_reads(text: str) -> bool:
@@ -71,7 +83,7 @@ def _check(text: str) -> None:
     try:
         admit(text)
     except Refused as refused:
-        raise MayWrite(refused.message, refused.next) from refused
+        raise NotReadOnly(refused.message, refused.next) from refused
 
 
 def _check_kinds(stages: tuple[Admitted, ...], folder: bytes) -> None:
@@ -96,8 +108,8 @@ def _no_file(path: bytes) -> str:
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or real == NOTHING:
         return ""
     what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
-    leads = "" if real == path else f" leads to {shown(real)}, which"
-    return f"{shown(path)}{leads} is {what} and not a file."
+    leads = "" if real == path else f" leads to {display_path(real)}, which"
+    return f"{display_path(path)}{leads} is {what} and not a file."
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -105,39 +117,43 @@ class Place(msgspec.Struct, frozen=True):
 
     folder: bytes
     within: bytes = b""
-    fence: Fence | None = None
+    fence: PathLimits | None = None
 
     def why_hidden(self, path: bytes) -> str:
         """Says why a program does not get to see a path."""
         real = os.path.realpath(path)
-        below = inside(real, self.within) and real[len(self.within) + 1 :]
+        below = is_inside(real, self.within) and real[len(self.within) + 1 :]
         return RULED if below and self.fence and self.fence.hides_path(below) else NEVER
 
 
 class _Call:
     """One command line while it runs: where it is, and what is left of its limits."""
 
-    def __init__(self, process: Process, place: Place, limits: Limits, *, sandboxed: bool) -> None:
+    def __init__(
+        self, process: Process, place: Place, limits: ProcessLimits, *, sandboxed: bool
+    ) -> None:
         self._process = process
         self._folder = place.folder
         self._place = place
         self._within = place.within
         self._left = limits
         self._sandboxed = sandboxed
-        self._last = Ended(0)
+        self._last = ProcessResult(0)
 
-    def run(self, stages: tuple[Admitted, ...]) -> Generator[Chunk | Ended, None, None]:
+    def run(
+        self, stages: tuple[Admitted, ...]
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
         for stage in stages:
             if self._last.cut:
                 break
-            if stage.joint is Joint.IF_IT_WORKED and self._last.code:
+            if stage.joint is ListOperator.IF_IT_WORKED and self._last.code:
                 continue
-            if stage.joint is Joint.IF_IT_FAILED and not self._last.code:
+            if stage.joint is ListOperator.IF_IT_FAILED and not self._last.code:
                 continue
             yield from self._stage(stage.work)
         yield self._last
 
-    def _stage(self, work: tuple[Reading, ...] | Enter) -> Iterator[Chunk]:
+    def _stage(self, work: tuple[Reading, ...] | Enter) -> Iterator[OutputChunk]:
         if isinstance(work, Enter):
             yield from self._enter(work)
             return
@@ -146,16 +162,16 @@ class _Call:
             try:
                 pipeline.append(self._program(reading, fed=bool(pipeline)))
             except _NotRun as not_run:
-                self._last = Ended(not_run.code, lacks=not_run.lacks)
+                self._last = ProcessResult(not_run.code, lacks=not_run.lacks)
                 yield from _said(str(not_run), reading.errors)
                 return
         yield from self._run_all(pipeline)
         if self._last.code:
             yield from self._explained(work)
 
-    def _run_all(self, pipeline: Sequence[Program]) -> Iterator[Chunk]:
+    def _run_all(self, pipeline: Sequence[Program]) -> Iterator[OutputChunk]:
         for part in self._process.run(pipeline, self._folder, self._left):
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 self._last = part
                 seconds = max(0.0, self._left.seconds - part.seconds)
                 self._left = msgspec.structs.replace(self._left, seconds=seconds)
@@ -164,16 +180,16 @@ class _Call:
                 self._left = msgspec.structs.replace(self._left, output=output)
                 yield part
 
-    def _enter(self, work: Enter) -> Iterator[Chunk]:
+    def _enter(self, work: Enter) -> Iterator[OutputChunk]:
         folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
         if self._leaves(folder):
-            self._last = Ended(1)
-            yield from _said(f"cd: {shown(folder)} {OUTSIDE}", work.errors)
+            self._last = ProcessResult(1)
+            yield from _said(f"cd: {display_path(folder)} {OUTSIDE}", work.errors)
             return
         if os.path.isdir(folder) and self._process.visible(folder):
-            self._folder, self._last = folder, Ended(0)
+            self._folder, self._last = folder, ProcessResult(0)
             return
-        self._last = Ended(1)
+        self._last = ProcessResult(1)
         yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
 
     def _program(self, reading: Reading, *, fed: bool) -> Program:
@@ -184,7 +200,7 @@ class _Call:
         try:
             words = tuple(word for given in reading.command.words for word in self._expanded(given))
             # Names of files took the place of wildcards, so the table has to look again.
-            judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
+            judged = read(ParsedCommand(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
             message = refused.message.removesuffix(".")
             raise _NotRun(message, FORBIDDEN, refused.lacks) from refused
@@ -200,13 +216,13 @@ class _Call:
             raise _NotRun(f"{reading.command.name}: {message}", FORBIDDEN)
         return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
 
-    def _expanded(self, word: Word) -> list[Word]:
+    def _expanded(self, word: ShellWord) -> list[ShellWord]:
         if not word.pattern:
             return [word]
-        found = expand(word.pattern, partial(_entries, self._process, self._folder))
+        found = expand_glob(word.pattern, partial(_entries, self._process, self._folder))
         # A file may be called `-o`; as `./-o` no program takes it for an option.
         named = [b"./" + path if path.startswith(b"-") else path for path in found]
-        return [Word(os.fsdecode(path)) for path in named] or [Word(word.text)]
+        return [ShellWord(os.fsdecode(path)) for path in named] or [ShellWord(word.text)]
 
     def _check_place(self, reading: Reading) -> None:
         """Refuses what lies, or leads, out of the folder that all must stay in."""
@@ -214,38 +230,40 @@ class _Call:
             return
         base = os.path.realpath(self._base(reading))
         if self._leaves(base):
-            raise _NotRun(f"{shown(base)} {OUTSIDE}", FORBIDDEN)
+            raise _NotRun(f"{display_path(base)} {OUTSIDE}", FORBIDDEN)
         if reading.strays:
             message = "follows symlinks, which may lead out of the workspace; leave the option out"
             raise _NotRun(f"{reading.command.name} {message}", FORBIDDEN)
         for path in self._named(reading):
             real = os.path.realpath(path)
             if self._leaves(real):
-                leads = "" if real == path else f" leads to {shown(real)}, which"
-                raise _NotRun(f"{shown(path)}{leads} {OUTSIDE}", FORBIDDEN)
+                leads = "" if real == path else f" leads to {display_path(real)}, which"
+                raise _NotRun(f"{display_path(path)}{leads} {OUTSIDE}", FORBIDDEN)
             if reading.follows and os.path.isdir(real):
                 message = f"{reading.command.name} follows symlinks in a folder; name files"
                 raise _NotRun(message, FORBIDDEN)
 
     def _leaves(self, real: bytes) -> bool:
-        return bool(self._within) and real != NOTHING and not inside(real, self._within)
+        return bool(self._within) and real != NOTHING and not is_inside(real, self._within)
 
     def _check_reads(self, reading: Reading, *, fed: bool) -> None:
         """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
         paths = self._named(reading)
         for path in paths:
             if not self._process.visible(path):
-                raise _NotRun(f"{shown(path)} {self._place.why_hidden(path)}", FORBIDDEN)
+                raise _NotRun(f"{display_path(path)} {self._place.why_hidden(path)}", FORBIDDEN)
         if reading.descends:
             for path in paths or ([] if fed else [self._folder]):
                 self._check_below(reading, path)
 
-    def _explained(self, work: Sequence[Reading]) -> Iterator[Chunk]:
+    def _explained(self, work: Sequence[Reading]) -> Iterator[OutputChunk]:
         """Says of a file that was named and could not be read that this is on purpose."""
         named = [(path, reading) for reading in work for path in self._named(reading)]
         for path, reading in named:
             if os.path.lexists(path) and not self._process.visible(path):
-                yield from _said(f"{shown(path)} {self._place.why_hidden(path)}", reading.errors)
+                yield from _said(
+                    f"{display_path(path)} {self._place.why_hidden(path)}", reading.errors
+                )
 
     def _named(self, reading: Reading) -> list[bytes]:
         return _names(reading, self._folder)
@@ -258,7 +276,7 @@ class _Call:
             message = f"{reading.command.name} follows symlinks in a folder; name files"
             raise _NotRun(message, FORBIDDEN)
         if hidden := self._process.hidden_below(os.path.realpath(folder)):
-            message = f"{shown(hidden)} lies there and cannot be hidden without a sandbox"
+            message = f"{display_path(hidden)} lies there and cannot be hidden without a sandbox"
             raise _NotRun(message, FORBIDDEN, SANDBOX)
 
 
@@ -288,9 +306,9 @@ def _base(reading: Reading, folder: bytes) -> bytes:
     return folder
 
 
-def _said(message: str, errors: Errors) -> Iterator[Chunk]:
-    if errors is not Errors.DROPPED:
-        yield Chunk(f"assent: {message}.\n".encode(), error=errors is Errors.KEPT)
+def _said(message: str, errors: StderrMode) -> Iterator[OutputChunk]:
+    if errors is not StderrMode.DROPPED:
+        yield OutputChunk(f"assent: {message}.\n".encode(), error=errors is StderrMode.KEPT)
 
 
 def _entries(process: Process, folder: bytes, below: bytes) -> dict[bytes, bool]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assent.core.event import TrustGiven, TrustRevoked
-from assent.core.trust import ProjectFile, Trust
+from assent.core.permission.trust import ProjectFile, TrustedFile
 from assent.engine.doors import Doors, Place
 from assent.engine.workspaces import Workspaces
 
@@ -16,11 +16,11 @@ class Trusts:
         self._place = place
         self._workspaces = workspaces
 
-    def give(self, file: ProjectFile, does: Sequence[str]) -> Trust:
+    def give(self, file: ProjectFile, does: Sequence[str]) -> TrustedFile:
         """Records that a person lets exactly this content do what it says (law 8)."""
         user = self._place.user
         self._workspaces.append(TrustGiven(file.path, file.content_hash, tuple(does), user))
-        return Trust(self._place.root, file.path, file.content_hash, self._doors.clock.now())
+        return TrustedFile(self._place.root, file.path, file.content_hash, self._doors.clock.now())
 
     def revoke(self, path: str) -> None:
         """Records that a person lets a file do nothing any more."""

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from assent.core.errors import AssentError
 from assent.core.event import Event, PlanApproved, PlanProposed, RunHalted, RunStarted
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.reviews import Reviews
 from assent.engine.session.desk import Desk
 from assent.engine.session.sessions import Sessions
@@ -52,7 +52,7 @@ class Waiting:
 
     def _plans(self, records: list[PlanRecord]) -> Iterator[Waits]:
         for record in records:
-            if record.state is not State.AWAITING_APPROVAL or record.undoes:
+            if record.state is not PlanState.AWAITING_APPROVAL or record.undoes:
                 continue
             if self._desk.plans.live_text(record) is None:
                 continue  # its file was deleted, and with it the plan

@@ -5,7 +5,7 @@ from threading import RLock
 
 import msgspec
 
-from assent.core.errors import AssentError, Busy, Moved, Refused
+from assent.core.errors import AssentError, Busy, ConcurrentChange, Refused
 from assent.core.event import (
     Event,
     FactForgotten,
@@ -118,7 +118,9 @@ class Workspaces:
             home = self.find()
             while home is None:
                 minted = len(self._doors.store.read(MINTED))
-                with suppress(Moved):  # another process minted one, perhaps this folder's
+                with suppress(
+                    ConcurrentChange
+                ):  # another process minted one, perhaps this folder's
                     home = self.find() or self._minted(minted)
             self._mark(home)
             return home
@@ -158,7 +160,7 @@ class Workspaces:
         """Records something about the workspace, behind whatever others recorded meanwhile."""
         with self._alone:
             for _ in range(TRIES):
-                with suppress(Moved):
+                with suppress(ConcurrentChange):
                     return self._append(self.open(), event)
         raise Busy("Others keep writing to this workspace; try again.", "assent status")
 

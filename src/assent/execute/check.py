@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.course import spans
 from assent.core.errors import Drift, StoreError
-from assent.core.motion import Seen, needed_folders
-from assent.core.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
-from assent.core.paths import ancestors, folded, shown
-from assent.core.plan import Plan
+from assent.core.paths import ancestors, casefolded, display_path
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
+from assent.core.plan.plan import Plan
+from assent.core.run.slot_move import PathState, needed_folders
+from assent.core.run.state import segment_ranges
 from assent.ports import WHOLE, Blobs, Looks
 
 NAMED = 20  # differences spelled out in one message
@@ -25,7 +25,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 def first_files(plan: Plan) -> tuple[FileOperation, ...]:
     """Returns the plan's first segment of files: what later ones meet, commands may change."""
-    return next((span.files for span in spans(plan.operations) if not span.command), ())
+    return next((span.files for span in segment_ranges(plan.operations) if not span.command), ())
 
 
 def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> None:
@@ -33,7 +33,9 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> 
     found = list(differences(plan, operations, disk))
     if not found:
         return
-    lines = [f"{shown(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]]
+    lines = [
+        f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]
+    ]
     more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
     raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent rebase")
 
@@ -80,7 +82,7 @@ def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
     if gone := set(blobs.missing([state.digest for state in (*old, *new)])):
         path = next(op.path for op in kept if not gone.isdisjoint(_digests(op)))
         raise StoreError(
-            f"The stored content of {shown(path)} is gone; nothing was changed.",
+            f"The stored content of {display_path(path)} is gone; nothing was changed.",
             "assent stage list",
         )
     for state in old:
@@ -100,7 +102,7 @@ def _read_through(blobs: Blobs, state: FileState) -> None:
         pass
 
 
-def told(seen: Seen | str) -> str:
+def told(seen: PathState | str) -> str:
     """Says in words what stands, or should stand, under a name."""
     match seen:
         case None:
@@ -114,14 +116,14 @@ def told(seen: Seen | str) -> str:
             return words
 
 
-def _look_at_all(disk: Looks, hoped: Mapping[bytes, Seen]) -> Mapping[bytes, Seen | str]:
+def _look_at_all(disk: Looks, hoped: Mapping[bytes, PathState]) -> Mapping[bytes, PathState | str]:
     try:
         return disk.read_states(hoped)
     except OSError:
         return {path: _look(disk, path) for path in hoped}  # to say which one, and why
 
 
-def _look(disk: Looks, path: bytes) -> Seen | str:
+def _look(disk: Looks, path: bytes) -> PathState | str:
     try:
         return disk.read_states((path,))[path]
     except OSError as error:
@@ -143,8 +145,8 @@ def _is_below(path: bytes, removed: set[bytes]) -> bool:
     return bool(removed) and not removed.isdisjoint(ancestors(path))
 
 
-def _same_name_in_other_case(op: FileOperation, path: bytes, seen: Seen | str) -> bool:
+def _same_name_in_other_case(op: FileOperation, path: bytes, seen: PathState | str) -> bool:
     """On a file system without case, the new name of a case-only move is the old file itself."""
     if not isinstance(op, MoveFile) or path != op.to:
         return False
-    return seen == op.before and folded(op.to) == folded(op.path)
+    return seen == op.before and casefolded(op.to) == casefolded(op.path)

@@ -6,24 +6,36 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.changes import NO_FILES, Changes, Left, encoded
-from assent.core.course import UNKNOWN
 from assent.core.errors import AssentError, Refused
-from assent.core.journal import Conflict, Doing, Halted, Ran, Running, Said
-from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended, signal_of
+from assent.core.plan.operation import RunCommand
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandProgress,
+    CommandStartedEntry,
+    HaltedEntry,
+    LiveCommandOutput,
+    PathConflict,
+)
+from assent.core.run.state import UNKNOWN_END
+from assent.core.run.workspace_changes import (
+    NO_FILES,
+    FileStateChanges,
+    WorkspaceChanges,
+    encode_changes,
+)
+from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
 from assent.ports import Blobs, Commander, Journal
 from assent.ports.file_writer import FileWriter
 
 EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
-Parts: TypeAlias = Generator[Chunk | Ended, None, None]
-NOT_RUN: Final = Ended(126, "start")
-STOPPED: Final = Ended(130, "interrupted")
-UNSEEN: Final = Ended(-1, UNKNOWN)
+Parts: TypeAlias = Generator[OutputChunk | ProcessResult, None, None]
+NOT_RUN: Final = ProcessResult(126, "start")
+STOPPED: Final = ProcessResult(130, "interrupted")
+UNSEEN: Final = ProcessResult(-1, UNKNOWN_END)
 WORDS: Final = {
     "start": "the command could not be started",
     "interrupted": "the command was interrupted",
-    UNKNOWN: "the command began and its end is not on record; whether it did its work is not known",
+    UNKNOWN_END: "the command began and its end is not on record; whether it did its work is not known",
     "record": "the command ended, and what it changed could not be recorded",
     "disk": "the command ended, and what it changed is not safely on disk",
 }
@@ -35,7 +47,7 @@ class Order(msgspec.Struct, frozen=True):
     index: int
     command: RunCommand
     digest: str
-    left: Left = {}
+    left: FileStateChanges = {}
     total: int = 1  # operations on the way that the run is on
     about: int = 0  # the operation of the plan that it is, or that it takes back
     named: str = "it"  # how that operation calls it
@@ -44,7 +56,7 @@ class Order(msgspec.Struct, frozen=True):
 class NoCommands:
     """Implements ports.Commander where no command may run."""
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         raise Refused("The plan holds a command, and commands cannot run here.")
 
     def check_allowed(self, command: RunCommand) -> None:
@@ -53,20 +65,22 @@ class NoCommands:
     def check_at_rest(self) -> None:
         """None ran here, so none still runs."""
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return ""
 
     def record(self) -> str:
         raise Refused("Commands cannot run here.")
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         raise Refused("Commands cannot run here.")
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         """None runs here, so none has to end."""
 
-    def changes(self, before: str) -> Changes:
-        return Changes(known=False)
+    def changes(self, before: str) -> WorkspaceChanges:
+        return WorkspaceChanges(known=False)
 
 
 class Commanding:
@@ -80,20 +94,22 @@ class Commanding:
         self._blobs = blobs
         self._journal = journal
 
-    def run(self, run: str, order: Order) -> Generator[Said | Doing, None, Ran | Halted]:
+    def run(
+        self, run: str, order: Order
+    ) -> Generator[LiveCommandOutput | CommandProgress, None, CommandEndedEntry | HaltedEntry]:
         """Runs a command; what it says comes live. Closing this ends it, which is recorded."""
-        doing = Doing("before", order.index, order.total, order.command)
+        doing = CommandProgress("before", order.index, order.total, order.command)
         yield doing
         try:
             self._commander.check_allowed(order.command)
             before = self._commander.record()
         except AssentError as error:
             why = f"{order.named} did not begin: {error.message}"
-            return Halted((Conflict(order.about, b"", b"", why),))
+            return HaltedEntry((PathConflict(order.about, b"", b"", why),))
         yield msgspec.structs.replace(doing, what="command")
         said, ended = Output(), STOPPED
         try:
-            self._journal.write(run, Running(order.index, before))
+            self._journal.write(run, CommandStartedEntry(order.index, before))
             ended = yield from self._heard(order, said)
             yield msgspec.structs.replace(doing, what="after")
             return self._ran(order.index, before, ended, said)
@@ -104,9 +120,11 @@ class Commanding:
 
     def _began(self, run: str) -> bool:
         """Tells whether the intent is durable: an interrupt may come before it, or right after."""
-        return isinstance(self._journal.read(run)[-1], Running)
+        return isinstance(self._journal.read(run)[-1], CommandStartedEntry)
 
-    def _heard(self, order: Order, said: "Output") -> Generator[Said, None, Ended]:
+    def _heard(
+        self, order: Order, said: "Output"
+    ) -> Generator[LiveCommandOutput, None, ProcessResult]:
         """Hands on what a command says, and returns how it ended, or that it could not begin."""
         try:
             with closing(self._parts(order)) as parts:
@@ -115,7 +133,7 @@ class Commanding:
             said.add(error.message.encode())
             return NOT_RUN if isinstance(error, Refused) else UNSEEN
 
-    def record_lost_end(self, began: Running, order: Order) -> Ran:
+    def record_lost_end(self, began: CommandStartedEntry, order: Order) -> CommandEndedEntry:
         """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
         self._commander.check_at_rest()
         said = Output()
@@ -125,21 +143,23 @@ class Commanding:
     def _parts(self, order: Order) -> Parts:
         yield from self._commander.run(order.command, order.digest, order.left)
 
-    def _ran(self, index: int, before: str, ended: Ended, said: "Output") -> Ran:
+    def _ran(
+        self, index: int, before: str, ended: ProcessResult, said: "Output"
+    ) -> CommandEndedEntry:
         """Keeps what a command changed and said; what cannot be kept makes it a failed one."""
         cut, changes, output = ended.cut, "", ""
         try:
             self._hands.sync_to_disk(
                 foreign=True
             )  # what is said to be done must outlive a power cut
-            changes, _ = self._blobs.keep([encoded(self._commander.changes(before))])
+            changes, _ = self._blobs.keep([encode_changes(self._commander.changes(before))])
             output = self._blobs.keep(said.kept())[0] if said.size else ""
             self._blobs.flush()
         except OSError:
             cut = cut or "disk"
         except AssentError:
             cut, changes = cut or "record", ""
-        return Ran(index, ended.code, cut, changes, output, ended.running)
+        return CommandEndedEntry(index, ended.code, cut, changes, output, ended.running)
 
 
 class Output:
@@ -165,19 +185,21 @@ class Output:
         return [bytes(self._head), marker, tail]
 
 
-def _heard(index: int, parts: Parts, said: Output) -> Generator[Said, None, Ended]:
+def _heard(
+    index: int, parts: Parts, said: Output
+) -> Generator[LiveCommandOutput, None, ProcessResult]:
     """Hands on what a command says, and returns how it ended."""
     ended = UNSEEN
     for part in parts:
-        if isinstance(part, Ended):
+        if isinstance(part, ProcessResult):
             ended = part
             continue
         said.add(part.content)
-        yield Said(index, part.content, part.error)
+        yield LiveCommandOutput(index, part.content, part.error)
     return ended
 
 
-def in_words(ended: Ran) -> str:
+def in_words(ended: CommandEndedEntry) -> str:
     """Says why a command did not do its work."""
     if not ended.cut:
         signal = signal_of(ended.code)

@@ -10,15 +10,24 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.journal import Conflict, Outcome
-from assent.core.motion import Clear, Fill, Motion, Put, Seen, Swap, Take, fills
-from assent.core.operation import (
+from assent.core.plan.operation import (
     FileOperation,
     FileState,
     MoveFile,
     Operation,
     WriteFile,
     footprint,
+)
+from assent.core.run.journal import PathConflict, RunOutcome
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveToSlot,
+    PathState,
+    SlotContent,
+    SlotMove,
+    SwapWithSlot,
+    slot_contents,
 )
 from assent.execute.prepare import Contents
 from assent.ports.file_writer import FileWriter
@@ -34,8 +43,8 @@ MOVED_AWAY = "the log does not say that it was moved away, and it is in a slot"
 
 
 def contradictions(
-    hands: FileWriter, operations: Sequence[FileOperation], outcome: Outcome
-) -> list[Conflict]:
+    hands: FileWriter, operations: Sequence[FileOperation], outcome: RunOutcome
+) -> list[PathConflict]:
     """Returns every path that shows the opposite of an outcome: done, or rolled back."""
     ends = _ends(operations)
     seen = look(hands, ends)
@@ -44,13 +53,13 @@ def contradictions(
     for path, (at, before, after) in ends.items():
         opposite, reason = (before, NOT_DONE) if done else (after, NOT_BACK)
         if before != after and _is(seen[path], opposite):
-            found.append(Conflict(at, path, b"", reason))
+            found.append(PathConflict(at, path, b"", reason))
     return found
 
 
 def not_as_begun(
-    hands: FileWriter, operations: Sequence[Operation], found: Sequence[Conflict]
-) -> list[Conflict]:
+    hands: FileWriter, operations: Sequence[Operation], found: Sequence[PathConflict]
+) -> list[PathConflict]:
     """Leaves out paths that stand as before the whole run: a later operation may restore that."""
     begun: dict[bytes, FileState | None] = {}
     for op in operations:
@@ -61,8 +70,8 @@ def not_as_begun(
 
 
 def moved(
-    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
-) -> list[Conflict]:
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
+) -> list[PathConflict]:
     """Returns what shows that renames were made, of a run that says it made none."""
     found = {
         conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")
@@ -70,20 +79,20 @@ def moved(
     seen = look(hands, [motion.slot for motion in renames])
     for motion in renames:
         match motion:
-            case Take() if seen[motion.slot] is not None:
+            case MoveToSlot() if seen[motion.slot] is not None:
                 pass
-            case Swap() if seen[motion.slot] == motion.before:
+            case SwapWithSlot() if seen[motion.slot] == motion.before:
                 pass
-            case Clear() if seen[motion.slot] is not None:
+            case ClearFolder() if seen[motion.slot] is not None:
                 pass
             case _:
                 continue
-        found[motion.path] = Conflict(motion.index, motion.path, motion.slot, MOVED_AWAY)
+        found[motion.path] = PathConflict(motion.index, motion.path, motion.slot, MOVED_AWAY)
     return list(found.values())
 
 
 def standing(
-    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> frozenset[int]:
     """Returns the operations whose work is done, as far as the disk shows it.
 
@@ -100,14 +109,14 @@ def standing(
     )
 
 
-def _is_ours(motion: Motion, seen: Seen | str) -> bool:
+def _is_ours(motion: SlotMove, seen: PathState | str) -> bool:
     """Tells whether a slot is empty, or holds what the run itself leaves there."""
     match motion:
-        case Swap() | Take():
+        case SwapWithSlot() | MoveToSlot():
             return seen in (None, motion.before)
-        case Put():
+        case MoveFromSlot():
             return seen in (None, motion.after)
-        case Clear():
+        case ClearFolder():
             return seen is None
 
 
@@ -115,11 +124,13 @@ def refill_new(
     hands: FileWriter,
     contents: Contents,
     operations: Sequence[FileOperation],
-    renames: Sequence[Motion],
+    renames: Sequence[SlotMove],
 ) -> None:
     """Writes new content anew where neither a slot nor its name has it any more."""
-    by_slot = {motion.slot: motion for motion in renames if isinstance(motion, Swap | Put)}
-    for fill in fills(operations, renames):
+    by_slot = {
+        motion.slot: motion for motion in renames if isinstance(motion, SwapWithSlot | MoveFromSlot)
+    }
+    for fill in slot_contents(operations, renames):
         motion, op = by_slot[fill.slot], operations[fill.index]
         seen = look(hands, (motion.path, motion.slot))
         at_path, at_slot = seen[motion.path], seen[motion.slot]
@@ -137,12 +148,12 @@ def refill_old(
     hands: FileWriter,
     contents: Contents,
     operations: Sequence[FileOperation],
-    renames: Sequence[Motion],
+    renames: Sequence[SlotMove],
 ) -> None:
     """Writes old content anew where neither a slot nor its name has it any more."""
-    for motion in [motion for motion in renames if isinstance(motion, Swap | Take)]:
+    for motion in [motion for motion in renames if isinstance(motion, SwapWithSlot | MoveToSlot)]:
         folder = motion.path.rpartition(b"/")[0]
-        fill = Fill(motion.index, motion.slot, motion.before, None, None, folder)
+        fill = SlotContent(motion.index, motion.slot, motion.before, None, None, folder)
         op, path = operations[fill.index], operations[fill.index].path
         after = op.after if isinstance(op, WriteFile) else None
         to = op.to if isinstance(op, MoveFile) else fill.slot
@@ -155,10 +166,10 @@ def refill_old(
 
 
 def torn(
-    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[bytes]:
     """Returns the slots that were moved aside because their content is no operation's."""
-    names = [name for fill in fills(operations, renames) for name in _aside(fill.slot)]
+    names = [name for fill in slot_contents(operations, renames) for name in _aside(fill.slot)]
     return [name for name, seen in look(hands, names).items() if seen is not None]
 
 
@@ -172,7 +183,7 @@ def _aside(slot: bytes) -> list[bytes]:
     return [slot + TORN, *[slot + TORN + b"%d" % more for more in range(2, 5)]]
 
 
-def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str]:
+def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, PathState | str]:
     """Looks at names; one that cannot be looked at is odd, and like nothing else."""
     asked = list(dict.fromkeys(paths))
     try:
@@ -181,7 +192,7 @@ def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str
         return {path: _one(hands, path) for path in asked}
 
 
-def _is(seen: Seen | str, state: FileState | None) -> bool:
+def _is(seen: PathState | str, state: FileState | None) -> bool:
     """Tells whether a path is in a state; of files that is, so a folder is as good as nothing."""
     return seen == state or (state is None and seen == "folder")
 
@@ -199,7 +210,7 @@ def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:
     return found
 
 
-def _one(hands: FileWriter, path: bytes) -> Seen | str:
+def _one(hands: FileWriter, path: bytes) -> PathState | str:
     try:
         return hands.read_states((path,))[path]
     except OSError:

@@ -4,11 +4,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.course import Course
-from assent.core.journal import Aborted, Conflict, Halted, Ran, Result
-from assent.core.operation import RunCommand
-from assent.core.plan import Plan
-from assent.core.quoting import shell_line
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    HaltedEntry,
+    OperationResult,
+    PathConflict,
+)
+from assent.core.run.state import RunState
+from assent.core.shell.quote import shell_line
 from assent.execute.commanding import in_words
 from assent.execute.files import plan_index, result_on_disk
 from assent.execute.turning import History
@@ -21,10 +27,10 @@ class Place(msgspec.Struct, frozen=True):
     run: str
     plan: Plan
     history: History
-    course: Course
+    course: RunState
 
 
-def results_at_the_end(place: Place, hands: FileWriter) -> tuple[Result, ...]:
+def results_at_the_end(place: Place, hands: FileWriter) -> tuple[OperationResult, ...]:
     """Says what became of each operation; where the journal cannot tell, the disk does."""
     found = list(place.history.results)
     for index in _doubtful(place, found):
@@ -33,7 +39,7 @@ def results_at_the_end(place: Place, hands: FileWriter) -> tuple[Result, ...]:
     return tuple(found)
 
 
-def _doubtful(place: Place, found: Sequence[Result]) -> set[int]:
+def _doubtful(place: Place, found: Sequence[OperationResult]) -> set[int]:
     """Returns the operations of which a person accepted what stands, whatever that is."""
     now = place.course
     if now.phase == "files":
@@ -46,24 +52,28 @@ def _doubtful(place: Place, found: Sequence[Result]) -> set[int]:
     return {at for at, result in enumerate(found) if accepted and result == "conflict"}
 
 
-def why(place: Place) -> Halted:
+def why(place: Place) -> HaltedEntry:
     """Says what stopped the run: a command, files that could not be changed, or foreign changes."""
     now = place.course
     if now.phase != "failed":
-        return Halted(now.back.left if now.back else ())
-    stops = (e for e in reversed(place.history.entries) if isinstance(e, Ran | Aborted))
+        return HaltedEntry(now.back.left if now.back else ())
+    stops = (
+        e
+        for e in reversed(place.history.entries)
+        if isinstance(e, CommandEndedEntry | AbortedEntry)
+    )
     match next(stops):
-        case Ran(index) as ended:
+        case CommandEndedEntry(index) as ended:
             done = f"{named(now)} did not succeed: " if now.back else ""
             reason = done + in_words(ended)
-            conflict = Conflict(plan_index(now, index), b"", b"", reason)
-        case Aborted(_, index, path, reason):
+            conflict = PathConflict(plan_index(now, index), b"", b"", reason)
+        case AbortedEntry(_, index, path, reason):
             at = plan_index(now, now.segment.first + index)
-            conflict = Conflict(at, path, b"", reason)
-    return Halted((conflict,))
+            conflict = PathConflict(at, path, b"", reason)
+    return HaltedEntry((conflict,))
 
 
-def named(now: Course) -> str:
+def named(now: RunState) -> str:
     """Says which command is due on the way back; forward, the operation itself tells."""
     if now.back is None or now.segment.command is None:
         return "it"

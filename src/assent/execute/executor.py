@@ -4,37 +4,37 @@ from collections.abc import Generator, Sequence
 
 from msgspec.structs import replace
 
-from assent.core.approval import ApprovedPlan
-from assent.core.changes import left_by
-from assent.core.course import Course, course
-from assent.core.displaced import Spares, no_spares
-from assent.core.errors import OtherDigest, Refused
-from assent.core.journal import (
-    Conflict,
-    Entered,
-    Entry,
-    Finished,
-    Halted,
-    Live,
-    Outcome,
-    Ran,
-    Recovering,
-    Running,
-    Settled,
-    Started,
-    Step,
-    Swept,
-    Way,
-    started,
+from assent.core.errors import DigestMismatch, Refused
+from assent.core.paths import display_path
+from assent.core.plan.approval import ApprovedPlan
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.run.displaced_files import DisplacedLookup, no_displaced
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RunOutcome,
+    RunStep,
+    RunUpdate,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+    started_entry,
 )
-from assent.core.motion import Layout
-from assent.core.operation import RunCommand
-from assent.core.orphan import Cleared, Orphan
-from assent.core.orphan import Way as OrphanWay
-from assent.core.paths import shown
-from assent.core.permit import PermittedPlan
-from assent.core.plan import Plan
-from assent.core.results import kept_slots, made_folders
+from assent.core.run.orphan_slot import OrphanChoice as OrphanWay
+from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
+from assent.core.run.permit import PermittedPlan
+from assent.core.run.results import kept_slots, made_folders
+from assent.core.run.slot_move import SlotLayout
+from assent.core.run.state import RunState, fold_run
+from assent.core.run.workspace_changes import state_changes
 from assent.execute.commanding import Commanding, NoCommands, Order
 from assent.execute.compare import contradictions, not_as_begun, standing
 from assent.execute.ending import Place, named, results_at_the_end, why
@@ -45,8 +45,8 @@ from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Journal
 from assent.ports.file_writer import FileWriter
 
-Working = Generator[Live, None, Entry]
-Watched = Generator[Live, None, None]
+Working = Generator[RunUpdate, None, JournalEntry]
+Watched = Generator[RunUpdate, None, None]
 
 
 class Executor:
@@ -60,11 +60,14 @@ class Executor:
         self._journal = journal
         self._commander = commander or NoCommands()
         self._at: Segment | None = None  # the segment that was last at work
-        self._spares: Spares = no_spares
+        self._spares: DisplacedLookup = no_displaced
         self._again = False  # an earlier process began the run
 
     def apply(
-        self, consented: ApprovedPlan | PermittedPlan, run: str, spares: Spares = no_spares
+        self,
+        consented: ApprovedPlan | PermittedPlan,
+        run: str,
+        spares: DisplacedLookup = no_displaced,
     ) -> Watched:
         """Applies a plan. A refusal comes before the first journal record and spends nothing.
 
@@ -76,30 +79,30 @@ class Executor:
         first = check_start(plan, self._hands, self._blobs, self._commander)
         if isinstance(consented, PermittedPlan) and len(first) < len(plan.operations):
             raise Refused("A permit covers files alone; nothing was changed.")
-        layout, missing = laid_out(self._hands, run, first) if first else (Layout(run), ())
-        self._journal.write(run, Started(plan_id, plan.digest, consent, layout, missing))
+        layout, missing = laid_out(self._hands, run, first) if first else (SlotLayout(run), ())
+        self._journal.write(run, StartedEntry(plan_id, plan.digest, consent, layout, missing))
         yield from self._drive(run, plan)
 
-    def recover(self, plan: Plan, run: str, way: Way, trusted: int = -1) -> Watched:
+    def recover(self, plan: Plan, run: str, way: RecoveryChoice, trusted: int = -1) -> Watched:
         """Takes up a run that an earlier process left, with the plan that it was started with.
 
         Of a journal that is damaged only the first `trusted` entries count.
         """
         self._again = True
         entries = self._journal.read(run)
-        if plan.digest != started(entries).digest:
-            raise OtherDigest("The run belongs to another plan.", "assent status")
-        if self._place(run, plan).course.step is Step.OVER:
+        if plan.digest != started_entry(entries).digest:
+            raise DigestMismatch("The run belongs to another plan.", "assent status")
+        if self._place(run, plan).course.step is RunStep.OVER:
             return
-        word = Recovering(way, trusted)
+        word = RecoveringEntry(way, trusted)
         backs = read_backs(entries, self._blobs)
-        ended = any(isinstance(entry, Ran) and entry.cut for entry in entries)
-        if ended or course(plan.operations, (*entries, word), backs).step is Step.RECKON:
+        ended = any(isinstance(entry, CommandEndedEntry) and entry.cut for entry in entries)
+        if ended or fold_run(plan.operations, (*entries, word), backs).step is RunStep.RECKON:
             self._commander.check_at_rest()  # a refused word must not be on record (law 6)
         self._journal.write(run, word)
         yield from self._drive(run, plan)
 
-    def clear(self, orphans: Sequence[Orphan], way: OrphanWay) -> Cleared:
+    def clear(self, orphans: Sequence[OrphanSlot], way: OrphanWay) -> OrphanCleanup:
         """Clears slots of a run that no journal knows, because a person decided about them."""
         return clear(self._hands, orphans, way)
 
@@ -112,17 +115,19 @@ class Executor:
         while True:
             place = self._place(run, plan)
             step = place.course.step
-            if step in (Step.WAIT, Step.OVER):
+            if step in (RunStep.WAIT, RunStep.OVER):
                 return
             entry = yield from self._do(step, place)
             self._write(run, entry)
 
-    def _write(self, run: str, entry: Entry) -> None:
+    def _write(self, run: str, entry: JournalEntry) -> None:
         """Records an entry; nobody could tell later how a command ended, so an interrupt waits."""
         try:
             self._journal.write(run, entry)
         except KeyboardInterrupt:
-            if isinstance(entry, Ran) and isinstance(self._journal.read(run)[-1], Running):
+            if isinstance(entry, CommandEndedEntry) and isinstance(
+                self._journal.read(run)[-1], CommandStartedEntry
+            ):
                 self._journal.write(run, entry)
             raise
 
@@ -130,34 +135,34 @@ class Executor:
         entries = self._journal.read(run)
         backs = read_backs(entries, self._blobs)
         history = History(plan.operations, entries, backs, read_changes(self._blobs))
-        return Place(run, plan, history, course(plan.operations, entries, backs))
+        return Place(run, plan, history, fold_run(plan.operations, entries, backs))
 
-    def _do(self, step: Step, place: Place) -> Working:
+    def _do(self, step: RunStep, place: Place) -> Working:
         now = place.course
         match step:
-            case Step.RUN if halted := self._doubts(place, "resume"):
+            case RunStep.RUN if halted := self._doubts(place, "resume"):
                 return halted
-            case Step.RUN | Step.RECKON:
+            case RunStep.RUN | RunStep.RECKON:
                 return (yield from self._command(step, place))
-            case Step.ENTER | Step.TURN if self._is_done_already(place):
-                return Swept(now.at, "done")
-            case Step.REVERSE if self._went_on(place):
-                return Settled("done", now.entered.folders)
-            case Step.ENTER:
+            case RunStep.ENTER | RunStep.TURN if self._is_done_already(place):
+                return SegmentSweptEntry(now.at, "done")
+            case RunStep.REVERSE if self._went_on(place):
+                return SettledEntry("done", now.entered.folders)
+            case RunStep.ENTER:
                 return enter(self._hands, self._blobs, now, _slots(place))
-            case Step.SWEEP:
+            case RunStep.SWEEP:
                 return self._sweep(place)
-            case Step.TURN | Step.HALT | Step.CLOSE:
+            case RunStep.TURN | RunStep.HALT | RunStep.CLOSE:
                 return self._decide(step, place)
             case _:
                 return (yield from self._segment(now).do(step))
 
-    def _decide(self, step: Step, place: Place) -> Entry:
+    def _decide(self, step: RunStep, place: Place) -> JournalEntry:
         match step:
-            case Step.TURN:
+            case RunStep.TURN:
                 lossy = place.course.lost != "nothing"
                 return turned(place.history, self._hands, self._blobs, lossy=lossy)
-            case Step.HALT:
+            case RunStep.HALT:
                 return replace(why(place), warned=place.course.lost != "nothing")
             case _:
                 now = place.course
@@ -166,7 +171,7 @@ class Executor:
                     return halted
                 return self._finished(place, "rolled_back" if back else "done")
 
-    def _doubts(self, place: Place, unless: Way = "auto") -> Halted | None:
+    def _doubts(self, place: Place, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
         """Returns a halt if a run did, or may have done, more than its journal still tells.
 
         Of files the disk shows it, which does not count for whoever said `unless`. Of commands
@@ -178,14 +183,14 @@ class Executor:
         unwarned = now.lost == "unwarned" and _has_unknown(place)
         if not beyond and not unwarned:
             return None
-        return Halted(beyond, contradicted=bool(beyond), warned=bool(commands))
+        return HaltedEntry(beyond, contradicted=bool(beyond), warned=bool(commands))
 
-    def _beyond(self, place: Place) -> tuple[Conflict, ...]:
+    def _beyond(self, place: Place) -> tuple[PathConflict, ...]:
         """Returns the files that a run changed beyond all that its journal still tells."""
         # In a segment, conflicts count its own operations; none of these is one of them.
         inside = place.course.phase == "files"
         found = self._shown(place)
-        return tuple(Conflict(0 if inside else at, b"", b"", words) for at, words in found)
+        return tuple(PathConflict(0 if inside else at, b"", b"", words) for at, words in found)
 
     def _shown(self, place: Place) -> list[tuple[int, str]]:
         """Returns the operations that the disk shows as done, and the journal does not tell of."""
@@ -197,7 +202,7 @@ class Executor:
         seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
         seen = not_as_begun(self._hands, operations, seen)
         indices = list(others)
-        return [(indices[one.index], f"{shown(one.path)}: {one.reason}") for one in seen]
+        return [(indices[one.index], f"{display_path(one.path)}: {one.reason}") for one in seen]
 
     def _is_done_already(self, place: Place) -> bool:
         """Tells whether the disk shows a segment as done of which the journal has lost all."""
@@ -224,28 +229,28 @@ class Executor:
             return False
         return not contradictions(self._hands, now.segment.files, "done")
 
-    def _segment(self, now: Course) -> Segment:
+    def _segment(self, now: RunState) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
         if self._at is None or not self._at.goes_on(now):
             self._at = Segment(self._hands, self._blobs, now, self._spares, again=self._again)
         return self._at
 
-    def _command(self, step: Step, place: Place) -> Working:
+    def _command(self, step: RunStep, place: Place) -> Working:
         commanding = Commanding(self._commander, self._hands, self._blobs, self._journal)
         span = place.course.segment
         assert span.command is not None, "a command is due"
-        left = left_by(trace.operation for trace in place.history.file_changes())
+        left = state_changes(trace.operation for trace in place.history.file_changes())
         about, called = plan_index(place.course, span.first), named(place.course)
         digest, total = place.plan.digest, _total(place)
         order = Order(span.first, span.command, digest, left, total, about, called)
-        if step is Step.RECKON:
+        if step is RunStep.RECKON:
             entries = reversed(place.history.entries)
             return commanding.record_lost_end(
-                next(e for e in entries if isinstance(e, Running)), order
+                next(e for e in entries if isinstance(e, CommandStartedEntry)), order
             )
         return (yield from commanding.run(place.run, order))
 
-    def _sweep(self, place: Place) -> Entry:
+    def _sweep(self, place: Place) -> JournalEntry:
         now, settled = place.course, place.course.segment_outcome
         if halted := self._segment(now).contradicted():
             return halted
@@ -254,16 +259,18 @@ class Executor:
         turns = turns and bool(self._beyond(place))  # the disk shows what else is to be taken back
         if ends_back and not turns and (halted := self._doubts(place)):
             return halted
-        again = any(isinstance(entry, Recovering) for entry in place.history.entries)
+        again = any(isinstance(entry, RecoveringEntry) for entry in place.history.entries)
         kept = self._segment(now).sweep(again=again)
         if turns or not now.ends:
-            return Swept(now.at, settled.outcome, settled.made, kept)
+            return SegmentSweptEntry(now.at, settled.outcome, settled.made, kept)
         return self._finished(place, settled.outcome, kept)
 
-    def _finished(self, place: Place, outcome: Outcome, kept: tuple[bytes, ...] = ()) -> Finished:
+    def _finished(
+        self, place: Place, outcome: RunOutcome, kept: tuple[bytes, ...] = ()
+    ) -> FinishedEntry:
         entries = place.history.entries
         made = made_folders(entries) if outcome == "done" else ()
-        return Finished(
+        return FinishedEntry(
             outcome, results_at_the_end(place, self._hands), made, (*kept_slots(entries), *kept)
         )
 
@@ -282,7 +289,7 @@ def _total(place: Place) -> int:
 
 def _slots(place: Place) -> str:
     """Names the slots of a segment: no other one of this run has ever had the same."""
-    earlier = sum(isinstance(entry, Entered) for entry in place.history.entries)
+    earlier = sum(isinstance(entry, SegmentEnteredEntry) for entry in place.history.entries)
     return f"{place.run}.{earlier + 1}"
 
 

@@ -7,27 +7,33 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.course import Course, Span
-from assent.core.displaced import Spares, no_spares
 from assent.core.errors import AssentError, StoreError, WorkspaceError
-from assent.core.journal import (
-    Aborted,
-    Committed,
-    Conflict,
-    Entered,
-    Entry,
-    Halted,
-    Outcome,
-    Progress,
-    Recovering,
-    Result,
-    Settled,
-    Step,
+from assent.core.paths import display_path, is_inside
+from assent.core.plan.operation import FileOperation, MoveFile, footprint
+from assent.core.plan.plan import Plan
+from assent.core.run.displaced_files import DisplacedLookup, no_displaced
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommittedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RunOutcome,
+    RunStep,
+    SegmentEnteredEntry,
+    SettledEntry,
+    StepProgress,
 )
-from assent.core.motion import Layout, Motion, fills, motions, needed_folders
-from assent.core.operation import FileOperation, MoveFile, footprint
-from assent.core.paths import inside, shown
-from assent.core.plan import Plan
+from assent.core.run.slot_move import (
+    SlotLayout,
+    SlotMove,
+    needed_folders,
+    slot_contents,
+    slot_moves,
+)
+from assent.core.run.state import RunState, SegmentRange
 from assent.execute import compare
 from assent.execute.check import Difference, check_blobs, differences
 from assent.execute.finish import finish
@@ -45,8 +51,8 @@ class Segment:
         self,
         hands: FileWriter,
         blobs: Blobs,
-        course: Course,
-        spares: Spares = no_spares,
+        course: RunState,
+        spares: DisplacedLookup = no_displaced,
         *,
         again: bool = False,
     ) -> None:
@@ -58,7 +64,7 @@ class Segment:
         self._contents = Contents(blobs, self._operations, spares)
         self._again = again  # an earlier process began it: what it says is compared with the disk
 
-    def goes_on(self, course: Course) -> bool:
+    def goes_on(self, course: RunState) -> bool:
         """Goes on with a later moment of the same segment; tells whether it is the same."""
         if course.phase != "files" or course.entered.layout.run != self._layout.run:
             return False
@@ -66,30 +72,32 @@ class Segment:
         return True
 
     @cached_property
-    def _renames(self) -> Sequence[Motion]:
-        return motions(self._operations, self._layout)
+    def _renames(self) -> Sequence[SlotMove]:
+        return slot_moves(self._operations, self._layout)
 
-    def do(self, step: Step) -> Generator[Progress, None, Entry]:
+    def do(self, step: RunStep) -> Generator[StepProgress, None, JournalEntry]:
         """Does one step and returns the entry that says so."""
         entered, hands = self._course.entered, self._hands
         match step:
-            case Step.PREPARE:
-                slots, folder = fills(self._operations, self._renames), self._layout.folder
-                work: Generator[int, None, Entry] = prepare(hands, self._contents, folder, slots)
+            case RunStep.PREPARE:
+                slots, folder = slot_contents(self._operations, self._renames), self._layout.folder
+                work: Generator[int, None, JournalEntry] = prepare(
+                    hands, self._contents, folder, slots
+                )
                 return (yield from _watched(step, len(slots), work))
-            case Step.FINISH:
+            case RunStep.FINISH:
                 work = finish(hands, self._renames, entered, look=False)
                 return (yield from _watched(step, len(self._renames), work))
-            case Step.CONTINUE:
+            case RunStep.CONTINUE:
                 return (yield from self._continue(refill=self._course.word == "resume"))
-            case Step.REVERSE:
+            case RunStep.REVERSE:
                 return self._reverse(refill=self._again and self._course.word == "roll_back")
-            case Step.ABANDON:
+            case RunStep.ABANDON:
                 return (yield from self._abandon())
             case _:
-                return Settled("done", entered.folders, accepted=True)
+                return SettledEntry("done", entered.folders, accepted=True)
 
-    def _continue(self, *, refill: bool) -> Generator[Progress, None, Entry]:
+    def _continue(self, *, refill: bool) -> Generator[StepProgress, None, JournalEntry]:
         """Does what is missing; with `refill`, also where slots are gone or were never filled."""
         hands, entered = self._hands, self._course.entered
         standing = compare.standing(hands, self._operations, self._renames)
@@ -101,49 +109,49 @@ class Segment:
             except (OSError, StoreError) as error:
                 return _unfilled(error)
         work = finish(hands, self._renames, entered, look=True, standing=standing)
-        entry = yield from _watched(Step.CONTINUE, len(self._renames), work)
-        if isinstance(entry, Settled) and (found := self._contradictions("done")):
+        entry = yield from _watched(RunStep.CONTINUE, len(self._renames), work)
+        if isinstance(entry, SettledEntry) and (found := self._contradictions("done")):
             one = found[0]
-            entry = Aborted(len(self._renames), one.index, one.path, one.reason, "conflict")
-        if isinstance(entry, Aborted) and not self._is_committed:
+            entry = AbortedEntry(len(self._renames), one.index, one.path, one.reason, "conflict")
+        if isinstance(entry, AbortedEntry) and not self._is_committed:
             # By the journal there is nothing to go back from; a person decides once more.
-            stopped = Conflict(entry.index, entry.path, b"", entry.reason)
-            return Halted((stopped,), contradicted=True)
+            stopped = PathConflict(entry.index, entry.path, b"", entry.reason)
+            return HaltedEntry((stopped,), contradicted=True)
         return entry
 
     @property
     def _is_committed(self) -> bool:
-        return any(isinstance(entry, Committed) for entry in self._course.inside)
+        return any(isinstance(entry, CommittedEntry) for entry in self._course.inside)
 
-    def _reverse(self, *, refill: bool) -> Entry:
+    def _reverse(self, *, refill: bool) -> JournalEntry:
         """Puts everything back; with `refill`, also what is gone from the slot it was moved to."""
         if refill:
             if not self._has_moved():
-                return Settled("rolled_back")  # whatever is in the slots never left them
+                return SettledEntry("rolled_back")  # whatever is in the slots never left them
             try:
                 compare.refill_old(self._hands, self._contents, self._operations, self._renames)
             except (OSError, StoreError) as error:
                 return _unfilled(error)
         entry = reverse(self._hands, self._renames, self._course.entered.folders)
-        if isinstance(entry, Settled) and (found := self._contradictions("rolled_back")):
-            return Halted(tuple(found), entry.undone, contradicted=True)
-        if isinstance(entry, Halted) and self._again:
+        if isinstance(entry, SettledEntry) and (found := self._contradictions("rolled_back")):
+            return HaltedEntry(tuple(found), entry.undone, contradicted=True)
+        if isinstance(entry, HaltedEntry) and self._again:
             lost = any(one.path and not one.kept for one in entry.conflicts)
             return msgspec.structs.replace(entry, contradicted=lost)
         return entry
 
-    def _abandon(self) -> Generator[Progress, None, Entry]:
+    def _abandon(self) -> Generator[StepProgress, None, JournalEntry]:
         """Gives up what was only prepared, unless the disk shows that more was done."""
         found = compare.moved(self._hands, self._operations, self._renames) if self._again else []
         if not found:
-            return Settled("rolled_back")
+            return SettledEntry("rolled_back")
         match self._course.word:
             case "resume":
                 return (yield from self._continue(refill=True))
             case "roll_back":
                 return self._reverse(refill=True)
             case _:
-                return Halted(tuple(found), contradicted=True)
+                return HaltedEntry(tuple(found), contradicted=True)
 
     def _has_moved(self) -> bool:
         """Tells whether anything was renamed, as far as journal and disk know."""
@@ -151,19 +159,19 @@ class Segment:
             return True
         return bool(compare.moved(self._hands, self._operations, self._renames))
 
-    def _contradictions(self, outcome: Outcome) -> list[Conflict]:
+    def _contradictions(self, outcome: RunOutcome) -> list[PathConflict]:
         """Returns what the disk shows against an outcome that rests on what another process did."""
         if not self._again:
             return []
         return compare.contradictions(self._hands, self._operations, outcome)
 
-    def contradicted(self) -> Halted | None:
+    def contradicted(self) -> HaltedEntry | None:
         """Returns a halt if the disk shows the opposite of how the segment was settled."""
         settled = self._course.segment_outcome
         if settled.accepted:
             return None
         found = self._contradictions(settled.outcome)
-        return Halted(tuple(found), contradicted=True) if found else None
+        return HaltedEntry(tuple(found), contradicted=True) if found else None
 
     def sweep(self, *, again: bool) -> tuple[bytes, ...]:
         """Empties the slots; returns those that hold bytes which exist nowhere else.
@@ -184,19 +192,21 @@ class Segment:
     def _is_decided(self) -> bool:
         """Tells whether a person decided how it goes on, so that slots may hold anything."""
         inside = self._course.inside
-        return any(isinstance(e, Halted) or _is_lossy(e) for e in inside)
+        return any(isinstance(e, HaltedEntry) or _is_lossy(e) for e in inside)
 
 
-def _is_lossy(entry: Entry) -> bool:
-    return isinstance(entry, Recovering) and entry.trusted >= 0
+def _is_lossy(entry: JournalEntry) -> bool:
+    return isinstance(entry, RecoveringEntry) and entry.trusted >= 0
 
 
-def _unfilled(error: OSError | StoreError) -> Halted:
+def _unfilled(error: OSError | StoreError) -> HaltedEntry:
     why = error.message if isinstance(error, StoreError) else error.strerror or str(error)
-    return Halted((Conflict(0, b"", b"", f"a slot could not be filled again ({why})"),))
+    return HaltedEntry((PathConflict(0, b"", b"", f"a slot could not be filled again ({why})"),))
 
 
-def enter(hands: FileWriter, blobs: Blobs, course: Course, name: str) -> Entered | Halted:
+def enter(
+    hands: FileWriter, blobs: Blobs, course: RunState, name: str
+) -> SegmentEnteredEntry | HaltedEntry:
     """Checks the files of the segment that is due, as they are now, and lays out its slots.
 
     `name` is of these slots alone: what a power cut brings back must not be in anybody's way.
@@ -209,16 +219,16 @@ def enter(hands: FileWriter, blobs: Blobs, course: Course, name: str) -> Entered
             _check_restored(span.files, blobs)
         found = list(differences(Plan(b"", span.files), span.files, hands))
         if found:
-            return Halted(tuple(_conflict(course, span, difference) for difference in found))
+            return HaltedEntry(tuple(_conflict(course, span, difference) for difference in found))
         layout, missing = laid_out(hands, name, span.files)
     except AssentError as error:
-        return Halted((Conflict(plan_index(course, span.first), b"", b"", error.message),))
-    return Entered(course.at, layout, missing)
+        return HaltedEntry((PathConflict(plan_index(course, span.first), b"", b"", error.message),))
+    return SegmentEnteredEntry(course.at, layout, missing)
 
 
 def laid_out(
     hands: FileWriter, name: str, operations: Sequence[FileOperation]
-) -> tuple[Layout, tuple[bytes, ...]]:
+) -> tuple[SlotLayout, tuple[bytes, ...]]:
     """Decides where slots lie, and which folders are missing; changes nothing of the person's."""
     try:
         layout = hands.choose_layout(name, operations)
@@ -230,7 +240,7 @@ def laid_out(
         raise WorkspaceError(told, next) from error
 
 
-def plan_index(course: Course, index: int) -> int:
+def plan_index(course: RunState, index: int) -> int:
     """Returns which operation of the plan one of the course is about."""
     if course.back is None:
         return index
@@ -238,7 +248,7 @@ def plan_index(course: Course, index: int) -> int:
     return about[0] if about else 0
 
 
-def result_on_disk(hands: FileWriter, op: FileOperation) -> Result:
+def result_on_disk(hands: FileWriter, op: FileOperation) -> OperationResult:
     """Says what became of an operation in a run that a person accepted as it stands."""
     try:
         seen = hands.read_states([path for path, *_ in footprint(op)])
@@ -251,16 +261,16 @@ def result_on_disk(hands: FileWriter, op: FileOperation) -> Result:
     return "unknown"
 
 
-def _conflict(course: Course, span: Span, difference: Difference) -> Conflict:
+def _conflict(course: RunState, span: SegmentRange, difference: Difference) -> PathConflict:
     named = difference.path
     touched = (
         at
         for at, op in enumerate(span.files)
-        if any(inside(path, named) for path, *_ in footprint(op))
+        if any(is_inside(path, named) for path, *_ in footprint(op))
     )
     index = plan_index(course, span.first + next(touched, 0))
     reason = f"expected {difference.expected}, found {difference.found}"
-    return Conflict(index, named, b"", reason)
+    return PathConflict(index, named, b"", reason)
 
 
 def _check_restored(operations: Iterable[FileOperation], blobs: Blobs) -> None:
@@ -268,16 +278,16 @@ def _check_restored(operations: Iterable[FileOperation], blobs: Blobs) -> None:
     for op in operations:
         for path, _, after in footprint(op) if not isinstance(op, MoveFile) else ():
             if after is not None and not blobs.has(after.digest):
-                raise StoreError(f"The stored content of {shown(path)} is gone.")
+                raise StoreError(f"The stored content of {display_path(path)} is gone.")
 
 
 def _watched(
-    step: Step, total: int, work: Generator[int, None, Entry]
-) -> Generator[Progress, None, Entry]:
+    step: RunStep, total: int, work: Generator[int, None, JournalEntry]
+) -> Generator[StepProgress, None, JournalEntry]:
     """Turns counts into progress and hands on the entry that the work ends with."""
     while True:
         try:
-            yield Progress(step, next(work), total)
+            yield StepProgress(step, next(work), total)
         except StopIteration as end:
-            entry: Entry = end.value
+            entry: JournalEntry = end.value
             return entry

@@ -2,9 +2,19 @@
 
 from collections.abc import Container, Generator, Mapping, Sequence
 
-from assent.core.journal import Aborted, Entered, Settled, Started
-from assent.core.motion import Clear, Motion, Put, Seen, Status, Swap, Take, forward, places
 from assent.core.paths import ancestors, parent
+from assent.core.run.journal import AbortedEntry, SegmentEnteredEntry, SettledEntry, StartedEntry
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotMove,
+    SwapWithSlot,
+    forward_status,
+    involved_paths,
+)
 from assent.ports.file_writer import FileWriter
 
 PACE = 64  # motions between two reports of progress
@@ -16,12 +26,12 @@ class Changed(Exception):
 
 def finish(
     hands: FileWriter,
-    motions: Sequence[Motion],
-    first: Started | Entered,
+    motions: Sequence[SlotMove],
+    first: StartedEntry | SegmentEnteredEntry,
     *,
     look: bool,
     standing: Container[int] = (),
-) -> Generator[int, None, Settled | Aborted]:
+) -> Generator[int, None, SettledEntry | AbortedEntry]:
     """Does the motions in order and syncs; with `look`, only those the disk says are missing.
 
     Nothing is missing of the operations that are `standing`, wherever their slots are by now.
@@ -33,12 +43,12 @@ def finish(
         for at, motion in enumerate(motions):
             if at % PACE == 0:
                 yield at
-            if type(motion) is Put and motion.whole in whole.over:
+            if type(motion) is MoveFromSlot and motion.whole in whole.over:
                 continue  # it came with another one
             if displaced.some:
                 displaced.check(motion)
             index, path = motion.index, motion.path
-            if made is None and isinstance(motion, Put):
+            if made is None and isinstance(motion, MoveFromSlot):
                 made = [
                     f for f in first.folders if whole.brings(f) or hands.create_folder(f) or look
                 ]
@@ -49,11 +59,11 @@ def finish(
         displaced.check()
         hands.sync_to_disk()
     except Changed as changed:
-        return Aborted(at, *(displaced.at or (index, path)), str(changed), "conflict")
+        return AbortedEntry(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:
         named = displaced.at or (index, path)
-        return Aborted(at, *named, error.strerror or str(error), "failed")
-    return Settled("done", tuple(made or ()))
+        return AbortedEntry(at, *named, error.strerror or str(error), "failed")
+    return SettledEntry("done", tuple(made or ()))
 
 
 class _Whole:
@@ -63,15 +73,15 @@ class _Whole:
     does so file by file.
     """
 
-    def __init__(self, hands: FileWriter, motions: Sequence[Motion]) -> None:
+    def __init__(self, hands: FileWriter, motions: Sequence[SlotMove]) -> None:
         self._hands = hands
-        self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, or was, by folder
+        self._slots: dict[bytes, dict[bytes, PathState]] = {}  # what is taken, or was, by folder
         self._brought: set[bytes] = set()
         self.over: set[bytes] = set()  # folders that have been renamed
         for motion in motions:
-            if type(motion) is Take and motion.whole:
+            if type(motion) is MoveToSlot and motion.whole:
                 self._slots.setdefault(motion.whole, {})[motion.slot] = motion.before
-            elif type(motion) is Put and motion.whole:
+            elif type(motion) is MoveFromSlot and motion.whole:
                 self._brought.add(motion.whole)
         self._some = bool(self._slots or self._brought)
 
@@ -79,14 +89,14 @@ class _Whole:
         """Tells whether a folder comes with one that is brought."""
         return bool(self._brought) and not self._brought.isdisjoint((folder, *ancestors(folder)))
 
-    def perform(self, motion: Motion) -> bool:
+    def perform(self, motion: SlotMove) -> bool:
         """Renames the folder of a motion, if it has one, once, and checks the file if displaced."""
         match motion:
-            case Put() if motion.whole and self._some:
+            case MoveFromSlot() if motion.whole and self._some:
                 if motion.whole not in self.over:
                     self.over.add(motion.whole)
                     _rename(self._hands, motion.folder_slot, motion.whole)
-            case Take() if motion.whole and self._some:
+            case MoveToSlot() if motion.whole and self._some:
                 if motion.whole not in self.over:
                     self.over.add(motion.whole)
                     self._take(motion)
@@ -96,7 +106,7 @@ class _Whole:
                 return False
         return True
 
-    def _take(self, motion: Take) -> None:
+    def _take(self, motion: MoveToSlot) -> None:
         slots = self._slots[motion.whole]
         _rename(self._hands, motion.whole, motion.folder_slot)
         if self._hands.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
@@ -114,10 +124,10 @@ class _Displaced:
 
     def __init__(self, hands: FileWriter) -> None:
         self._hands = hands
-        self.some: list[Swap | Take] = []  # that wait to be looked at
+        self.some: list[SwapWithSlot | MoveToSlot] = []  # that wait to be looked at
         self.at: tuple[int, bytes] | None = None  # operation and path that a check is at
 
-    def check(self, before: Motion | None = None) -> None:
+    def check(self, before: SlotMove | None = None) -> None:
         """Looks at what waits, if enough does or the motion that comes next is of another kind."""
         waiting = self.some
         if not waiting or (len(waiting) < PACE and type(before) is type(waiting[-1])):
@@ -130,36 +140,36 @@ class _Displaced:
                 raise Changed("it changed a moment before it was replaced")
         self.at = None
 
-    def _look(self, slots: Mapping[bytes, Seen]) -> dict[bytes, Seen]:
+    def _look(self, slots: Mapping[bytes, PathState]) -> dict[bytes, PathState]:
         try:
             return self._hands.read_states(slots)
         except OSError:
             return {}  # one by one it shows which it is
 
 
-def _is_to_do(hands: FileWriter, motion: Motion) -> bool:
-    match forward(motion, hands.read_states(places(motion))):
-        case Status.TODO:
+def _is_to_do(hands: FileWriter, motion: SlotMove) -> bool:
+    match forward_status(motion, hands.read_states(involved_paths(motion))):
+        case MoveStatus.TODO:
             return True
-        case Status.DONE:
+        case MoveStatus.DONE:
             return False
-        case Status.CONFLICT:
+        case MoveStatus.CONFLICT:
             raise Changed("it changed while the run was interrupted")
 
 
-def _perform(hands: FileWriter, motion: Motion, displaced: _Displaced) -> None:
+def _perform(hands: FileWriter, motion: SlotMove, displaced: _Displaced) -> None:
     match motion:
-        case Swap():
+        case SwapWithSlot():
             _rename(hands, motion.slot, motion.path, exchange=True)
             displaced.some.append(motion)
-        case Put():
+        case MoveFromSlot():
             _rename(hands, motion.slot, motion.path)
-        case Take():
+        case MoveToSlot():
             if motion.whole:
                 hands.create_folder(parent(motion.slot))
             _rename(hands, motion.path, motion.slot)
             displaced.some.append(motion)
-        case Clear():
+        case ClearFolder():
             _rename(hands, motion.path, motion.slot)
             _check_cleared(hands, motion)
 
@@ -173,7 +183,7 @@ def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool =
         raise Changed("it is gone") from None
 
 
-def _check_cleared(hands: FileWriter, motion: Clear) -> None:
+def _check_cleared(hands: FileWriter, motion: ClearFolder) -> None:
     if hands.read_states((motion.slot,))[motion.slot] != "folder":
         raise Changed("a file was put in the place of this folder")
     if hands.folder_holds_files(motion.slot):

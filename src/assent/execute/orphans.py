@@ -3,14 +3,21 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from assent.core.motion import Seen
-from assent.core.operation import FileState
-from assent.core.orphan import KEPT, LOST, PROBES, Cleared, Orphan, Way
-from assent.core.paths import STAGE, inside, parent
+from assent.core.paths import STAGE, is_inside, parent
+from assent.core.plan.operation import FileState
+from assent.core.run.orphan_slot import (
+    KEPT_SUFFIX,
+    LOST_AND_FOUND,
+    PROBES,
+    OrphanChoice,
+    OrphanCleanup,
+    OrphanSlot,
+)
+from assent.core.run.slot_move import PathState
 from assent.ports.file_writer import FileWriter
 
 
-def clear(hands: FileWriter, orphans: Sequence[Orphan], way: Way) -> Cleared:
+def clear(hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice) -> OrphanCleanup:
     """Clears the slots; what does not go back to its place is moved to a folder of its own.
 
     Each step is one rename that replaces nothing. After a crash the same word goes on: a name is
@@ -30,7 +37,7 @@ def clear(hands: FileWriter, orphans: Sequence[Orphan], way: Way) -> Cleared:
     kept = list(_set_aside(hands, orphans, failed))
     with suppress(OSError):
         hands.sync_to_disk()
-    return Cleared(tuple(back), tuple(kept), tuple(taken), tuple(failed))
+    return OrphanCleanup(tuple(back), tuple(kept), tuple(taken), tuple(failed))
 
 
 def remove_probes(hands: FileWriter) -> list[bytes]:
@@ -45,7 +52,7 @@ def remove_probes(hands: FileWriter) -> list[bytes]:
     return gone
 
 
-def _is_back(hands: FileWriter, orphan: Orphan, path: bytes) -> bool:
+def _is_back(hands: FileWriter, orphan: OrphanSlot, path: bytes) -> bool:
     """Puts old content back; over new content only if that is what took its place, and is kept."""
     seen = hands.read_states((path,))[path]
     if seen is None:
@@ -60,16 +67,16 @@ def _is_back(hands: FileWriter, orphan: Orphan, path: bytes) -> bool:
 
 
 def _set_aside(
-    hands: FileWriter, orphans: Sequence[Orphan], failed: list[tuple[bytes, str]]
+    hands: FileWriter, orphans: Sequence[OrphanSlot], failed: list[tuple[bytes, str]]
 ) -> Iterator[tuple[bytes, bytes]]:
     """Moves what is left in slots out of the way of later runs, and says where it is now."""
     folders = dict.fromkeys(_folder(orphan.slot) for orphan in orphans if _is_staged(orphan.slot))
     for folder in folders:
-        target = LOST + folder[len(STAGE) :]
+        target = LOST_AND_FOUND + folder[len(STAGE) :]
         try:
             if hands.delete_empty_folder(folder) or hands.read_states((folder,))[folder] is None:
                 continue
-            hands.create_folder(LOST)
+            hands.create_folder(LOST_AND_FOUND)
             free = _free(hands, target)
             hands.rename_unless_taken(folder, free)
             yield folder, free
@@ -81,7 +88,7 @@ def _set_aside(
         for slot in (orphan.slot, orphan.slot + b".replaced"):
             try:
                 if hands.read_states((slot,))[slot] is not None:
-                    free = _free(hands, slot + KEPT)
+                    free = _free(hands, slot + KEPT_SUFFIX)
                     hands.rename_unless_taken(slot, free)
                     yield slot, free
             except OSError as error:
@@ -89,7 +96,7 @@ def _set_aside(
 
 
 def _is_staged(slot: bytes) -> bool:
-    return inside(slot, STAGE)
+    return is_inside(slot, STAGE)
 
 
 def _folder(slot: bytes) -> bytes:
@@ -99,7 +106,7 @@ def _folder(slot: bytes) -> bytes:
 def _free(hands: FileWriter, wanted: bytes) -> bytes:
     """Returns a name that nothing has: the one that is wanted, or it with a number."""
     path, number = wanted, 1
-    seen: Seen = hands.read_states((path,))[path]
+    seen: PathState = hands.read_states((path,))[path]
     while seen is not None:
         number += 1
         path = b"%b-%d" % (wanted, number)

@@ -2,11 +2,11 @@
 
 from collections.abc import Generator, Iterable, Sequence
 
-from assent.core.displaced import Spares, no_spares
 from assent.core.errors import StoreError
-from assent.core.journal import Aborted, Committed
-from assent.core.motion import Fill
-from assent.core.operation import FileOperation, WriteFile
+from assent.core.plan.operation import FileOperation, WriteFile
+from assent.core.run.displaced_files import DisplacedLookup, no_displaced
+from assent.core.run.journal import AbortedEntry, CommittedEntry
+from assent.core.run.slot_move import SlotContent
 from assent.ports import WHOLE, Blobs
 from assent.ports.file_writer import FileWriter
 
@@ -17,7 +17,10 @@ class Contents:
     """Where the content of a slot comes from: the store, or the file itself, displaced before."""
 
     def __init__(
-        self, blobs: Blobs, operations: Sequence[FileOperation], spares: Spares = no_spares
+        self,
+        blobs: Blobs,
+        operations: Sequence[FileOperation],
+        spares: DisplacedLookup = no_displaced,
     ) -> None:
         self._blobs = blobs
         self._operations = operations
@@ -27,7 +30,7 @@ class Contents:
         """Tells whether the store keeps a content."""
         return self._blobs.has(digest)
 
-    def of(self, fill: Fill) -> Iterable[bytes]:
+    def of(self, fill: SlotContent) -> Iterable[bytes]:
         """Returns what the store keeps; of a copy of another file, nothing."""
         if fill.source is not None:
             return ()
@@ -37,7 +40,7 @@ class Contents:
     @property
     def has_displaced(self) -> bool:
         """Whether it is worth to ask for some."""
-        return self._spares is not no_spares
+        return self._spares is not no_displaced
 
     def displaced_slot(self, index: int) -> bytes | None:
         """Returns the slot into which what an operation restores was once displaced."""
@@ -46,8 +49,8 @@ class Contents:
 
 
 def prepare(
-    hands: FileWriter, contents: Contents, folder: bytes, slots: Sequence[Fill]
-) -> Generator[int, None, Committed | Aborted]:
+    hands: FileWriter, contents: Contents, folder: bytes, slots: Sequence[SlotContent]
+) -> Generator[int, None, CommittedEntry | AbortedEntry]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
     index, path, spares = 0, folder, contents.has_displaced
     try:
@@ -61,7 +64,7 @@ def prepare(
                 yield at
         hands.sync_to_disk()
     except OSError as error:
-        return Aborted(0, index, path, error.strerror or str(error), "failed")
+        return AbortedEntry(0, index, path, error.strerror or str(error), "failed")
     except StoreError as error:
-        return Aborted(0, index, path, error.message, "failed")
-    return Committed()
+        return AbortedEntry(0, index, path, error.message, "failed")
+    return CommittedEntry()

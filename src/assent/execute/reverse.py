@@ -3,44 +3,53 @@
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from assent.core.journal import Conflict, Halted, Settled
-from assent.core.motion import Clear, Motion, Put, Status, Swap, Take, backward, places
-from assent.core.operation import FileState
 from assent.core.paths import parent
+from assent.core.plan.operation import FileState
+from assent.core.run.journal import HaltedEntry, PathConflict, SettledEntry
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    involved_paths,
+)
 from assent.ports.file_writer import FileWriter
 
 Came: TypeAlias = Literal["whole", "none", "each"]  # as it went; it had not gone; file by file
 
 
 def reverse(
-    hands: FileWriter, motions: Sequence[Motion], folders: Sequence[bytes]
-) -> Settled | Halted:
+    hands: FileWriter, motions: Sequence[SlotMove], folders: Sequence[bytes]
+) -> SettledEntry | HaltedEntry:
     """Puts everything back; what somebody else changed since stays, and is named."""
     conflicts = []
     undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
     wholes: dict[bytes, Came] = {}  # how folders came back that may have been taken as a whole
     for motion in reversed(motions):
-        if isinstance(motion, Take | Clear):
+        if isinstance(motion, MoveToSlot | ClearFolder):
             _remove(hands, folders_left)
         reason = _go_back(hands, motion, wholes)
         if reason is None:
             undone[motion.index] = None
         elif reason:
             kept = _kept(hands, motion.slot)
-            conflicts.append(Conflict(motion.index, motion.path, kept, reason))
+            conflicts.append(PathConflict(motion.index, motion.path, kept, reason))
     _remove(hands, folders_left)
     if conflicts:
-        return Halted(tuple(conflicts), tuple(undone))
+        return HaltedEntry(tuple(conflicts), tuple(undone))
     try:
         hands.sync_to_disk()
     except OSError as error:
         unsynced = f"what was put back is not safely on disk ({error.strerror})"
-        return Halted((Conflict(0, b"", b"", unsynced),), tuple(undone))
-    return Settled("rolled_back", undone=tuple(undone))
+        return HaltedEntry((PathConflict(0, b"", b"", unsynced),), tuple(undone))
+    return SettledEntry("rolled_back", undone=tuple(undone))
 
 
-def _came_back(hands: FileWriter, take: Take) -> Came:
+def _came_back(hands: FileWriter, take: MoveToSlot) -> Came:
     """Gives back a folder that was taken as a whole, and with it whatever others put there."""
     try:
         seen = hands.read_states((take.whole, take.folder_slot))
@@ -55,9 +64,9 @@ def _came_back(hands: FileWriter, take: Take) -> Came:
     return "whole" if seen[take.folder_slot] == "folder" else "none"
 
 
-def _go_back(hands: FileWriter, motion: Motion, wholes: dict[bytes, Came]) -> str | None:
+def _go_back(hands: FileWriter, motion: SlotMove, wholes: dict[bytes, Came]) -> str | None:
     """Reverses one motion, or with the first one of a folder all that went with it."""
-    if isinstance(motion, Take) and motion.whole:
+    if isinstance(motion, MoveToSlot) and motion.whole:
         came = wholes.get(motion.whole) or _came_back(hands, motion)
         wholes[motion.whole] = came
         if came != "each":
@@ -65,52 +74,52 @@ def _go_back(hands: FileWriter, motion: Motion, wholes: dict[bytes, Came]) -> st
     return _take_back(hands, motion)
 
 
-def _take_back(hands: FileWriter, motion: Motion) -> str | None:
+def _take_back(hands: FileWriter, motion: SlotMove) -> str | None:
     """Reverses one motion if the disk says that it happened.
 
     Returns None if it did, an empty text if there was nothing to do, or why it was not possible.
     """
     try:
-        if isinstance(motion, Put) and motion.whole and _never_left(hands, motion):
+        if isinstance(motion, MoveFromSlot) and motion.whole and _never_left(hands, motion):
             return ""
-        seen = hands.read_states(places(motion))
-        match backward(motion, seen):
-            case Status.DONE:
+        seen = hands.read_states(involved_paths(motion))
+        match backward_status(motion, seen):
+            case MoveStatus.DONE:
                 return ""
-            case Status.CONFLICT:
+            case MoveStatus.CONFLICT:
                 return "it was changed after the run wrote it"
-            case Status.TODO if seen[motion.path] is None:
+            case MoveStatus.TODO if seen[motion.path] is None:
                 _give_back(hands, motion)
                 return None
-            case Status.TODO:
+            case MoveStatus.TODO:
                 return _undo_rename(hands, motion)
     except OSError as error:
         return error.strerror or str(error)
 
 
-def _never_left(hands: FileWriter, put: Put) -> bool:
+def _never_left(hands: FileWriter, put: MoveFromSlot) -> bool:
     """Tells whether a file still waits to be brought; then its name need not even be a folder's."""
     found = hands.read_states((put.slot,))[put.slot]
     return isinstance(found, FileState) and found.digest == put.after.digest
 
 
-def _give_back(hands: FileWriter, motion: Motion) -> None:
+def _give_back(hands: FileWriter, motion: SlotMove) -> None:
     hands.create_folder(parent(motion.path))
     hands.rename_unless_taken(motion.slot, motion.path)
 
 
-def _undo_rename(hands: FileWriter, motion: Motion) -> str | None:
+def _undo_rename(hands: FileWriter, motion: SlotMove) -> str | None:
     match motion:
-        case Take() | Clear():
+        case MoveToSlot() | ClearFolder():
             _give_back(hands, motion)
             return None
-        case Put():
+        case MoveFromSlot():
             hands.create_folder(parent(motion.slot))  # it went where the file came from, if whole
             hands.rename_unless_taken(motion.path, motion.slot)
             if hands.read_states((motion.slot,))[motion.slot] == motion.after:
                 return None
             hands.rename_unless_taken(motion.slot, motion.path)
-        case Swap():
+        case SwapWithSlot():
             hands.exchange(motion.slot, motion.path)
             if hands.read_states((motion.slot,))[motion.slot] == motion.after:
                 return None

@@ -1,9 +1,9 @@
 """Checks before a run starts: whatever can be known then is checked then, and spends nothing."""
 
-from assent.core.changes import left_by
-from assent.core.course import spans
-from assent.core.operation import FileOperation, RunCommand
-from assent.core.plan import Plan
+from assent.core.plan.operation import FileOperation, RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.run.state import segment_ranges
+from assent.core.run.workspace_changes import state_changes
 from assent.execute.check import check_blobs, check_disk, first_files
 from assent.ports import Blobs, Commander
 from assent.ports.file_writer import FileWriter
@@ -18,10 +18,10 @@ def check_start(
     """
     commands = [op for op in plan.operations if type(op) is RunCommand]
     if commands:
-        meant = left_by(op for op in plan.operations if not isinstance(op, RunCommand))
+        meant = state_changes(op for op in plan.operations if not isinstance(op, RunCommand))
         for command in commands:
             commander.check(command, meant)
-    course = spans(plan.operations)
+    course = segment_ranges(plan.operations)
     for span in course:
         check_blobs(span.files, blobs)
     files = first_files(plan)

@@ -5,10 +5,16 @@ from errno import ELOOP
 
 import msgspec
 
-from assent.core.displaced import is_displaced
-from assent.core.journal import Settled
-from assent.core.motion import Clear, Layout, Motion, fills, prunable
-from assent.core.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.run.displaced_files import displaces_file
+from assent.core.run.journal import SettledEntry
+from assent.core.run.slot_move import (
+    ClearFolder,
+    SlotLayout,
+    SlotMove,
+    prunable_folders,
+    slot_contents,
+)
 from assent.execute.compare import torn
 from assent.ports.file_writer import FileWriter
 
@@ -16,9 +22,9 @@ from assent.ports.file_writer import FileWriter
 class Slots(msgspec.Struct, frozen=True):
     """Everything that may lie in the slots of a segment, and which contents are kept as blobs."""
 
-    layout: Layout
+    layout: SlotLayout
     operations: Sequence[FileOperation]
-    renames: Sequence[Motion]
+    renames: Sequence[SlotMove]
     has: Callable[[str], bool]
 
 
@@ -29,7 +35,9 @@ class Emptied(msgspec.Struct, frozen=True):
     pruned: bool
 
 
-def sweep(hands: FileWriter, settled: Settled, slots: Slots, *, careful: bool = False) -> Emptied:
+def sweep(
+    hands: FileWriter, settled: SettledEntry, slots: Slots, *, careful: bool = False
+) -> Emptied:
     """Removes filled slots and folders that the plan leaves empty.
 
     `careful`: more may be in the slots than such an end leaves there.
@@ -49,34 +57,34 @@ def sweep(hands: FileWriter, settled: Settled, slots: Slots, *, careful: bool = 
     folders = () if aside else (*_cleared(renames), *layout.whole_folder_slots)
     kept += [slot for slot in folders if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
-    pruned = prunable(operations) if done else []
+    pruned = prunable_folders(operations) if done else []
     gone = [folder for folder in pruned if _is_removed(hands, folder)]
     _is_removed(hands, layout.folder)
     return Emptied(tuple(kept), pruned=bool(gone))
 
 
-def _filled(settled: Settled, slots: Slots) -> Iterable[bytes]:
+def _filled(settled: SettledEntry, slots: Slots) -> Iterable[bytes]:
     """Returns the slots that can hold something: old content if done, new if rolled back."""
     renames = slots.renames
     if settled.outcome == "rolled_back" or settled.accepted:
-        new = [fill.slot for fill in fills(slots.operations, renames)]
+        new = [fill.slot for fill in slot_contents(slots.operations, renames)]
     if settled.outcome == "rolled_back":
         return new
     if settled.accepted:
-        return dict.fromkeys([*new, *[m.slot for m in renames if not isinstance(m, Clear)]])
-    return [m.slot for m in renames if is_displaced(m)]
+        return dict.fromkeys([*new, *[m.slot for m in renames if not isinstance(m, ClearFolder)]])
+    return [m.slot for m in renames if displaces_file(m)]
 
 
 def _beside(slots: Slots) -> list[bytes]:
     """Returns the slots with old content that are not in the folder of the others."""
     within = slots.layout.folder + b"/"
     found = slots.renames if slots.layout.beside else ()
-    return [m.slot for m in found if is_displaced(m) and not m.slot.startswith(within)]
+    return [m.slot for m in found if displaces_file(m) and not m.slot.startswith(within)]
 
 
 def _are_set_aside(hands: FileWriter, slots: Slots) -> bool:
     """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
-    old = {m.slot: m.before for m in slots.renames if is_displaced(m)}
+    old = {m.slot: m.before for m in slots.renames if displaces_file(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
     try:
         if any(hands.folder_holds_files(folder, besides=old) for folder in folders):
@@ -89,8 +97,8 @@ def _are_set_aside(hands: FileWriter, slots: Slots) -> bool:
         return False
 
 
-def _cleared(renames: Sequence[Motion]) -> list[bytes]:
-    return [m.slot for m in renames if type(m) is Clear]
+def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:
+    return [m.slot for m in renames if type(m) is ClearFolder]
 
 
 def _only_copies(hands: FileWriter, slots: Slots) -> frozenset[bytes]:
@@ -110,7 +118,7 @@ def _only_copies(hands: FileWriter, slots: Slots) -> frozenset[bytes]:
 
 
 def _is_only(
-    hands: FileWriter, motion: Motion, op: FileOperation, blobs: set[FileState | None]
+    hands: FileWriter, motion: SlotMove, op: FileOperation, blobs: set[FileState | None]
 ) -> bool:
     try:
         found = hands.read_states((motion.slot,))[motion.slot]

@@ -4,12 +4,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.back import Trace, commands_back, files_back
-from assent.core.changes import Changes, decoded
-from assent.core.course import Back, Backs, ran, spans, turned_at, well
-from assent.core.journal import Entry, Ran, Result, Swept, Turned
-from assent.core.motion import Seen
-from assent.core.operation import (
+from assent.core.paths import ancestors
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     Operation,
@@ -17,112 +13,140 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.paths import ancestors
-from assent.core.results import made_folders, run_results
-from assent.core.undo import ODD, is_as
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    JournalEntry,
+    OperationResult,
+    RollbackStartedEntry,
+    SegmentSweptEntry,
+)
+from assent.core.run.results import made_folders, run_results
+from assent.core.run.rollback import RunFileChange, command_rollback, file_rollback
+from assent.core.run.slot_move import PathState
+from assent.core.run.state import (
+    Rollback,
+    Rollbacks,
+    command_ends,
+    rollback_start,
+    segment_ranges,
+    succeeded,
+)
+from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
+from assent.core.undo.inversion import NOT_A_FILE, has_state
 from assent.ports import Blobs
 from assent.ports.file_writer import FileWriter
 
-_decode = msgspec.json.Decoder(Back).decode
+_decode = msgspec.json.Decoder(Rollback).decode
 
 
 class History(msgspec.Struct, frozen=True):
     """The operations of a plan, what its run has written, and how to read what that names."""
 
     operations: tuple[Operation, ...]
-    entries: Sequence[Entry]
-    backs: Backs
-    changes: Callable[[Ran], Changes]
+    entries: Sequence[JournalEntry]
+    backs: Rollbacks
+    changes: Callable[[CommandEndedEntry], WorkspaceChanges]
 
     @property
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> tuple[OperationResult, ...]:
         return run_results(self.operations, self.entries, self.backs)
 
-    def file_changes(self) -> Iterator[Trace]:
+    def file_changes(self) -> Iterator[RunFileChange]:
         """Yields everything that the run is known to have done to files, oldest first."""
-        course, back = spans(self.operations), Back()
+        course, back = segment_ranges(self.operations), Rollback()
         compensated = {index for index, _ in self.compensated()}
         for entry in self.entries:
             match entry:
-                case Turned(blob):
+                case RollbackStartedEntry(blob):
                     course, back = (), self.backs[blob]
-                case Swept(segment, "done") if course:
+                case SegmentSweptEntry(segment, "done") if course:
                     span = course[segment]
-                    yield from (Trace(at, op) for at, op in enumerate(span.files, span.first))
-                case Ran(index):
+                    yield from (
+                        RunFileChange(at, op) for at, op in enumerate(span.files, span.first)
+                    )
+                case CommandEndedEntry(index):
                     index = index if course else back.about[index][0]
                     changed = self.changes(entry).operations
-                    yield from (Trace(index, op, index in compensated) for op in changed)
+                    yield from (RunFileChange(index, op, index in compensated) for op in changed)
                 case _:
                     continue
 
     def made(self) -> tuple[bytes, ...]:
         """Returns the folders that the run and its commands had to make."""
-        there = self.entries[: turned_at(self.entries)]
-        ends = [entry for entry in there if isinstance(entry, Ran)]
+        there = self.entries[: rollback_start(self.entries)]
+        ends = [entry for entry in there if isinstance(entry, CommandEndedEntry)]
         by_commands = [folder for end in ends for folder in self.changes(end).made]
         return (*made_folders(there), *by_commands)
 
     def compensated(self) -> list[tuple[int, RunCommand]]:
         """Returns the commands that did their work and say how to undo it."""
-        ends = ran(self.entries)
+        ends = command_ends(self.entries)
         return [
             (index, op)
             for index, op in enumerate(self.operations)
-            if isinstance(op, RunCommand) and op.undo and index in ends and well(ends[index][-1])
+            if isinstance(op, RunCommand)
+            and op.undo
+            and index in ends
+            and succeeded(ends[index][-1])
         ]
 
     def compensated_already(self) -> set[int]:
         """Returns those whose undo has run, and well."""
         found: set[int] = set()
-        back = Back()
+        back = Rollback()
         for entry in self.entries:
             match entry:
-                case Turned(blob):
+                case RollbackStartedEntry(blob):
                     back = self.backs[blob]
-                case Ran(index) if back.about and well(entry):
+                case CommandEndedEntry(index) if back.about and succeeded(entry):
                     found.update(back.about[index])
                 case _:
                     continue
         return found
 
 
-def turned(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool = False) -> Turned:
+def turned(
+    history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool = False
+) -> RollbackStartedEntry:
     """Works out what is still to be taken back, as things stand now, and keeps it.
 
     Where records were lost, the disk tells what else was done.
     """
     back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs, lossy=lossy))])
     blobs.flush()
-    return Turned(back)
+    return RollbackStartedEntry(back)
 
 
-def read_backs(entries: Sequence[Entry], blobs: Blobs) -> dict[str, Back]:
+def read_backs(entries: Sequence[JournalEntry], blobs: Blobs) -> dict[str, Rollback]:
     """Reads what the entries of a run name as its ways back."""
-    turns = [entry.back for entry in entries if isinstance(entry, Turned)]
+    turns = [entry.back for entry in entries if isinstance(entry, RollbackStartedEntry)]
     return {back: _decode(blobs.read(back)) for back in turns}
 
 
-def read_changes(blobs: Blobs) -> Callable[[Ran], Changes]:
+def read_changes(blobs: Blobs) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
     """Returns what reads what a command changed; of one that left no record nothing is known."""
 
-    def read(ended: Ran) -> Changes:
-        return decoded(blobs.read(ended.changes)) if ended.changes else Changes(known=False)
+    def read(ended: CommandEndedEntry) -> WorkspaceChanges:
+        return (
+            decode_changes(blobs.read(ended.changes))
+            if ended.changes
+            else WorkspaceChanges(known=False)
+        )
 
     return read
 
 
-def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> Back:
+def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> Rollback:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()
     due = [(index, op) for index, op in own if index not in already]
     if due:
-        return commands_back(due)
+        return command_rollback(due)
     traces = [*history.file_changes(), *(_untold(history, hands) if lossy else ())]
     seen = _seen(traces, hands)
     there = {state.digest for state in seen.values() if isinstance(state, FileState)}
-    back = files_back(
+    back = file_rollback(
         traces,
         history.made(),
         seen,
@@ -134,25 +158,25 @@ def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> 
     return msgspec.structs.replace(back, rest=rest)
 
 
-def _untold(history: History, hands: FileWriter) -> Iterator[Trace]:
+def _untold(history: History, hands: FileWriter) -> Iterator[RunFileChange]:
     """Yields what the run did to files as far as only the disk shows it."""
     known: dict[bytes, list[FileState | None]] = {}  # how a path stood at first, and was left
-    steps: dict[bytes, list[tuple[FileState | None, Trace]]] = {}
+    steps: dict[bytes, list[tuple[FileState | None, RunFileChange]]] = {}
     for at, (op, result) in enumerate(zip(history.operations, history.results, strict=True)):
         for path, before, after in footprint(op):
             states = known.setdefault(path, [before])
             states += [after] if result == "done" else []
             one = WriteFile(path, before, after) if after else before and DeleteFile(path, before)
             if one and result == "not_started":
-                steps.setdefault(path, []).append((after, Trace(at, one)))
+                steps.setdefault(path, []).append((after, RunFileChange(at, one)))
     seen = _seen([trace for taken in steps.values() for _, trace in taken], hands)
     for path, taken in steps.items():
-        shown = [at for at, (after, _) in enumerate(taken, 1) if is_as(seen[path], after)]
-        if shown and not any(is_as(seen[path], state) for state in known[path]):
+        shown = [at for at, (after, _) in enumerate(taken, 1) if has_state(seen[path], after)]
+        if shown and not any(has_state(seen[path], state) for state in known[path]):
             yield from (trace for _, trace in taken[: shown[-1]])
 
 
-def _seen(traces: Sequence[Trace], hands: FileWriter) -> dict[bytes, Seen]:
+def _seen(traces: Sequence[RunFileChange], hands: FileWriter) -> dict[bytes, PathState]:
     """Looks at every path and at the folders above; what cannot be looked at has changed."""
     paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
     paths |= {above for path in paths for above in ancestors(path)}
@@ -162,8 +186,8 @@ def _seen(traces: Sequence[Trace], hands: FileWriter) -> dict[bytes, Seen]:
         return {path: _one(path, hands) for path in paths}
 
 
-def _one(path: bytes, hands: FileWriter) -> Seen:
+def _one(path: bytes, hands: FileWriter) -> PathState:
     try:
         return hands.read_states((path,))[path]
     except OSError:
-        return ODD
+        return NOT_A_FILE

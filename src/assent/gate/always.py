@@ -3,23 +3,26 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from assent.core.command_line import CommandLine
-from assent.core.grant import Pattern
-from assent.core.tool import PERMISSIONS, Action, Posture, Request
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.grant import PermissionPattern
+from assent.core.tool import PERMISSIONS, Action, PermissionContext, ResourceAccess
 from assent.gate.hosts import host_of, is_near, origin_of
 from assent.gate.lines import orders
 from assent.gate.matter import secret
 
-Line: TypeAlias = Callable[[str], CommandLine]
-Offer: TypeAlias = Callable[[Request, Line], Sequence[Pattern]]
+Line: TypeAlias = Callable[[str], CommandAnalysis]
+Offer: TypeAlias = Callable[[ResourceAccess, Line], Sequence[PermissionPattern]]
 Outer: TypeAlias = Callable[[str], str]  # where a path leads outside the workspace, if it does
 ALL = "/*"
 OUTSIDE = PERMISSIONS[Action.OUTSIDE]
 
 
 def always(
-    requests: Sequence[Request], posture: Posture, line: Line, outer: Outer = lambda path: ""
-) -> tuple[Pattern, ...]:
+    requests: Sequence[ResourceAccess],
+    posture: PermissionContext,
+    line: Line,
+    outer: Outer = lambda path: "",
+) -> tuple[PermissionPattern, ...]:
     """Returns the patterns, each once; none where one of the requests cannot be remembered."""
     if posture.mode == "plan":
         return ()
@@ -32,12 +35,12 @@ def always(
     names = [outer(path) for found in lines for path in (*(found.reads or ()), *found.opens)]
     names += [outer(one.resource) for one in asked if one.action is Action.READ]
     away = [name for name in names if name and not _is_below(name, folders)]
-    outside = [Pattern(OUTSIDE, name, exact=True) for name in away]
+    outside = [PermissionPattern(OUTSIDE, name, exact=True) for name in away]
     found = [pattern for offer in offers for pattern in offer]
     return tuple(dict.fromkeys((*found, *outside)))
 
 
-def _is_inside(request: Request, folders: Sequence[str]) -> bool:
+def _is_inside(request: ResourceAccess, folders: Sequence[str]) -> bool:
     """Tells whether a yes to a folder that is asked about together covers a file, too."""
     plain = request.action is Action.READ and not secret(request.resource)
     return plain and _is_below(request.resource, folders)
@@ -47,38 +50,42 @@ def _is_below(path: str, folders: Sequence[str]) -> bool:
     return any(f"{path}/".startswith(folder) for folder in folders)
 
 
-def _exact(request: Request, line: Line) -> Sequence[Pattern]:
-    return (Pattern(request.permission, request.resource, exact=True),)
+def _exact(request: ResourceAccess, line: Line) -> Sequence[PermissionPattern]:
+    return (PermissionPattern(request.permission, request.resource, exact=True),)
 
 
-def _nothing(request: Request, line: Line) -> Sequence[Pattern]:
+def _nothing(request: ResourceAccess, line: Line) -> Sequence[PermissionPattern]:
     return ()
 
 
-def _shell(request: Request, line: Line) -> Sequence[Pattern]:
+def _shell(request: ResourceAccess, line: Line) -> Sequence[PermissionPattern]:
     """Offers what the line itself offers, and the files that it writes; its secrets exactly."""
     found = line(request.resource)
     if found.danger or not found.always:
         return ()
-    written = [Pattern("edit", path, exact=True) for path in (*found.writes, *orders(found))]
-    opened = [Pattern("read", path, exact=True) for path in found.reads or () if secret(path)]
+    written = [
+        PermissionPattern("edit", path, exact=True) for path in (*found.writes, *orders(found))
+    ]
+    opened = [
+        PermissionPattern("read", path, exact=True) for path in found.reads or () if secret(path)
+    ]
     return (*found.always, *written, *opened)
 
 
-def _fetch(request: Request, line: Line) -> Sequence[Pattern]:
-    exact = Pattern(request.permission, request.resource, exact=True)
+def _fetch(request: ResourceAccess, line: Line) -> Sequence[PermissionPattern]:
+    exact = PermissionPattern(request.permission, request.resource, exact=True)
     if is_near(host_of(request.resource)):
         return (exact,)
-    return (Pattern(request.permission, origin_of(request.resource) + ALL), exact)
+    return (PermissionPattern(request.permission, origin_of(request.resource) + ALL), exact)
 
 
-def _outside(request: Request, line: Line) -> Sequence[Pattern]:
+def _outside(request: ResourceAccess, line: Line) -> Sequence[PermissionPattern]:
     """Offers a folder and all in it; a folder whose own name has wildcards in it only as it is."""
     folder = request.resource.removesuffix(ALL).rstrip("/") or "/"
-    exact = Pattern(request.permission, request.resource, exact=True)
+    exact = PermissionPattern(request.permission, request.resource, exact=True)
     if secret(folder) or {*folder} & {*"*?"} or folder == "/":
         return (exact,)
-    below = Pattern(request.permission, folder + ALL)
+    below = PermissionPattern(request.permission, folder + ALL)
     return (below,) if request.resource == below.pattern else (exact, below)
 
 

@@ -1,7 +1,7 @@
 """Careful: files whose change makes other programs do things, so that even auto-edit asks."""
 
-from assent.core.protected import protection
-from assent.core.secret_names import why_secret
+from assent.core.permission.protected_paths import protecting_pattern
+from assent.core.permission.secret_files import secret_reason
 
 
 def careful(path: str) -> str:
@@ -10,5 +10,5 @@ def careful(path: str) -> str:
     Nothing is said of secrets, which are asked about as such.
     """
     name = path.encode("utf-8", "surrogateescape")
-    row = protection(name)
-    return row.because if row is not None and not why_secret(name) else ""
+    row = protecting_pattern(name)
+    return row.because if row is not None and not secret_reason(name) else ""

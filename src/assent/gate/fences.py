@@ -8,19 +8,19 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.fence import Covers, Fence
-from assent.core.paths import normal, shown
-from assent.core.protected import RESERVED, configures_agents
-from assent.core.rules import Answer, Layer, Policy, Rule
-from assent.core.ruling import Opinion, Rows, deciding
-from assent.core.tool import Action, Posture, Request
-from assent.core.wildcards import expanded, is_bare
+from assent.core.paths import display_path, normalize
+from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.core.permission.protected_paths import RESERVED, configures_agents
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleAction, RuleLayer
+from assent.core.permission.rule_match import RuleMatch, RuleRows, deciding_match
+from assent.core.permission.wildcard import expand_home, matches_everything
+from assent.core.tool import Action, PermissionContext, ResourceAccess
 from assent.gate.stacks import Stack, Stacks
 
 Forgives: TypeAlias = Callable[[str], bool]
 Opens: TypeAlias = Callable[[str, bool], bool]
 
-_ORDER: Final[tuple[Answer, ...]] = ("allow", "ask", "deny")
+_ORDER: Final[tuple[RuleAction, ...]] = ("allow", "ask", "deny")
 _FOLDER: Final = re.compile(r"([^*?]+)/\*+")  # a pattern for everything in one folder
 _KEPT: Final = 16  # fences that are remembered
 
@@ -28,10 +28,10 @@ _KEPT: Final = 16  # fences that are remembered
 class Found(msgspec.Struct, frozen=True):
     """The last rule of a layer that matched a path, with the rules after it."""
 
-    layer: Layer
-    rule: Rule
-    later: Rows  # of the same layer: these would win
-    after: tuple[Rows, ...]  # of the layers after it
+    layer: RuleLayer
+    rule: PermissionRule
+    later: RuleRows  # of the same layer: these would win
+    after: tuple[RuleRows, ...]  # of the layers after it
 
     def is_whole(self, texts: Sequence[str]) -> bool:
         """Tells whether the rule decides about all below a folder, which ends with `/`."""
@@ -52,7 +52,7 @@ class Sieve:
     def __init__(
         self,
         stacks: Sequence[Stack],
-        request: Request,
+        request: ResourceAccess,
         root: str,
         *,
         asks: bool = False,
@@ -65,25 +65,25 @@ class Sieve:
 
     def __call__(self, path: bytes, folder: bool) -> bool:
         """Tells whether a path is kept; of a folder, whether all is that could ever be in it."""
-        text = shown(path) if path else ""
+        text = display_path(path) if path else ""
         whole = f"{self._root}/{text}".rstrip("/")
         texts = [text and f"{text}/", f"{whole}/"] if folder else [text, whole]
         return any(self._keeps(stack, texts, folder=folder) for stack in self._stacks)
 
-    def path_limits(self) -> list[Rule]:
+    def path_limits(self) -> list[PermissionRule]:
         """Returns the rules that could keep something in the workspace."""
         below = ["", f"{self._root}/"]
         rows = [row for stack in self._stacks for _, rows in stack for row in rows]
         return [rule for rule, start, _ in rows if self._is_wall(rule) and _meets(start, below)]
 
     def _keeps(
-        self, stack: Sequence[tuple[Layer, Rows]], texts: Sequence[str], *, folder: bool
+        self, stack: Sequence[tuple[RuleLayer, RuleRows]], texts: Sequence[str], *, folder: bool
     ) -> bool:
         found = [each for at in range(len(stack)) for each in _matched(stack, at, texts)]
         denied = [each for each in found if each.rule.action == "deny"]
         if denied:
             return not folder or any(each.is_whole(texts) for each in denied)
-        chosen = deciding([Opinion(each.layer, each.rule) for each in found])
+        chosen = deciding_match([RuleMatch(each.layer, each.rule) for each in found])
         if chosen is None or chosen.rule.action == "allow":
             return False
         named = [each for each in found if self._is_wall(each.rule)]
@@ -93,21 +93,21 @@ class Sieve:
             return not folder and not self._forgives(texts[0])
         return not folder or named[-1].is_whole(texts)
 
-    def _is_wall(self, rule: Rule) -> bool:
+    def _is_wall(self, rule: PermissionRule) -> bool:
         return rule.action == "deny" or (
-            self._asks and rule.action == "ask" and not is_bare(rule.pattern)
+            self._asks and rule.action == "ask" and not matches_everything(rule.pattern)
         )
 
 
 class Fences:
     """Makes fences, and the same one again as long as the same rules hold."""
 
-    def __init__(self, policy: Policy, stacks: Stacks) -> None:
+    def __init__(self, policy: PermissionPolicy, stacks: Stacks) -> None:
         self._policy = policy
         self._stacks = stacks
-        self._made: dict[tuple[tuple[int, ...], bool], Fence | None] = {}
+        self._made: dict[tuple[tuple[int, ...], bool], PathLimits | None] = {}
 
-    def of(self, posture: Posture, *, free: bool, reads: Forgives) -> Fence | None:
+    def of(self, posture: PermissionContext, *, free: bool, reads: Forgives) -> PathLimits | None:
         """Returns what rules keep from programs; None if nothing. `free`: questions are answered.
 
         `reads` tells whether a file may be read; it is asked where yeses are remembered.
@@ -126,40 +126,42 @@ class Fences:
 
     def _fence(
         self, stacks: Sequence[Stack], *, free: bool, forgives: Forgives | None = None
-    ) -> Fence | None:
+    ) -> PathLimits | None:
         root = self._policy.root
-        hides = Sieve(stacks, Request(Action.READ, ""), root, asks=not free, forgives=forgives)
-        keeps = Sieve(stacks, Request(Action.EDIT, ""), root)
+        hides = Sieve(
+            stacks, ResourceAccess(Action.READ, ""), root, asks=not free, forgives=forgives
+        )
+        keeps = Sieve(stacks, ResourceAccess(Action.EDIT, ""), root)
         read, edit = hides.path_limits(), keeps.path_limits()
         if not read and not edit:
             return None
         named = [path for rule in edit if (path := self._folder(rule)) and keeps(path, True)]
-        return Fence(hides if read else None, keeps if edit else None, tuple(named))
+        return PathLimits(hides if read else None, keeps if edit else None, tuple(named))
 
-    def _folder(self, rule: Rule) -> bytes:
+    def _folder(self, rule: PermissionRule) -> bytes:
         """Returns the folder of the workspace that a rule names with all in it, if it does."""
-        found = _FOLDER.fullmatch(expanded(rule.pattern, self._policy.home))
+        found = _FOLDER.fullmatch(expand_home(rule.pattern, self._policy.home))
         if not found:
             return b""
         text = found[1].removeprefix(self._policy.root.rstrip("/") + "/")
         try:
-            return normal(text.encode("utf-8", "surrogateescape"))
+            return normalize(text.encode("utf-8", "surrogateescape"))
         except Refused:
             return b""
 
 
-def with_orders(fence: Fence | None, is_open: Opens | None = None) -> Fence:
+def with_orders(fence: PathLimits | None, is_open: Opens | None = None) -> PathLimits:
     """Returns a fence that keeps what configures agents, too, there or not; but what is open."""
     reserved: tuple[bytes, ...] = RESERVED
-    orders: Covers = _orders
+    orders: PathPredicate = _orders
     if is_open is not None:
-        reserved = tuple(path for path in RESERVED if not is_open(shown(path), True))
+        reserved = tuple(path for path in RESERVED if not is_open(display_path(path), True))
         orders = partial(_closed_orders, is_open)
     if fence is None:
-        return Fence(keeps=orders, named=reserved)
+        return PathLimits(keeps=orders, named=reserved)
     keeps = orders if fence.keeps is None else partial(_either, fence.keeps, orders)
     named = tuple(dict.fromkeys((*fence.named, *reserved)))
-    return Fence(fence.hides, keeps, named)
+    return PathLimits(fence.hides, keeps, named)
 
 
 def _orders(path: bytes, folder: bool) -> bool:
@@ -167,15 +169,15 @@ def _orders(path: bytes, folder: bool) -> bool:
 
 
 def _closed_orders(is_open: Opens, path: bytes, folder: bool) -> bool:
-    return _orders(path, folder) and not is_open(shown(path), folder)
+    return _orders(path, folder) and not is_open(display_path(path), folder)
 
 
-def _either(one: Covers, other: Covers, path: bytes, folder: bool) -> bool:
+def _either(one: PathPredicate, other: PathPredicate, path: bytes, folder: bool) -> bool:
     return one(path, folder) or other(path, folder)
 
 
 def _matched(
-    stack: Sequence[tuple[Layer, Rows]], at: int, texts: Sequence[str]
+    stack: Sequence[tuple[RuleLayer, RuleRows]], at: int, texts: Sequence[str]
 ) -> tuple[Found, ...]:
     layer, rows = stack[at]
     for index, (rule, start, match) in enumerate(rows):
@@ -184,7 +186,7 @@ def _matched(
     return ()
 
 
-def _softer(rule: Rule, than: Rule) -> bool:
+def _softer(rule: PermissionRule, than: PermissionRule) -> bool:
     return _ORDER.index(rule.action) < _ORDER.index(than.action)
 
 
@@ -194,5 +196,5 @@ def _meets(start: str, folders: Sequence[str]) -> bool:
     return any(start.startswith(folder) or folder.startswith(start) for folder in near)
 
 
-def _flat(tables: Sequence[Rows]) -> list[tuple[Rule, str, Callable[[str], object]]]:
+def _flat(tables: Sequence[RuleRows]) -> list[tuple[PermissionRule, str, Callable[[str], object]]]:
     return [row for rows in tables for row in rows]

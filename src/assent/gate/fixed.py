@@ -9,10 +9,10 @@ import re
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.protected import configures_agents
-from assent.core.rules import Policy
-from assent.core.ruling import Opinion
-from assent.core.wildcards import expanded, is_bare
+from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.rule import PermissionPolicy
+from assent.core.permission.rule_match import RuleMatch
+from assent.core.permission.wildcard import expand_home, matches_everything
 
 OWN: Final = ("user", "command line")  # layers in which the person themselves speaks
 PRESET: Final = "the preset "  # how the source of a preset's rule begins
@@ -24,7 +24,7 @@ _NOTHING: Final = re.compile(
 )
 
 
-def outer(path: str, policy: Policy) -> str:
+def outer(path: str, policy: PermissionPolicy) -> str:
     """Returns where a path leads outside the workspace, by its text; nothing if it stays inside."""
     text = _HOME.sub(lambda _: policy.home, path, count=1) if policy.home else path
     if not text or _NOTHING.fullmatch(text):
@@ -38,7 +38,7 @@ def outer(path: str, policy: Policy) -> str:
     return "" if whole == root or whole.startswith(f"{root}/") else whole
 
 
-def names(opinion: Opinion, path: str, policy: Policy) -> bool:
+def names(opinion: RuleMatch, path: str, policy: PermissionPolicy) -> bool:
     """Tells whether a rule is the person's own and names a path: by more than wildcards.
 
     What stands before its first wildcard has to be the path or a folder around it, other than the
@@ -46,9 +46,9 @@ def names(opinion: Opinion, path: str, policy: Policy) -> bool:
     """
     layer, rule = opinion.layer, opinion.rule
     own = layer.trusted and layer.name in OWN and not rule.source.startswith(PRESET)
-    if not own or is_bare(rule.permission):
+    if not own or matches_everything(rule.permission):
         return False
-    pattern = expanded(rule.pattern, policy.home)
+    pattern = expand_home(rule.pattern, policy.home)
     path = path.removeprefix(policy.root.rstrip("/") + "/") if policy.root else path
     start = re.split(r"[*?]", pattern, maxsplit=1)[0]
     if path.startswith("/"):

@@ -2,14 +2,14 @@
 
 from posixpath import join, normpath
 
-from assent.core.tool import Action, Request
+from assent.core.tool import Action, ResourceAccess
 from assent.gate.hosts import plain
 
 PATHS = (Action.READ, Action.EDIT, Action.OUTSIDE)
 FOLDERS = ("list",)  # words of tools that look for nothing but a path
 
 
-def forms(request: Request, root: str) -> tuple[str, ...]:
+def forms(request: ResourceAccess, root: str) -> tuple[str, ...]:
     """Returns a file as seen from the workspace and from above, a URL as written and plain."""
     if request.action in PATHS or (request.action is Action.SEEK and request.key in FOLDERS):
         return _paths(request.resource, root)

@@ -7,16 +7,30 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
-from assent.core.fence import Fence
-from assent.core.grant import Pattern
-from assent.core.rule_tables import rule_text
-from assent.core.rules import Policy, Rule
-from assent.core.ruling import Explained, Forms, Opinion, deciding, lacks, opinions
-from assent.core.session_event import Level
-from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
-from assent.core.wildcards import is_bare
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule_match import (
+    ExplainedDecision,
+    ResourceForms,
+    RuleMatch,
+    deciding_match,
+    mode_without_tool,
+    rule_matches,
+)
+from assent.core.permission.rule_parser import rule_text
+from assent.core.permission.wildcard import matches_everything
+from assent.core.session.event import RiskLevel
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
 from assent.gate.always import always
 from assent.gate.fences import Fences, with_orders
 from assent.gate.fixed import names, outer
@@ -36,9 +50,9 @@ from assent.gate.risk import risk
 from assent.gate.stacks import Stacks
 
 Operands: TypeAlias = Callable[[str], Sequence[str]]
-Said: TypeAlias = Sequence[Opinion]
+Said: TypeAlias = Sequence[RuleMatch]
 
-EDITS = Request(Action.EDIT, "")
+EDITS = ResourceAccess(Action.EDIT, "")
 RULED = ("user", "project", "agent", "command line")  # layers whose question yolo mode answers
 VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
 SAID = {"allow": "allows it", "ask": "asks before it", "deny": "denies it"}
@@ -56,35 +70,35 @@ class RuleGate:
 
     def __init__(
         self,
-        policy: Policy,
-        read_line: Callable[[str], CommandLine],
+        policy: PermissionPolicy,
+        read_line: Callable[[str], CommandAnalysis],
         operands: Operands | None = None,
     ) -> None:
         self._policy = policy
         self._stacks = Stacks(policy)
         self._fences = Fences(policy, self._stacks)
         self._line = lru_cache(_KEPT)(read_line)
-        self._kept: dict[object, Fence] = {}
+        self._kept: dict[object, PathLimits] = {}
         self._operands = operands
 
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
         try:
             matters = [each for one in requests for each in self._matters(one, posture, requests)]
-            return strictest([self._decide(matter, posture)[0] for matter in matters])
+            return strictest_decision([self._decide(matter, posture)[0] for matter in matters])
         except Exception as error:  # law 9: a gate that fails says no
             return _failed(error, posture)
 
-    def path_limits(self, posture: Posture) -> Fence | None:
+    def path_limits(self, posture: PermissionContext) -> PathLimits | None:
         """Returns what rules keep from every program of a model; None if they keep nothing."""
 
         def is_readable(path: str) -> bool:
-            return self.decide((Request(Action.READ, path),), posture).verdict is Verdict.RUN
+            return self.decide((ResourceAccess(Action.READ, path),), posture).verdict is Verdict.RUN
 
         found = self._fences.of(posture, free=_is_free(posture), reads=is_readable)
         return found if posture.mode == "plan" else self._with_orders(found, posture)
 
-    def _with_orders(self, fence: Fence | None, posture: Posture) -> Fence:
+    def _with_orders(self, fence: PathLimits | None, posture: PermissionContext) -> PathLimits:
         """Returns a fence that also keeps what configures agents, unless it may change unasked."""
         ruled = bool(posture.opened) or self._stacks.has_rules_for(EDITS, posture.agents)
         stacks = tuple(map(id, self._stacks.of(posture.agents)))  # a stack, once made, stays
@@ -97,36 +111,38 @@ class RuleGate:
             self._kept[key] = with_orders(fence, is_open)
         return self._kept[key]
 
-    def _is_open(self, posture: Posture, path: str, folder: bool) -> bool:
+    def _is_open(self, posture: PermissionContext, path: str, folder: bool) -> bool:
         """Tells whether programs may change what configures agents; of a folder, anything in it."""
         if any(_touch(path, each) for each in posture.opened):
             return True
         unasked = msgspec.structs.replace(posture, grants=())
-        wanted = Request(Action.EDIT, f"{path}/*" if folder else path)
+        wanted = ResourceAccess(Action.EDIT, f"{path}/*" if folder else path)
         return self.decide((wanted,), unasked).verdict is Verdict.RUN
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
-        if mode := lacks(posture.custom, (tool,)):
+        if mode := mode_without_tool(posture.custom, (tool,)):
             return f"The mode {mode} does not have it."
         rule = self._stacks.hiding(tool, action, posture.agents)
         return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
 
-    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns how much could go wrong, and why; what cannot be judged is high."""
         try:
             return risk(requests, self._line)
         except Exception as error:
             return "high", (_why(error),)
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
         try:
             return always(requests, posture, self._line, partial(outer, policy=self._policy))
         except Exception:
             return ()
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every command in command lines, where there is more than one to see."""
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
@@ -135,7 +151,7 @@ class RuleGate:
             return ()
         return found if found != tuple(lines) else ()
 
-    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+    def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
         """Returns the files that command lines open or write, as far as their text tells."""
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
@@ -144,14 +160,16 @@ class RuleGate:
             return ()
         return tuple(dict.fromkeys(found))
 
-    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every name in command lines that could be a file which they read."""
         read = [self._line(one.resource) for one in requests if one.action is Action.SHELL]
         names = [path for line in read for path in (*(line.reads or ()), *line.opens)]
         found = [outer(path, self._policy) or path for path in names]
         return tuple(dict.fromkeys(found))
 
-    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> bool:
         """Tells whether a yes to one of these counts for one session at most."""
         try:
             matters = [each for one in requests for each in self._matters(one, posture, requests)]
@@ -159,7 +177,9 @@ class RuleGate:
             return True
         return any(matter.fixed for matter in matters)
 
-    def explain(self, requests: Sequence[Request], posture: Posture) -> tuple[Explained, ...]:
+    def explain(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[ExplainedDecision, ...]:
         """Returns everything that is decided about, with what each layer says to it."""
         found = []
         for request in requests:
@@ -167,30 +187,35 @@ class RuleGate:
                 matters = list(self._matters(request, posture, requests))
             except Exception as error:
                 no = _failed(error, posture)
-                found.append(Explained(request, no, self._opinions(request, posture)))
+                found.append(ExplainedDecision(request, no, self._opinions(request, posture)))
                 continue
             found += [self._explained(matter, posture) for matter in matters]
         return tuple(found)
 
-    def _opinions(self, request: Request, posture: Posture) -> tuple[Opinion, ...]:
+    def _opinions(
+        self, request: ResourceAccess, posture: PermissionContext
+    ) -> tuple[RuleMatch, ...]:
         """Returns what layers say to a command line that is refused whatever they say."""
         stacks, root = self._stacks.of(posture.agents), self._policy.root
-        found = list[Opinion]()
+        found = list[RuleMatch]()
         try:
             texts = self._commands(request.resource) or (request.resource,)
         except Exception:  # nobody is refused, or let through, by what is shown
             texts = (request.resource,)
-        for one in [Request(request.action, text, request.key) for text in texts]:
+        for one in [ResourceAccess(request.action, text, request.key) for text in texts]:
             for stack in stacks:
-                found += opinions(stack, one, cache(partial(forms, one, root)))
+                found += rule_matches(stack, one, cache(partial(forms, one, root)))
         return tuple(dict.fromkeys(found))
 
-    def _explained(self, matter: Matter, posture: Posture) -> Explained:
+    def _explained(self, matter: Matter, posture: PermissionContext) -> ExplainedDecision:
         decision, said = self._decide(matter, posture)
-        return Explained(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
+        return ExplainedDecision(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
 
     def _matters(
-        self, request: Request, posture: Posture, together: Sequence[Request]
+        self,
+        request: ResourceAccess,
+        posture: PermissionContext,
+        together: Sequence[ResourceAccess],
     ) -> Iterable[Matter]:
         if request.action is not Action.SHELL:
             return (matter_of(request, posture), *self._around(request, posture, together))
@@ -212,7 +237,10 @@ class RuleGate:
         return planning_matters(request, posture, self._commands(text) if is_ruled else (), files)
 
     def _around(
-        self, request: Request, posture: Posture, together: Sequence[Request]
+        self,
+        request: ResourceAccess,
+        posture: PermissionContext,
+        together: Sequence[ResourceAccess],
     ) -> Iterable[Matter]:
         """Yields the look outside that reading a file is, where no other request says so."""
         away = outer(request.resource, self._policy) if request.action is Action.READ else ""
@@ -220,28 +248,30 @@ class RuleGate:
         if away and not any(f"{away}/".startswith(folder) for folder in asked):
             yield outside_matter(away, posture)
 
-    def _files(self, line: CommandLine) -> Iterable[Request]:
+    def _files(self, line: CommandAnalysis) -> Iterable[ResourceAccess]:
         away = [path for path in line.opens if outer(path, self._policy)]
-        reads = [Request(Action.READ, path) for path in (*(line.reads or ()), *away)]
-        writes = [Request(Action.EDIT, path) for path in (*line.writes, *orders(line))]
+        reads = [ResourceAccess(Action.READ, path) for path in (*(line.reads or ()), *away)]
+        writes = [ResourceAccess(Action.EDIT, path) for path in (*line.writes, *orders(line))]
         return (*reads, *writes)
 
     def _commands(self, text: str) -> tuple[str, ...]:
         return self._line(text).commands
 
-    def _decide(self, matter: Matter, posture: Posture) -> tuple[Decision, Sequence[Said]]:
+    def _decide(
+        self, matter: Matter, posture: PermissionContext
+    ) -> tuple[Decision, Sequence[Said]]:
         """Rules, the mode where none spoke, the floor, and an answer where it would be asked."""
-        texts: Forms = cache(partial(_forms, matter, self._policy.root))
+        texts: ResourceForms = cache(partial(_forms, matter, self._policy.root))
         stacks = self._stacks.of(posture.agents)
-        said = [opinions(stack, matter.request, texts) for stack in stacks]
-        decision = strictest([self._ruled(matter, each, posture) for each in said])
+        said = [rule_matches(stack, matter.request, texts) for stack in stacks]
+        decision = strictest_decision([self._ruled(matter, each, posture) for each in said])
         if matter.floor is not None:
-            decision = strictest((decision, matter.floor))
+            decision = strictest_decision((decision, matter.floor))
         if decision.verdict is Verdict.ASK and posture.grants:
             decision = self._answered(matter, decision, posture, texts)
         return decision, said
 
-    def _ruled(self, matter: Matter, said: Said, posture: Posture) -> Decision:
+    def _ruled(self, matter: Matter, said: Said, posture: PermissionContext) -> Decision:
         """Returns what rules, or else the mode, make of a matter."""
         if matter.fixed:  # only a rule of the person's own that names it lets it run
             policy = self._policy
@@ -253,7 +283,7 @@ class RuleGate:
         return _ruled(matter, said, posture)
 
     def _answered(
-        self, matter: Matter, decision: Decision, posture: Posture, texts: Forms
+        self, matter: Matter, decision: Decision, posture: PermissionContext, texts: ResourceForms
     ) -> Decision:
         grant = granted(matter, decision, posture, texts(), self._policy.home)
         if grant is None:
@@ -276,7 +306,7 @@ def _forms(matter: Matter, root: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, matter.fixed, f"{matter.fixed.rstrip('/')}/*")))
 
 
-def _failed(error: Exception, posture: Posture) -> Decision:
+def _failed(error: Exception, posture: PermissionContext) -> Decision:
     """Returns the no to what could not be judged, or is no command for planning."""
     by_mode = posture.mode == "plan" and isinstance(error, Refused)
     return Decision(Verdict.DENY, _why(error), "mode" if by_mode else "defaults")
@@ -286,11 +316,15 @@ def _why(error: Exception) -> str:
     return error.message if isinstance(error, Refused) else f"It could not be judged: {error!r}."
 
 
-def _ruled(matter: Matter, said: Said, posture: Posture) -> Decision:
+def _ruled(matter: Matter, said: Said, posture: PermissionContext) -> Decision:
     """Returns what rules, or else the mode, make of a matter."""
     if matter.delicate:  # a rule that names nothing does not let it run
-        said = [one for one in said if one.rule.action != "allow" or not is_bare(one.rule.pattern)]
-    opinion = deciding(said)
+        said = [
+            one
+            for one in said
+            if one.rule.action != "allow" or not matches_everything(one.rule.pattern)
+        ]
+    opinion = deciding_match(said)
     if opinion is None or _stages(opinion, matter, posture):
         decision = matter.default
     else:
@@ -304,25 +338,25 @@ def _ruled(matter: Matter, said: Said, posture: Posture) -> Decision:
     return Decision(Verdict.RUN, f"{how} runs what would be asked.", "mode", decision.rule)
 
 
-def _stages(opinion: Opinion, matter: Matter, posture: Posture) -> bool:
+def _stages(opinion: RuleMatch, matter: Matter, posture: PermissionContext) -> bool:
     """Tells whether staging does for the question: all of a plan is asked about later.
 
     Only a rule that names files wants to be asked about each edit of them while planning, too.
     """
     is_staged = posture.mode == "plan" and matter.default.verdict is Verdict.STAGE
-    asks_all = bool(matter.whole) or is_bare(opinion.rule.pattern)
+    asks_all = bool(matter.whole) or matches_everything(opinion.rule.pattern)
     return is_staged and opinion.rule.action == "ask" and asks_all
 
 
-def _is_free(posture: Posture) -> bool:
+def _is_free(posture: PermissionContext) -> bool:
     return posture.mode != "plan" and (posture.auto or posture.mode == "yolo")
 
 
-def _of(opinion: Opinion) -> Decision:
+def _of(opinion: RuleMatch) -> Decision:
     rule, layer = opinion.rule, opinion.layer.name
     return Decision(VERDICTS[rule.action], _reason(rule, layer), layer, rule_text(rule))
 
 
-def _reason(rule: Rule, layer: str = "") -> str:
+def _reason(rule: PermissionRule, layer: str = "") -> str:
     place = rule.source or f"the layer {layer}"
     return rule.reason or f"A rule of {place} {SAID[rule.action]}."

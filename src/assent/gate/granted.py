@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from assent.core.grant import Grant, Pattern
-from assent.core.mode import agent_of, own_name
-from assent.core.tool import Decision, Posture
-from assent.core.wildcards import expanded, matches
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import custom_mode_name, default_agent
+from assent.core.permission.wildcard import expand_home, matches
+from assent.core.tool import Decision, PermissionContext
 from assent.gate.matter import Matter
 
 
 def granted(
-    matter: Matter, decision: Decision, posture: Posture, forms: Sequence[str], home: str
+    matter: Matter, decision: Decision, posture: PermissionContext, forms: Sequence[str], home: str
 ) -> Grant | None:
     """Returns the remembered answer that covers a matter which would be asked about."""
     if posture.mode == "plan":
@@ -25,10 +25,10 @@ def granted(
     return None
 
 
-def _counts(grant: Grant, decision: Decision, posture: Posture) -> bool:
+def _counts(grant: Grant, decision: Decision, posture: PermissionContext) -> bool:
     """Tells whether an answer was given for such work: by agent, mode, and plan that is built."""
-    who = posture.agents[0].name if posture.agents else agent_of(posture.mode)
-    here = (who, posture.mode, own_name(posture.custom))
+    who = posture.agents[0].name if posture.agents else default_agent(posture.mode)
+    here = (who, posture.mode, custom_mode_name(posture.custom))
     if (grant.agent, grant.mode, grant.custom) != here:
         return False
     if grant.plan and not posture.building:
@@ -36,12 +36,12 @@ def _counts(grant: Grant, decision: Decision, posture: Posture) -> bool:
     return bool(grant.plan) or decision.layer != "scope"
 
 
-def _covers(pattern: Pattern, matter: Matter, forms: Sequence[str], home: str) -> bool:
+def _covers(pattern: PermissionPattern, matter: Matter, forms: Sequence[str], home: str) -> bool:
     if pattern.permission != matter.request.permission:
         return False
     if pattern.exact:
         return pattern.pattern in forms or pattern.pattern == matter.whole != ""
     if matter.exact:
         return False
-    wanted = expanded(pattern.pattern, home)
+    wanted = expand_home(pattern.pattern, home)
     return any(matches(form, wanted) for form in forms)

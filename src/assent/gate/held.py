@@ -10,40 +10,42 @@ from typing import Final
 
 import msgspec
 
-from assent.core.command_line import CommandLine
-from assent.core.fence import Fence
-from assent.core.held import Held
-from assent.core.paths import shown
-from assent.core.rule_tables import rule_text
-from assent.core.rules import Policy, Rule
-from assent.core.ruling import Forms, opinions
-from assent.core.tool import Action, Posture, Request
+from assent.core.paths import display_path
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_limits import CommandLimits
+from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule_match import ResourceForms, rule_matches
+from assent.core.permission.rule_parser import rule_text
+from assent.core.tool import Action, PermissionContext, ResourceAccess
 from assent.gate.fences import Fences, Sieve
 from assent.gate.forms import forms
 from assent.gate.stacks import Stacks
 
 LAYERS: Final = ("user", "project")
-_POSTURE: Final = Posture("ask")  # nobody's: no agent, no remembered answer
+_POSTURE: Final = PermissionContext("ask")  # nobody's: no agent, no remembered answer
 _KEPT: Final = 256  # command lines that were looked at
 
 
 class HeldByRules:
     """Implements ports.Rules with a policy; `read_line` tells what a command line is made of."""
 
-    def __init__(self, policy: Policy, read_line: Callable[[str], CommandLine]) -> None:
+    def __init__(
+        self, policy: PermissionPolicy, read_line: Callable[[str], CommandAnalysis]
+    ) -> None:
         layers = tuple(layer for layer in policy.layers if layer.name in LAYERS)
         self._policy = msgspec.structs.replace(policy, layers=layers)
         self._stacks = Stacks(self._policy)
         self._line = lru_cache(_KEPT)(read_line)
 
-    def path_limits(self) -> Fence | None:
+    def path_limits(self) -> PathLimits | None:
         """Returns what rules keep from every confined command; None if they keep nothing."""
         fences = Fences(self._policy, self._stacks)
         return fences.of(_POSTURE, free=True, reads=lambda path: False)
 
-    def command_limits(self, line: str) -> Held:
+    def command_limits(self, line: str) -> CommandLimits:
         """Returns to what rules hold a command, given as a line for a shell."""
-        return Held(self._walls(Action.READ), self._walls(Action.EDIT), self._denial(line))
+        return CommandLimits(self._walls(Action.READ), self._walls(Action.EDIT), self._denial(line))
 
     def denials(self, paths: Iterable[bytes]) -> dict[bytes, str]:
         """Returns the paths that no plan may change, each with the rule that denies it."""
@@ -51,28 +53,30 @@ class HeldByRules:
             return {}
         found: dict[bytes, str] = {}
         for path in paths:
-            request = Request(Action.EDIT, shown(path))
+            request = ResourceAccess(Action.EDIT, display_path(path))
             rules = self._denying(request, partial(forms, request, self._policy.root))
             if rules:
                 found[path] = _reason(rules[0])
         return found
 
     def _walls(self, action: Action) -> tuple[str, ...]:
-        sieve = Sieve(self._stacks.of(()), Request(action, ""), self._policy.root)
+        sieve = Sieve(self._stacks.of(()), ResourceAccess(action, ""), self._policy.root)
         return tuple(dict.fromkeys(rule.pattern for rule in reversed(sieve.path_limits())))
 
     def _denial(self, line: str) -> str:
         for text in dict.fromkeys((*self._line(line).commands, line)):
-            request = Request(Action.SHELL, text)
+            request = ResourceAccess(Action.SHELL, text)
             for rule in self._denying(request, partial(forms, request, "")):
                 return _reason(rule)
         return ""
 
-    def _denying(self, request: Request, texts: Forms) -> list[Rule]:
-        said = [each for stack in self._stacks.of(()) for each in opinions(stack, request, texts)]
+    def _denying(self, request: ResourceAccess, texts: ResourceForms) -> list[PermissionRule]:
+        said = [
+            each for stack in self._stacks.of(()) for each in rule_matches(stack, request, texts)
+        ]
         return [each.rule for each in said if each.rule.action == "deny"]
 
 
-def _reason(rule: Rule) -> str:
+def _reason(rule: PermissionRule) -> str:
     said = rule.reason or f"A rule of {rule.source} denies it."
     return f"{said.removesuffix('.')} (`{rule_text(rule)}`)."

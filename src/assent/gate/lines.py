@@ -5,18 +5,18 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
-from assent.core.protected import configures_agents
-from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
-from assent.gate.matter import (
-    Matter,
-    asks,
-    bounded,
-    edit_floor,
-    matter_of,
-    unsure,
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.protected_paths import configures_agents
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
 )
+from assent.gate.matter import Matter, asks, bounded, edit_floor, matter_of, unsure
 
 FAR = ("/", "~", "..")
 Outer: TypeAlias = Callable[[str], str]  # where a path leads outside the workspace, if it does
@@ -24,7 +24,10 @@ UNCERTAIN = Decision(Verdict.ASK, "Not every command in this line could be told 
 
 
 def planning_matters(
-    request: Request, posture: Posture, commands: Sequence[str], files: Sequence[str]
+    request: ResourceAccess,
+    posture: PermissionContext,
+    commands: Sequence[str],
+    files: Sequence[str],
 ) -> Iterator[Matter]:
     """Yields the commands of a line that only reads, and the files that it opens."""
     texts = commands or (request.resource,)
@@ -33,7 +36,7 @@ def planning_matters(
 
 
 def staged_matters(
-    request: Request, posture: Posture, line: CommandLine, why: str
+    request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis, why: str
 ) -> Iterator[Matter]:
     """Yields what is to be decided while planning about a line that may write: it is staged.
 
@@ -47,12 +50,12 @@ def staged_matters(
     for text in dict.fromkeys((*line.commands, whole)):
         yield Matter(_part(request, text), staged, staged, whole=whole)
     for path in (*line.writes, *line.perhaps):
-        edit = Request(Action.EDIT, path)
+        edit = ResourceAccess(Action.EDIT, path)
         yield Matter(edit, staged, edit_floor(path, posture), whole=whole)
 
 
 def line_matters(
-    request: Request, posture: Posture, line: CommandLine, outer: Outer
+    request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis, outer: Outer
 ) -> Iterator[Matter]:
     """Yields what is to be decided outside plan mode: commands, and files read or written."""
     if line.danger:
@@ -66,13 +69,13 @@ def line_matters(
         yield msgspec.structs.replace(matter, request=_part(request, text))
     yield from _files(line.reads or (), posture)
     yield from (_written(path, posture) for path in line.writes)
-    yield from (Matter(Request(Action.EDIT, path)) for path in line.perhaps)
-    yield from (matter_of(Request(Action.EDIT, path), posture) for path in orders(line))
+    yield from (Matter(ResourceAccess(Action.EDIT, path)) for path in line.perhaps)
+    yield from (matter_of(ResourceAccess(Action.EDIT, path), posture) for path in orders(line))
     found = dict.fromkeys(outer(path) for path in (*(line.reads or ()), *line.opens))
     yield from (outside_matter(path, posture) for path in found if path)
 
 
-def orders(line: CommandLine) -> tuple[str, ...]:
+def orders(line: CommandAnalysis) -> tuple[str, ...]:
     """Returns what configures agents and may be written, besides what surely is."""
     paths = dict.fromkeys(path.rstrip("/") for path in line.perhaps)
     found = [path for path in paths if configures_agents(path.encode("utf-8", "surrogateescape"))]
@@ -81,14 +84,14 @@ def orders(line: CommandLine) -> tuple[str, ...]:
     )
 
 
-def outside_matter(path: str, posture: Posture) -> Matter:
+def outside_matter(path: str, posture: PermissionContext) -> Matter:
     """Returns the look at a path outside the workspace, of which only its name is known."""
     folder = path.rstrip("/").rpartition("/")[0]
-    matter = matter_of(Request(Action.OUTSIDE, f"{folder}/*"), posture)
+    matter = matter_of(ResourceAccess(Action.OUTSIDE, f"{folder}/*"), posture)
     return msgspec.structs.replace(matter, fixed=path)
 
 
-def read_only(line: CommandLine) -> tuple[str, ...]:
+def read_only(line: CommandAnalysis) -> tuple[str, ...]:
     """Returns the files that a line opens; raises Refused, with the reason, if it may write."""
     if line.reads is not None:
         return line.reads
@@ -96,7 +99,9 @@ def read_only(line: CommandLine) -> tuple[str, ...]:
     raise Refused(f"While planning, only commands that read are run: {why}.")
 
 
-def _line_matter(request: Request, posture: Posture, line: CommandLine) -> Matter:
+def _line_matter(
+    request: ResourceAccess, posture: PermissionContext, line: CommandAnalysis
+) -> Matter:
     """Returns what holds for every command of a line; during a build a rule has to name it."""
     whole = request.resource
     if not line.certain:
@@ -107,18 +112,18 @@ def _line_matter(request: Request, posture: Posture, line: CommandLine) -> Matte
     return Matter(request, default, unsure(posture), posture.building, whole=whole)
 
 
-def _part(request: Request, text: str) -> Request:
-    return Request(request.action, text, request.key)
+def _part(request: ResourceAccess, text: str) -> ResourceAccess:
+    return ResourceAccess(request.action, text, request.key)
 
 
-def _written(path: str, posture: Posture) -> Matter:
+def _written(path: str, posture: PermissionContext) -> Matter:
     """Returns what a command writes, which is an edit; far from the workspace no everyday one."""
-    matter = matter_of(Request(Action.EDIT, path), posture)
+    matter = matter_of(ResourceAccess(Action.EDIT, path), posture)
     if not path.startswith(FAR):
         return matter
-    default = strictest((matter.default, asks(posture, f"{path} is written")))
+    default = strictest_decision((matter.default, asks(posture, f"{path} is written")))
     return msgspec.structs.replace(matter, default=default, delicate=True, exact=True)
 
 
-def _files(files: Sequence[str], posture: Posture) -> Iterator[Matter]:
-    return (matter_of(Request(Action.READ, path), posture) for path in files)
+def _files(files: Sequence[str], posture: PermissionContext) -> Iterator[Matter]:
+    return (matter_of(ResourceAccess(Action.READ, path), posture) for path in files)

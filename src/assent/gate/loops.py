@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
 
 LONGEST: Final = 6  # calls of a cycle that is noticed
 # What a place in the workspace is called, and what is split at blanks: spelling is no difference.
@@ -115,7 +115,7 @@ class Track(msgspec.Struct, frozen=True):
         """Returns the track after a person said to go on: everything counts from here."""
         return Track(edits=self.edits)
 
-    def mark(self, call: Call, tool: str, *, edits: bool) -> str:
+    def mark(self, call: ToolCall, tool: str, *, edits: bool) -> str:
         """Names a call so that the same one has the same name, however it is spelled.
 
         What only reads or runs something is another call after a new edit; an edit never is.

@@ -6,13 +6,20 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.agent import Agent
-from assent.core.mode import Mode
-from assent.core.plan import Scope
-from assent.core.protected import configures_agents
-from assent.core.ruling import lacks, names_of
-from assent.core.secret_names import why_secret
-from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
+from assent.core.permission.mode import Mode
+from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.rule_match import mode_without_tool, tool_names
+from assent.core.permission.secret_files import secret_reason
+from assent.core.plan.plan import Scope
+from assent.core.session.agent import Agent
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
 from assent.gate.careful import careful
 from assent.gate.hosts import host_of, is_near
 
@@ -45,7 +52,7 @@ class Matter(msgspec.Struct, frozen=True):
     a rule of theirs that names it, lets anybody touch so; rules know it by itself, too.
     """
 
-    request: Request
+    request: ResourceAccess
     default: Decision = RUNS
     floor: Decision | None = None
     delicate: bool = False
@@ -54,14 +61,14 @@ class Matter(msgspec.Struct, frozen=True):
     fixed: str = ""
 
 
-Look: TypeAlias = Callable[[Request, Posture], Matter]
+Look: TypeAlias = Callable[[ResourceAccess, PermissionContext], Matter]
 
 
-def matter_of(request: Request, posture: Posture) -> Matter:
+def matter_of(request: ResourceAccess, posture: PermissionContext) -> Matter:
     """Returns what the mode makes of a request that is no command line."""
     matter = LOOKS[request.action](request, posture)
-    names = (*names_of(request.key), request.resource) if request.key else ()
-    mode = lacks(posture.custom, names) if names else ""
+    names = (*tool_names(request.key), request.resource) if request.key else ()
+    mode = mode_without_tool(posture.custom, names) if names else ""
     return matter if not mode else bounded(matter, f"The mode {mode} does not have this tool.")
 
 
@@ -70,7 +77,7 @@ def bounded(matter: Matter, reason: str, layer: str = "mode") -> Matter:
     return msgspec.structs.replace(matter, floor=Decision(DENY, reason, layer))
 
 
-def asks(posture: Posture, what: str) -> Decision:
+def asks(posture: PermissionContext, what: str) -> Decision:
     """Returns the default for what may do harm: a question, but in yolo mode and outside builds."""
     if posture.building:
         return Decision(ASK, "Nobody can tell whether it stays in the approved scope.", "scope")
@@ -82,10 +89,10 @@ def asks(posture: Posture, what: str) -> Decision:
 @lru_cache(_KEPT)
 def secret(path: str) -> str:
     """Returns why a file may hold secrets; nothing if its name does not say so."""
-    return why_secret(path.encode("utf-8", "surrogateescape"))
+    return secret_reason(path.encode("utf-8", "surrogateescape"))
 
 
-def edit_floor(path: str, posture: Posture) -> Decision | None:
+def edit_floor(path: str, posture: PermissionContext) -> Decision | None:
     """Returns what holds for a change of a file whatever rules say."""
     for mode in posture.custom:
         if mode.edit is not None and not (mode.edit and Scope(mode.edit).covers(path)):
@@ -97,11 +104,11 @@ def edit_floor(path: str, posture: Posture) -> Decision | None:
     return None
 
 
-def _in_scope(path: str, posture: Posture) -> bool:
+def _in_scope(path: str, posture: PermissionContext) -> bool:
     return bool(posture.scope) and Scope(posture.scope).covers(path)
 
 
-def _read(request: Request, posture: Posture) -> Matter:
+def _read(request: ResourceAccess, posture: PermissionContext) -> Matter:
     path = request.resource
     if why := secret(path):
         reason = f"{path} may hold secrets: {why}"
@@ -109,7 +116,7 @@ def _read(request: Request, posture: Posture) -> Matter:
     return Matter(request)
 
 
-def _edit(request: Request, posture: Posture) -> Matter:
+def _edit(request: ResourceAccess, posture: PermissionContext) -> Matter:
     path = request.resource
     floor = edit_floor(path, posture)
     if posture.mode == "plan":
@@ -119,7 +126,7 @@ def _edit(request: Request, posture: Posture) -> Matter:
         return Matter(request, Decision(ASK, reason, "defaults"), floor, True, True, fixed=path)
     if posture.building:
         inside = Decision(RUN, "The approved plan's scope covers it.", "scope")
-        return Matter(request, strictest([inside, *([floor] if floor else [])]), floor)
+        return Matter(request, strictest_decision([inside, *([floor] if floor else [])]), floor)
     why = careful(path) or ("it may hold secrets" if secret(path) else "")
     return Matter(request, _edit_default(path, why, posture.mode), floor, bool(why), bool(why))
 
@@ -133,7 +140,7 @@ def _edit_default(path: str, why: str, mode: Mode) -> Decision:
     return RUNS
 
 
-def _fetch(request: Request, posture: Posture) -> Matter:
+def _fetch(request: ResourceAccess, posture: PermissionContext) -> Matter:
     host = host_of(request.resource)
     if host in [allowed.lower() for allowed in posture.hosts]:
         return Matter(request, Decision(RUN, f"{host} is allowed by `fetch.hosts`.", "user"))
@@ -147,27 +154,27 @@ def _fetch(request: Request, posture: Posture) -> Matter:
     return Matter(request, asks(free, "anything is fetched"))
 
 
-def _free(request: Request, posture: Posture) -> Matter:
+def _free(request: ResourceAccess, posture: PermissionContext) -> Matter:
     return Matter(request)
 
 
-def _present(request: Request, posture: Posture) -> Matter:
+def _present(request: ResourceAccess, posture: PermissionContext) -> Matter:
     if posture.mode != "plan":
         return Matter(request, floor=NO_PLAN)
     return Matter(request, floor=NO_PRESENT if posture.child else None)
 
 
-def _task(request: Request, posture: Posture) -> Matter:
+def _task(request: ResourceAccess, posture: PermissionContext) -> Matter:
     return Matter(request, floor=None if posture.deeper else NO_DEEPER)
 
 
-def _tool(request: Request, posture: Posture) -> Matter:
+def _tool(request: ResourceAccess, posture: PermissionContext) -> Matter:
     default = asks(posture, "a tool that may change anything")
     floor = NO_TOOL if posture.mode == "plan" else unsure(posture)
     return Matter(request, default, floor, delicate=posture.building)
 
 
-def _outside(request: Request, posture: Posture) -> Matter:
+def _outside(request: ResourceAccess, posture: PermissionContext) -> Matter:
     folder = request.resource.removesuffix("/*") or "/"
     if why := secret(request.resource):
         reason = f"{request.resource} may hold secrets: {why}"
@@ -176,22 +183,22 @@ def _outside(request: Request, posture: Posture) -> Matter:
     return Matter(request, outside_ask(posture), fixed=folder)
 
 
-def outside_ask(posture: Posture) -> Decision:
+def outside_ask(posture: PermissionContext) -> Decision:
     """Returns the default for looking outside the workspace: a question, whatever the mode."""
     if posture.mode == "plan":
         return Decision(ASK, "Plan mode asks before looking outside the workspace.")
     return Decision(ASK, "Only you can allow looking outside the workspace.", "defaults")
 
 
-def _loop(request: Request, posture: Posture) -> Matter:
+def _loop(request: ResourceAccess, posture: PermissionContext) -> Matter:
     return Matter(request, LOOPS)
 
 
-def unstaged(posture: Posture) -> str | None:
+def unstaged(posture: PermissionContext) -> str | None:
     """Says why no command is staged here, in no words if that is plain; None: one would be."""
     if posture.child or not posture.staging or any(map(_edits_nothing, posture.agents)):
         return ""
-    if lacks(posture.custom, ("write", "edit")):
+    if mode_without_tool(posture.custom, ("write", "edit")):
         return ""
     limits = unsure(posture)
     return limits.reason if limits else None
@@ -204,7 +211,7 @@ def _edits_nothing(agent: Agent) -> bool:
     return any(agent.denies(name) or name in off for name in ("write", "edit"))
 
 
-def unsure(posture: Posture) -> Decision | None:
+def unsure(posture: PermissionContext) -> Decision | None:
     """Returns what holds for something that may change any file, in a mode that names files."""
     modes = [mode.id for mode in posture.custom if mode.edit is not None]
     if not modes:

@@ -3,21 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, get_args
 
-from assent.core.command_line import CommandLine
-from assent.core.session_event import Level
-from assent.core.tool import Action, Request
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.session.event import RiskLevel
+from assent.core.tool import Action, ResourceAccess
 from assent.gate.careful import careful
 from assent.gate.hosts import host_of, is_near
 from assent.gate.matter import secret
 
-Risk: TypeAlias = tuple[Level, tuple[str, ...]]
-Line: TypeAlias = Callable[[str], CommandLine]
-Look: TypeAlias = Callable[[Request, Line], Risk]
-LEVELS: tuple[Level, ...] = get_args(Level)
+Risk: TypeAlias = tuple[RiskLevel, tuple[str, ...]]
+Line: TypeAlias = Callable[[str], CommandAnalysis]
+Look: TypeAlias = Callable[[ResourceAccess, Line], Risk]
+LEVELS: tuple[RiskLevel, ...] = get_args(RiskLevel)
 LOW: Risk = ("low", ())
 
 
-def risk(requests: Sequence[Request], line: Line) -> Risk:
+def risk(requests: Sequence[ResourceAccess], line: Line) -> Risk:
     """Returns the highest level of all, and every reason for a level above low, once."""
     return highest([LOOKS[request.action](request, line) for request in requests])
 
@@ -28,13 +28,13 @@ def highest(found: Sequence[Risk]) -> Risk:
     return level, tuple(dict.fromkeys(why for _, reasons in found for why in reasons))
 
 
-def _read(request: Request, line: Line) -> Risk:
+def _read(request: ResourceAccess, line: Line) -> Risk:
     if why := secret(request.resource):
         return "high", (f"{request.resource} may hold secrets: {why}",)
     return LOW
 
 
-def _edit(request: Request, line: Line) -> Risk:
+def _edit(request: ResourceAccess, line: Line) -> Risk:
     path = request.resource
     if why := careful(path):
         return "high", (f"{path} changes: {why}.",)
@@ -43,7 +43,7 @@ def _edit(request: Request, line: Line) -> Risk:
     return "medium", (f"{path} changes.",)
 
 
-def _shell(request: Request, line: Line) -> Risk:
+def _shell(request: ResourceAccess, line: Line) -> Risk:
     found = line(request.resource)
     if found.danger:
         return "high", (found.danger, *found.reasons)
@@ -52,31 +52,31 @@ def _shell(request: Request, line: Line) -> Risk:
     own: Risk = (found.risk, reasons)
     if not found.certain:
         own = "high", (*reasons, "Not every command in this line could be told apart.")
-    reads = [_read(Request(Action.READ, path), line) for path in found.reads or ()]
-    writes = [_edit(Request(Action.EDIT, path), line) for path in found.writes]
+    reads = [_read(ResourceAccess(Action.READ, path), line) for path in found.reads or ()]
+    writes = [_edit(ResourceAccess(Action.EDIT, path), line) for path in found.writes]
     return highest([own, *reads, *writes])
 
 
-def _fetch(request: Request, line: Line) -> Risk:
+def _fetch(request: ResourceAccess, line: Line) -> Risk:
     host = host_of(request.resource)
     if is_near(host):
         return "high", (f"{host} is this machine or a private network.",)
     return "medium", (f"{host} learns what is asked for.",)
 
 
-def _tool(request: Request, line: Line) -> Risk:
+def _tool(request: ResourceAccess, line: Line) -> Risk:
     return "high", (f"What {request.resource} changes is unknown.",)
 
 
-def _outside(request: Request, line: Line) -> Risk:
+def _outside(request: ResourceAccess, line: Line) -> Risk:
     return "medium", (f"{request.resource} is outside the workspace.",)
 
 
-def _loop(request: Request, line: Line) -> Risk:
+def _loop(request: ResourceAccess, line: Line) -> Risk:
     return "medium", ("The model may be stuck.",)
 
 
-def _none(request: Request, line: Line) -> Risk:
+def _none(request: ResourceAccess, line: Line) -> Risk:
     return LOW
 
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.provider import ProviderSettings, Wire
+from assent.core.llm.provider import ProviderSettings, WireName
 from assent.models.net.address import Address, address
 
 Basis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
@@ -18,7 +18,7 @@ class Provider(msgspec.Struct, frozen=True):
     name: str
     url: str
     keys: tuple[str, ...] = ()  # variables, the first that is set counts
-    wire: Wire = "chat"
+    wire: WireName = "chat"
     default: str = ""
     local: bool = False
 
@@ -62,7 +62,7 @@ class Account(msgspec.Struct, frozen=True):
 
     name: str
     base: Address
-    wire: Wire
+    wire: WireName
     default: str = ""
     headers: dict[str, str] = {}
     options: dict[str, object] = {}

@@ -6,8 +6,16 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from assent.core.errors import ModelError
-from assent.core.message import Call, Text
-from assent.core.model import Answer, Pause, Prompt, Retried, Said, Stop, Stopped
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamEnded,
+    StreamEvent,
+    StreamPaused,
+)
 from assent.models.cut import Cut, Cuttable
 from assent.models.net.address import Address
 from assent.models.net.client import HttpClient, Request, Response
@@ -45,7 +53,7 @@ class WireModel:
         self._now = now
         self._spoiled = 0
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         """Asks; the request goes out when the first part is wanted."""
         return Cuttable(lambda cut: self._answer(prompt, cut))
 
@@ -53,13 +61,15 @@ class WireModel:
         """Opens the connection that the first request will need."""
         self._client.connect_early(self._door.base)
 
-    def _answer(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+    def _answer(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
         decoder = self._wire.decoder(f"call_{len(prompt.messages)}")
         response: Response | None = None
         try:
             response = self._client.send(self._request(prompt), cut)
             if response.again:
-                yield Retried(1, 0.0, "The connection was closed before an answer; asked again.")
+                yield RequestRetried(
+                    1, 0.0, "The connection was closed before an answer; asked again."
+                )
             spoken = yield from self._said(response, decoder)
             last, stopped = _end(decoder, spoken=spoken)
             cut.on_cancel(_nothing)
@@ -78,20 +88,20 @@ class WireModel:
             if response is not None:
                 response.close()
 
-    def _request(self, prompt: Prompt) -> Request:
+    def _request(self, prompt: ModelRequest) -> Request:
         own = {"content-type": "application/json", "accept": "text/event-stream"}
         proof = self._wire.headers(self._door.who.key, bearer=self._door.bearer)
         headers = {**own, "user-agent": "assent", **proof, **self._door.headers}
         target = self._door.base.below(self._wire.path)
         return Request(target, headers, self._wire.body(prompt))
 
-    def _said(self, response: Response, decoder: Decoder) -> Generator[Answer, None, bool]:
+    def _said(self, response: Response, decoder: Decoder) -> Generator[StreamEvent, None, bool]:
         """Decodes a stream as far as it goes; returns whether a part of it speaks."""
         self._check(response)
         spoken, bad = False, 0
         for event in self._events(response, decoder):
             if event is None:
-                yield Pause()
+                yield StreamPaused()
                 continue
             try:
                 for part in decoder.feed(event):
@@ -146,19 +156,23 @@ class WireModel:
                 return broken(who, str(error))
 
 
-def _end(decoder: Decoder, *, spoken: bool) -> tuple[list[Answer], Stopped]:
+def _end(decoder: Decoder, *, spoken: bool) -> tuple[list[StreamEvent], StreamEnded]:
     """Returns what is left of an answer, if it has an end and something was said."""
     ended = decoder.ended()
     if ended is None:
         raise Broken("the answer broke off before its end")
     last, stopped = [*ended[0]], ended[1]
-    if not spoken and not any(map(_speaks, last)) and stopped.stop in (Stop.END, Stop.CALLS):
+    if (
+        not spoken
+        and not any(map(_speaks, last))
+        and stopped.stop in (StopReason.END, StopReason.CALLS)
+    ):
         raise Broken("the answer was empty")
     return last, stopped
 
 
-def _speaks(part: Answer) -> bool:
-    return isinstance(part, Said) and isinstance(part.part, Text | Call)
+def _speaks(part: StreamEvent) -> bool:
+    return isinstance(part, PartCompleted) and isinstance(part.part, TextPart | ToolCall)
 
 
 def _bounded(response: Response) -> bytes:

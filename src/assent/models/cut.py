@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from assent.core.errors import Interrupted
-from assent.core.model import Answer, Stopped
+from assent.core.llm.request import StreamEnded, StreamEvent
 
 
 class Cut:
@@ -44,7 +44,7 @@ class Cut:
 class Cuttable:
     """An iterator over what a generator makes; unlike it, it can be closed while it is waiting."""
 
-    def __init__(self, begin: Callable[[Cut], Iterator[Answer]]) -> None:
+    def __init__(self, begin: Callable[[Cut], Iterator[StreamEvent]]) -> None:
         self._cut = Cut()
         self._parts = begin(self._cut)
         self._over = False
@@ -52,14 +52,14 @@ class Cuttable:
     def __iter__(self) -> "Cuttable":
         return self
 
-    def __next__(self) -> Answer:
+    def __next__(self) -> StreamEvent:
         try:
             answer = next(self._parts)
         except (StopIteration, ValueError):  # the latter if another thread is just closing it
             if not self._over:
                 self._cut.raise_if_cancelled()
             raise
-        self._over = isinstance(answer, Stopped)
+        self._over = isinstance(answer, StreamEnded)
         return answer
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
-from assent.core.model import Answer, Prompt, Retried, Stopped
-from assent.core.provider import RetrySettings
+from assent.core.llm.provider import RetrySettings
+from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
 from assent.models.cut import Cut, Cuttable
 from assent.ports import Model
 
@@ -31,10 +31,10 @@ class Retrying:
         self._sleep = sleep
         self._random = random
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         return Cuttable(lambda cut: self._tried(prompt, cut))
 
-    def _tried(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+    def _tried(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
         for attempt in range(1, max(1, self._settings.tries) + 1):
             try:
                 yield from self._once(prompt, cut)
@@ -44,18 +44,18 @@ class Retrying:
                 if attempt >= self._settings.tries or wait > LONGEST_S:
                     raise self._given_up(error, attempt) from None
                 reason = error.message
-            yield Retried(attempt, wait, reason)
+            yield RequestRetried(attempt, wait, reason)
             self._sleep(cut, wait)
             cut.raise_if_cancelled()
 
-    def _once(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+    def _once(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
         """Passes one attempt on, up to its end."""
         answers = self._model.stream(prompt)
         cut.on_cancel(answers.close)
         try:
             for answer in answers:
                 yield answer
-                if isinstance(answer, Stopped):
+                if isinstance(answer, StreamEnded):
                     return
         finally:
             answers.close()

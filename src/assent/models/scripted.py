@@ -8,9 +8,25 @@ from typing import Any, Literal
 import msgspec
 
 from assent.core.errors import ModelError, Unavailable, UsageError
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
-from assent.core.nesting import DEEPEST, is_deep
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.models.cut import Cut, Cuttable
 
 LIMIT = 64 << 20
@@ -95,13 +111,13 @@ def read_script(path: Path, name: str) -> Script:
     except msgspec.MsgspecError as error:
         raise UsageError(f"The script {name} cannot be used: {error}.", LIST) from None
     turns = [*script.turns, *(turn for turns in script.children.values() for turn in turns)]
-    if any(is_deep(call.args) for turn in turns for call in turn.calls):
+    if any(is_too_deep(call.args) for turn in turns for call in turn.calls):
         raise _deep(name)
     return script
 
 
 def _deep(name: str) -> UsageError:
-    told = f"The script {name} cannot be used: it is nested more than {DEEPEST} levels deep."
+    told = f"The script {name} cannot be used: it is nested more than {MAX_DEPTH} levels deep."
     return UsageError(told, LIST)
 
 
@@ -117,10 +133,10 @@ class Scripted:
         self._name = name
         self._failed: set[tuple[str, int]] = set()
 
-    def stream(self, prompt: Prompt) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> Cuttable:
         return Cuttable(lambda cut: self._answer(prompt, cut))
 
-    def _answer(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+    def _answer(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
         if prompt.kind in ("title", "compact"):
             yield from _aside(prompt)
             return
@@ -136,9 +152,9 @@ class Scripted:
         yield from _deltas(turn, drip=fault == "drip", half=fault in DURING)
         if fault in DURING:
             raise Unavailable(f"{self._name} {DURING[fault]}.")
-        yield from map(Said, parts)
-        stop = Stop.CALLS if turn.calls else Stop.END
-        yield Stopped(stop, Usage(_size(prompt.messages) // 4, _length(parts) // 4))
+        yield from map(PartCompleted, parts)
+        stop = StopReason.CALLS if turn.calls else StopReason.END
+        yield StreamEnded(stop, TokenUsage(_size(prompt.messages) // 4, _length(parts) // 4))
 
     def _turn(self, kind: str, number: int) -> Turn:
         turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
@@ -155,45 +171,49 @@ class Scripted:
         return turn.fault
 
 
-def _parts(turn: Turn, serial: str) -> list[Part]:
-    parts: list[Part] = [Reasoning(turn.reasoning)] if turn.reasoning else []
-    parts += [Text(turn.text)] if turn.text else []
+def _parts(turn: Turn, serial: str) -> list[MessagePart]:
+    parts: list[MessagePart] = [ReasoningPart(turn.reasoning)] if turn.reasoning else []
+    parts += [TextPart(turn.text)] if turn.text else []
     calls = enumerate(turn.calls, start=1)
-    return [*parts, *(Call(f"call_{serial}_{n}", call.tool, call.args) for n, call in calls)]
+    return [*parts, *(ToolCall(f"call_{serial}_{n}", call.tool, call.args) for n, call in calls)]
 
 
-def _deltas(turn: Turn, *, drip: bool, half: bool) -> Iterator[Answer]:
+def _deltas(turn: Turn, *, drip: bool, half: bool) -> Iterator[StreamEvent]:
     said = [("reasoning", turn.reasoning), ("text", turn.text)]
     said += [("call", msgspec.json.encode(call.args).decode()) for call in turn.calls]
     for kind, text in said:
         told = text[: len(text) // 2] if half else text
         for piece in told if drip else re.findall(r"\s*\S+\s*", told):
-            yield Delta(kind, piece)
+            yield StreamDelta(kind, piece)
 
 
-def _aside(prompt: Prompt) -> Iterator[Answer]:
+def _aside(prompt: ModelRequest) -> Iterator[StreamEvent]:
     """Answers a request for a title or a summary, which takes no turn."""
     texts = [
-        p.text for m in prompt.messages if m.role == "user" for p in m.parts if isinstance(p, Text)
+        p.text
+        for m in prompt.messages
+        if m.role == "user"
+        for p in m.parts
+        if isinstance(p, TextPart)
     ]
     words = " ".join(" ".join(texts).split()[:8]) or "Nothing was said"
-    yield Said(Text(words if prompt.kind == "title" else f"Summary: {words}"))
-    yield Stopped(Stop.END)
+    yield PartCompleted(TextPart(words if prompt.kind == "title" else f"Summary: {words}"))
+    yield StreamEnded(StopReason.END)
 
 
-def _size(messages: tuple[Message, ...]) -> int:
+def _size(messages: tuple[ChatMessage, ...]) -> int:
     return sum(_length(message.parts) for message in messages)
 
 
-def _length(parts: tuple[Part, ...] | list[Part]) -> int:
+def _length(parts: tuple[MessagePart, ...] | list[MessagePart]) -> int:
     """Returns how many characters parts have, for a count that is only an estimate."""
     total = 0
     for part in parts:
         match part:
-            case Text(text) | Reasoning(text) | Result(_, text):
+            case TextPart(text) | ReasoningPart(text) | ToolResult(_, text):
                 total += len(text)
-            case Call():
+            case ToolCall():
                 total += len(str(part.args))
-            case Image():
+            case ImagePart():
                 pass
     return total

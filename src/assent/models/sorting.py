@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from assent.core.errors import AnswerTooLong, ModelError, Overflow, Unauthorized, Unavailable
-from assent.core.masking import masked
+from assent.core.errors import AnswerTooLong, ContextOverflow, ModelError, Unauthorized, Unavailable
+from assent.core.text.redaction import redact
 from assent.models.wires.wire import Failed
 
 NO_WAIT = -1.0
@@ -116,7 +116,7 @@ def _sorted(who: Who, status: int, words: str, too_long: bool, after: float) -> 
     if _NO_MONEY.search(words) or status == _PAYMENT:
         return ModelError(f"{who.provider} wants to be paid first: {words}.", LIST)
     if status != _MANY and (too_long or status == _TOO_LARGE):
-        return Overflow(f"The conversation is longer than {who.model} can read: {words}.")
+        return ContextOverflow(f"The conversation is longer than {who.model} can read: {words}.")
     if status in (401, 403):
         return _unauthorized(who, status, words)
     if status in _RETRY:
@@ -171,6 +171,6 @@ def _words(who: Who, message: str, otherwise: str) -> str:
     told = " ".join(message.split()) or otherwise
     if len(who.key) >= SECRET:
         told = told.replace(who.key, "(the key)")
-    told = masked(told)  # and of other keys, too: a proxy may repeat what it was sent
+    told = redact(told)  # and of other keys, too: a proxy may repeat what it was sent
     told = told if len(told) <= WORDS else told[:WORDS] + "…"
     return told.rstrip(".")

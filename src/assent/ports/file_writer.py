@@ -7,8 +7,8 @@ names of its methods occur nowhere else, so that a call of one in another place 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from assent.core.motion import Fill, Layout
-from assent.core.operation import FileOperation, FileState
+from assent.core.plan.operation import FileOperation, FileState
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.ports.files import Looks
 
 
@@ -19,16 +19,16 @@ class FileWriter(Looks, Protocol):
     nothing behind one, as nothing is behind a file.
     """
 
-    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
 
     def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         """Returns those folders that do not exist."""
 
-    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
 
-    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
         """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:

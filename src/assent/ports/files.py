@@ -5,8 +5,8 @@ from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from assent.core.journal import Entry
-from assent.core.motion import Seen
+from assent.core.run.journal import JournalEntry
+from assent.core.run.slot_move import PathState
 
 Sort: TypeAlias = Literal["file", "link", "folder", "other"]
 
@@ -25,7 +25,7 @@ Target: TypeAlias = Callable[[bytes], bytes | None]
 class Looks(Protocol):
     """Anything that can tell what stands under a name."""
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name.
 
         Paths may come as a mapping to what should stand there: that it does is told sooner.
@@ -112,9 +112,9 @@ class Spares(Protocol):
 class Journal(Protocol):
     """Where a run writes what it is about to do and what it did."""
 
-    def read(self, run: str) -> list[Entry]: ...
+    def read(self, run: str) -> list[JournalEntry]: ...
 
-    def write(self, run: str, entry: Entry) -> None:
+    def write(self, run: str, entry: JournalEntry) -> None:
         """Durable when it returns."""
 
 

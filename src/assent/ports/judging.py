@@ -5,37 +5,48 @@ from typing import Any, Protocol
 
 import msgspec
 
-from assent.core.grant import Pattern
-from assent.core.held import Held
-from assent.core.session_event import Level, Question
-from assent.core.tool import Action, Attempt, Decision, Outcome, Posture, Request
+from assent.core.permission.command_limits import CommandLimits
+from assent.core.permission.grant import PermissionPattern
+from assent.core.session.event import Question, RiskLevel
+from assent.core.tool import (
+    Action,
+    Decision,
+    GuardedCall,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
+)
 
 
 class Gate(Protocol):
     """Where every request is judged before anything happens (law 9)."""
 
-    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
 
-    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
 
-    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
         """Returns how much could go wrong, and why."""
 
-    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every command in command lines, for a person who is asked about them."""
 
-    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+    def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
         """Returns the files that command lines open or write, for people who watch."""
 
-    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+    def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
         """Returns every name in command lines that could be a file which they read."""
 
-    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> bool:
         """Tells whether a yes to one of these counts for one session at most."""
 
-    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 
 
@@ -45,7 +56,7 @@ class Rules(Protocol):
     They are read anew with every question, so a rule that was added meanwhile counts.
     """
 
-    def command_limits(self, line: str) -> Held:
+    def command_limits(self, line: str) -> CommandLimits:
         """Returns to what they hold a command, given as a line for a shell."""
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
@@ -79,10 +90,10 @@ class Asker(Protocol):
 class Guard(Protocol):
     """Somebody who looks at every call after the gate. It can make a verdict only stricter."""
 
-    def before(self, attempt: Attempt) -> Decision | None:
+    def before(self, attempt: GuardedCall) -> Decision | None:
         """Returns an objection, or None. What it raises is a no (law 9)."""
 
-    def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+    def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
         """Returns the outcome, perhaps with words added for the model."""
 
     def turn_end_reason(self) -> str:

@@ -5,11 +5,18 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.changes import NO_FILES, Changes, Left
-from assent.core.model import Answer, Prompt
-from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
-from assent.core.provider import Prices
+from assent.core.llm.provider import Prices
+from assent.core.llm.request import ModelRequest, StreamEvent
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
 
 
 class Process(Protocol):
@@ -18,7 +25,7 @@ class Process(Protocol):
     Folders are absolute real paths. What is visible is what a program inside could open.
     """
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -37,13 +44,13 @@ class Process(Protocol):
         """Lists the names in a visible folder, and whether each is a folder; else nothing."""
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command that may write in the workspace, in the profile that it names.
 
         Confined, it can write nowhere else, connect nowhere unless it says so, and change neither
@@ -58,7 +65,7 @@ class Process(Protocol):
 class Commander(Protocol):
     """Runs the commands of plans, and tells what they changed."""
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         """Raises Refused if the command could not run here as its plan says.
 
         `meant` are the files that the plan itself changes, as it is to meet and to leave them.
@@ -70,7 +77,7 @@ class Commander(Protocol):
     def check_at_rest(self) -> None:
         """Raises Unsettled if a command still runs here whose starter died."""
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         """Takes back what a command that was cut off left half done elsewhere than in files.
 
         Says what could not be taken back. `left` are the files that the run has changed so far.
@@ -79,7 +86,9 @@ class Commander(Protocol):
     def record(self) -> str:
         """Keeps what stands in the workspace now; returns the blob that tells of it, flushed."""
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command of the plan with this digest; `Ended` comes last. Closing it ends it.
 
         `left` are the files that the run has changed so far, which is what a commit is about.
@@ -88,7 +97,7 @@ class Commander(Protocol):
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         """Has the command that runs, or else the next one, end once this tells so."""
 
-    def changes(self, before: str) -> Changes:
+    def changes(self, before: str) -> WorkspaceChanges:
         """Returns what is other than in a record, every content kept that an undo would need."""
 
 
@@ -96,15 +105,15 @@ class Shell(Protocol):
     """Runs command lines that only read."""
 
     def run(
-        self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Iterator[Chunk | Ended]:
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command line in a folder; raises Refused before anything has run.
 
         It is MayWrite if the line does not only read.
         """
 
 
-class Answers(Iterator[Answer], Protocol):
+class Answers(Iterator[StreamEvent], Protocol):
     """A model's answer as it comes; `Stopped` comes last."""
 
     def close(self) -> None:
@@ -114,7 +123,7 @@ class Answers(Iterator[Answer], Protocol):
 class Model(Protocol):
     """Something that turns a prompt into a stream of parts."""
 
-    def stream(self, prompt: Prompt) -> Answers:
+    def stream(self, prompt: ModelRequest) -> Answers:
         """Answers. The same message object in a later prompt is not encoded again.
 
         Raises ModelError, which says whether another attempt, another key or less text would help.

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.event import Event, Recorded
+from assent.core.event import Event, StoredEvent
 
 WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
 
@@ -41,7 +41,7 @@ class Traced(msgspec.Struct, frozen=True):
     where it does not hold, of whichever stream, each with the sentence that says so.
     """
 
-    events: tuple[Recorded, ...]
+    events: tuple[StoredEvent, ...]
     last: int = 0  # the highest number in the stream, sound or not
     faults: tuple[tuple[int, str], ...] = ()
 
@@ -49,12 +49,12 @@ class Traced(msgspec.Struct, frozen=True):
 class Store(Protocol):
     """The log. All batches of one `append` are one durable transaction, or nothing is."""
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         """Raises Moved if any stream has gone past its batch's `after`."""
 
-    def read(self, stream: str, after: int = 0) -> list[Recorded]: ...
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]: ...
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
         """Returns the events of all streams under the prefixes, in the order of the whole log."""
 
     def last(self) -> int:

@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.hook import VERSION, Hook, Said, failed, said
-from assent.core.paths import inside, shown
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.hook import VERSION, Hook, HookOutput, hook_failure, hook_output
+from assent.core.paths import display_path, is_inside
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.ports import Heard
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.own import START, own_program
@@ -39,7 +39,7 @@ class LocalHooks:
 
     def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
         """Starts the hooks one after the other; the first objection ends it."""
-        answers: list[Said] = []
+        answers: list[HookOutput] = []
         for hook in self._hooks:
             if not hook.matches(on, str(facts.get("tool", ""))):
                 continue
@@ -52,37 +52,46 @@ class LocalHooks:
             tuple(answer.warning for answer in answers if answer.warning),
         )
 
-    def _heard(self, hook: Hook, facts: Mapping[str, Any]) -> Said:
+    def _heard(self, hook: Hook, facts: Mapping[str, Any]) -> HookOutput:
         site = self._site
-        fixed = {"on": hook.on, "version": VERSION, "cwd": shown(site.root), "user": site.user}
+        fixed = {
+            "on": hook.on,
+            "version": VERSION,
+            "cwd": display_path(site.root),
+            "user": site.user,
+        }
         try:
             told = msgspec.json.encode({**_USUAL, **facts, **fixed})
             return self._answer(hook, told)
         except AssentError as error:
-            return failed(hook, f"did not run. {error.message}")
+            return hook_failure(hook, f"did not run. {error.message}")
         except Exception as error:  # law 9: whatever goes wrong here is no yes
-            return failed(hook, f"did not run: {type(error).__name__}: {error}.")
+            return hook_failure(hook, f"did not run: {type(error).__name__}: {error}.")
 
-    def _answer(self, hook: Hook, told: bytes) -> Said:
+    def _answer(self, hook: Hook, told: bytes) -> HookOutput:
         path = own_program(hook.run, self._site.environment, self._site.root)
         program = Program((path, *map(os.fsencode, hook.run[1:])), stdin=told)
-        limits = Limits(seconds=hook.timeout_s, output=OUTPUT)
+        limits = ProcessLimits(seconds=hook.timeout_s, output=OUTPUT)
         start = self._confined if hook.confined else self._plain
-        output, errors, end = bytearray(), bytearray(), Ended(1)
+        output, errors, end = bytearray(), bytearray(), ProcessResult(1)
         for part in start(program, limits):
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 end = part
             else:
                 (errors if part.error else output).extend(part.content)
-        return said(hook, end, bytes(output), bytes(errors))
+        return hook_output(hook, end, bytes(output), bytes(errors))
 
-    def _confined(self, program: Program, limits: Limits) -> Iterator[Chunk | Ended]:
+    def _confined(
+        self, program: Program, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs it so that it can look at the workspace, and can change and reach nothing."""
         words = [word for word in program.argv if word.startswith(b"/") and os.path.isfile(word)]
-        files = [word for word in words if not inside(word, self._site.root)]
+        files = [word for word in words if not is_inside(word, self._site.root)]
         return self._process().runner_with_paths(files).run([program], START, limits)
 
-    def _plain(self, program: Program, limits: Limits) -> Iterator[Chunk | Ended]:
+    def _plain(
+        self, program: Program, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs it as the person would, in a group of its own that ends with it."""
         variables = personal(self._site.environment)
         return Unconfined(variables).run(program, START, limits)

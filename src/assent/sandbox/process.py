@@ -9,9 +9,17 @@ from typing import Self, TypeGuard
 import msgspec
 
 from assent.core.errors import Refused, without_sandbox
-from assent.core.fence import Fence
-from assent.core.paths import inside, one_line
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
+from assent.core.paths import is_inside, one_line
+from assent.core.permission.path_limits import PathLimits
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.environment import FOLDERS
 from assent.sandbox.running.gitsettings import ARGUMENTS, for_commit, setting_files, where
@@ -41,7 +49,7 @@ class LocalProcess:
         standings: Standings,
         environment: Mapping[str, str],
         withheld: Collection[str] = (),
-        fence: Fence | None = None,
+        fence: PathLimits | None = None,
     ) -> None:
         self._sight = sight
         self._standings = standings
@@ -52,7 +60,7 @@ class LocalProcess:
         self._points: MountPoints | None = None
         self._profile: Profile | None = None
 
-    def with_path_limits(self, fence: Fence) -> "LocalProcess":
+    def with_path_limits(self, fence: PathLimits) -> "LocalProcess":
         """Returns what starts programs that hold to these rules, too."""
         made = LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
         return made.with_command_locks(self._marks, self._points)
@@ -70,7 +78,7 @@ class LocalProcess:
         """Names what is alive of commands whose starter died, or returns an empty string."""
         return self._marks.still_running() if self._marks else ""
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
         with _ALONE:
             self._profile = None
@@ -95,23 +103,23 @@ class LocalProcess:
             return {}
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         with _ALONE:
             standing = self._standings.status()
-        if standing.hold is Hold.OFF:  # law 9: whoever forgot to ask gets no program either
+        if standing.hold is SandboxState.OFF:  # law 9: whoever forgot to ask gets no program either
             raise without_sandbox(f"No program runs: {standing.reason}", standing.next)
-        if standing.hold is Hold.NONE:
+        if standing.hold is SandboxState.NONE:
             return Plain().run(pipeline, folder, limits)
         return self._confined().run(pipeline, folder, limits)
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a command; all but an unconfined one only in a sandbox that holds (law 9)."""
         free = not confined or errand.profile == "unconfined"
         standing = self.sandbox_status()
-        if not free and standing.hold is not Hold.HELD:
+        if not free and standing.hold is not SandboxState.HELD:
             raise without_sandbox(
                 f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
             )
@@ -131,10 +139,10 @@ class LocalProcess:
         """Returns what runs programs that see these files, too; raises Refused where none holds."""
         standing = self.sandbox_status()
         tool = find_tool()
-        if standing.hold is not Hold.HELD or tool is None:
+        if standing.hold is not SandboxState.HELD or tool is None:
             raise Refused(f"There is no sandbox here. {standing.reason}".strip(), standing.next)
         seen = self._seen()
-        ways = [step for path in paths for step in trail(path) if not inside(step, seen.root)]
+        ways = [step for path in paths for step in trail(path) if not is_inside(step, seen.root)]
         profile = msgspec.structs.replace(seen, shown=outermost((*seen.shown, *ways)))
         if hidden := [path for path in paths if not profile.visible(path)]:
             raise Refused(f"{one_line(hidden[0])} is hidden from programs in the sandbox.")
@@ -144,13 +152,13 @@ class LocalProcess:
         return Bubblewrap(self._seen, _bubblewrap(), self._folders())
 
     def _written(
-        self, program: Program, folder: bytes, limits: Limits, profile: Profile
-    ) -> Generator[Chunk | Ended, None, None]:
+        self, program: Program, folder: bytes, limits: ProcessLimits, profile: Profile
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a program that may write where the profile says, and nowhere else."""
         runner = Bubblewrap(lambda: profile, _bubblewrap(), self._folders(), self._points)
         with closing(runner.run((program,), folder, limits)) as parts:
             for part in parts:
-                if isinstance(part, Ended):
+                if isinstance(part, ProcessResult):
                     yield msgspec.structs.replace(part, closed=profile.closed())
                 else:
                     yield part
@@ -163,7 +171,7 @@ class LocalProcess:
         seen = self._seen()
         files = setting_files(seen.home, self._environment)
         looks = Program((git, *ARGUMENTS), where(self._environment))
-        parts = self.runner_with_paths(files).run((looks,), seen.root, Limits(seconds=10))
+        parts = self.runner_with_paths(files).run((looks,), seen.root, ProcessLimits(seconds=10))
         listed = b"".join(part.content for part in parts if _is_output(part))
         told = for_commit(listed, self._environment)
         return msgspec.structs.replace(program, environment=(*program.environment, *told))
@@ -174,7 +182,7 @@ class LocalProcess:
         own = [
             path
             for path in path_folders(self._environment)
-            if seen.visible(path) and not inside(os.path.realpath(path), seen.root)
+            if seen.visible(path) and not is_inside(os.path.realpath(path), seen.root)
         ]
         return list(dict.fromkeys((*own, *FOLDERS)))
 
@@ -185,8 +193,8 @@ class LocalProcess:
         return profile
 
 
-def _is_output(part: Chunk | Ended) -> TypeGuard[Chunk]:
-    return isinstance(part, Chunk) and not part.error
+def _is_output(part: OutputChunk | ProcessResult) -> TypeGuard[OutputChunk]:
+    return isinstance(part, OutputChunk) and not part.error
 
 
 def _bubblewrap() -> bytes:

@@ -14,19 +14,26 @@ import msgspec
 
 from assent import __version__
 from assent.core.errors import AssentError, Refused
-from assent.core.rpc import (
-    Asked,
-    Fault,
-    Garbage,
-    Heard,
-    Noticed,
-    Reply,
-    answering,
-    asking,
-    heard,
-    noticing,
+from assent.core.jsonrpc import (
+    InvalidJsonRpc,
+    RpcError,
+    RpcMessage,
+    RpcNotification,
+    RpcRequest,
+    RpcResponse,
+    decode_message,
+    encode_notification,
+    encode_request,
+    encode_response,
 )
-from assent.core.served import Answered, Served, answered, has_tools, introduction, listed
+from assent.core.mcp import (
+    McpResult,
+    McpTool,
+    has_tools,
+    initialize_params,
+    parse_result,
+    parse_tools,
+)
 from assent.sandbox.child import Child, Gone, Slow
 
 START_S: Final = 30.0  # to begin with; many first fetch what they need
@@ -54,18 +61,18 @@ class ToolServer:
         self._start = start
         self._timeout_s, self._start_s = timeout_s, start_s
         self._child: Child | None = None
-        self._tools: tuple[Served, ...] = ()
+        self._tools: tuple[McpTool, ...] = ()
         self._stale = False
         self._asked = 0
         self._alone = Lock()
 
-    def tools(self) -> tuple[Served, ...]:
+    def tools(self) -> tuple[McpTool, ...]:
         """Returns what it offers now, and starts it if need be; raises AssentError."""
         with self._alone:
             self._ready()
             return self._tools
 
-    def call(self, tool: Served, arguments: dict[str, Any]) -> Answered:
+    def call(self, tool: McpTool, arguments: dict[str, Any]) -> McpResult:
         """Calls a tool, unless that is another one by now; raises AssentError."""
         with self._alone:
             self._ready()
@@ -75,7 +82,9 @@ class ToolServer:
             params = {"name": tool.name, "arguments": arguments}
             deadline = time.monotonic() + self._timeout_s
             try:
-                return self._careful(lambda: answered(self._ask("tools/call", params, deadline)))
+                return self._careful(
+                    lambda: parse_result(self._ask("tools/call", params, deadline))
+                )
             except GivenUp as error:
                 unknown = "Whether it had done anything by then is not known."
                 raise AssentError(f"{error.message} {unknown}") from error
@@ -100,8 +109,8 @@ class ToolServer:
     def _begin(self, deadline: float) -> None:
         if self._child is None:
             self._child = self._started()
-            able = has_tools(self._ask("initialize", introduction(__version__), deadline))
-            self._child.send(noticing("notifications/initialized", {}))
+            able = has_tools(self._ask("initialize", initialize_params(__version__), deadline))
+            self._child.send(encode_notification("notifications/initialized", {}))
             self._tools, self._stale = (), able
         if self._stale:
             self._stale = False
@@ -114,42 +123,42 @@ class ToolServer:
             told = f"The server {self.name} could not be started: {error.message}"
             raise AssentError(told, error.next) from error
 
-    def _list(self, deadline: float) -> tuple[Served, ...]:
-        found: dict[str, Served] = {}
+    def _list(self, deadline: float) -> tuple[McpTool, ...]:
+        found: dict[str, McpTool] = {}
         cursor, size = "", 0
         for _ in range(PAGES):
             answer = self._ask("tools/list", {"cursor": cursor} if cursor else {}, deadline)
             size += len(msgspec.json.encode(answer))
             if size > LISTED:
-                raise Garbage(f"its list of tools has more than {LISTED} bytes")
-            page, cursor = listed(answer)
+                raise InvalidJsonRpc(f"its list of tools has more than {LISTED} bytes")
+            page, cursor = parse_tools(answer)
             found |= {each.name: each for each in page}
             if not cursor:
                 return tuple(found.values())
-        raise Garbage(f"its list of tools has more than {PAGES} pages")
+        raise InvalidJsonRpc(f"its list of tools has more than {PAGES} pages")
 
     def _ask(self, method: str, params: object, deadline: float) -> Any:
         """Asks, and returns the result; a late answer to an earlier question is passed over."""
         assert self._child is not None, "it is ready"
         self._asked += 1
-        self._child.send(asking(self._asked, method, params))
+        self._child.send(encode_request(self._asked, method, params))
         while True:
             match self._next(deadline):
-                case Reply(id, result) if id == self._asked:
+                case RpcResponse(id, result) if id == self._asked:
                     return result
-                case Fault(id, code, message) if id in (self._asked, None):
+                case RpcError(id, code, message) if id in (self._asked, None):
                     told = message if len(message) <= WORDS else f"{message[:WORDS]}…"
                     raise AssentError(f"The server {self.name} refused: {told} ({code}).")
                 case _:
                     continue
 
-    def _next(self, deadline: float) -> Heard:
+    def _next(self, deadline: float) -> RpcMessage:
         assert self._child is not None, "it is ready"
-        found = heard(self._child.receive_line(deadline))
+        found = decode_message(self._child.receive_line(deadline))
         match found:
-            case Asked():
-                self._child.send(answering(found))
-            case Noticed(method) if method == CHANGED:
+            case RpcRequest():
+                self._child.send(encode_response(found))
+            case RpcNotification(method) if method == CHANGED:
                 self._stale = True
             case _:
                 pass
@@ -167,14 +176,14 @@ class ToolServer:
             raise self._given_up("did not answer in time") from error
         except Gone as error:
             raise self._given_up(f"failed: {error.message}") from error
-        except Garbage as error:
+        except InvalidJsonRpc as error:
             raise self._given_up(f"makes no sense: {error}.") from error
 
     def _cancel(self, reason: str) -> None:
         if self._child is None:
             return
         params = {"requestId": self._asked, "reason": reason}
-        self._child.send(noticing("notifications/cancelled", params))
+        self._child.send(encode_notification("notifications/cancelled", params))
         with suppress(AssentError):
             self._child.flush(time.monotonic() + _GOODBYE)
 
@@ -185,7 +194,7 @@ class ToolServer:
         ending = "" if why.endswith(".") else "."
         return GivenUp(f"The server {self.name} {why}{ending}{told} It was ended.")
 
-    def _changed(self, tool: Served, now: Served | None) -> str:
+    def _changed(self, tool: McpTool, now: McpTool | None) -> str:
         if now is None:
             return f"The server {self.name} has no tool {tool.name} any more. Nothing was done."
         return (

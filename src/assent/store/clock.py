@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from threading import Lock
 
-from assent.core.ids import spelled
+from assent.core.ids import format_id
 
 _NOISE = 80
 _MILLION = 1_000_000
@@ -34,4 +34,4 @@ class SystemClock:
             if fresh <= self._last:
                 fresh = self._last + 1 + int.from_bytes(os.urandom(8))
             self._last = fresh
-        return spelled(fresh >> _NOISE, fresh)
+        return format_id(fresh >> _NOISE, fresh)

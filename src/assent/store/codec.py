@@ -5,7 +5,7 @@ from typing import TypeAlias, get_args
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.event import Event, Recorded, kind
+from assent.core.event import Event, StoredEvent, event_tag
 
 Row: TypeAlias = tuple[int, str, int, str, str, str]
 
@@ -17,16 +17,16 @@ _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 def encoded(event: Event) -> tuple[str, str]:
     """Returns the kind and the body of an event as the log keeps them."""
-    return kind(event), _encoder.encode(event).decode()
+    return event_tag(event), _encoder.encode(event).decode()
 
 
-def recorded(row: Row) -> Recorded:
+def recorded(row: Row) -> StoredEvent:
     """Returns the event of a row: position, stream, seq, at, kind and body."""
     position, stream, seq, at, word, body = row
     if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
         raise _unreadable(row, "its values are of other kinds than were written")
     try:
-        return Recorded(position, stream, seq, at, _decoder.decode(body))
+        return StoredEvent(position, stream, seq, at, _decoder.decode(body))
     except (msgspec.DecodeError, UnicodeError) as error:
         raise _unreadable(row, str(error)) from error
 

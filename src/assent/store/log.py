@@ -1,13 +1,13 @@
 """The log's one rule: a batch goes directly after the last event its writer saw, or nowhere."""
 
-from assent.core.errors import Moved
+from assent.core.errors import ConcurrentChange
 from assent.ports import Batch
 
 
 def require_end(batch: Batch, last: int) -> None:
     """Refuses a batch that does not follow its stream's last event."""
     if batch.after != last:
-        raise Moved(
+        raise ConcurrentChange(
             f"{batch.stream} is at event {last}, and this was decided at event {batch.after}: "
             "somebody else was faster. Nothing was recorded; look again and repeat."
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.event import Recorded
+from assent.core.event import StoredEvent
 from assent.ports import Batch, Checked, Traced
 from assent.store.chain import START, Fields, Follower, fields, link
 from assent.store.codec import encoded
@@ -15,22 +15,22 @@ class MemoryStore:
     """Implements ports.Store for one process."""
 
     def __init__(self) -> None:
-        self._log: list[Recorded] = []
+        self._log: list[StoredEvent] = []
         self._chain: list[bytes] = []
         self._anchored = 0
         self._ends: dict[str, int] = {}
         self._heads: dict[str, tuple[int, bytes]] = {}
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
-        added: list[Recorded] = []
+        added: list[StoredEvent] = []
         ends: dict[str, int] = {}
         heads: dict[str, tuple[int, bytes]] = {}
         for batch in batches:
             require_end(batch, ends.get(batch.stream, self._ends.get(batch.stream, 0)))
             for seq, event in enumerate(batch.events, batch.after + 1):
                 position = len(self._log) + len(added) + 1
-                added.append(Recorded(position, batch.stream, seq, batch.at, event))
+                added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
             ends[batch.stream] = batch.after + len(batch.events)
             if batch.head is not None:
                 heads[batch.stream] = (ends[batch.stream], batch.head)
@@ -40,10 +40,10 @@ class MemoryStore:
         self._heads |= heads
         return tuple(added)
 
-    def read(self, stream: str, after: int = 0) -> list[Recorded]:
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         return [one for one in self._log if one.stream == stream and one.seq > after]
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
         return [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
 
     def stamp(self) -> tuple[int, ...]:
@@ -81,7 +81,7 @@ class MemoryStore:
         """Keeps everything: who holds the object still has the log."""
         self._anchored = len(self._log)
 
-    def _links(self, added: Sequence[Recorded]) -> list[bytes]:
+    def _links(self, added: Sequence[StoredEvent]) -> list[bytes]:
         links = [self._chain[-1] if self._chain else START]
         for one in added:
             links.append(link(links[-1], one.position, _fields(one)))
@@ -122,5 +122,5 @@ class MemoryBlobs:
         yield self.read(digest)
 
 
-def _fields(one: Recorded) -> Fields:
+def _fields(one: StoredEvent) -> Fields:
     return fields(one.stream, one.seq, one.at, *encoded(one.event))

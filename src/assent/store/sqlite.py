@@ -8,7 +8,7 @@ from shlex import quote
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.event import Recorded
+from assent.core.event import StoredEvent
 from assent.ports import Batch, Checked, Traced
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
@@ -76,7 +76,7 @@ class SqliteStore:
         # With a name that goes where the log goes, if that is set aside.
         self._anchor = AnchorFile(f"{self._path}-anchor")
 
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         with self._database.transaction() as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
@@ -84,14 +84,14 @@ class SqliteStore:
             end = _End(connection)
             return tuple(one for batch in batches for one in _added(connection, batch, end))
 
-    def read(self, stream: str, after: int = 0) -> list[Recorded]:
+    def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
         found = [recorded(row) for row in self._rows(_READ, (stream, after))]
         for seq, one in enumerate(found, after + 1):
             if one.seq != seq:  # folding the rest would tell another story
                 raise damaged("read the log", self._path, f"{stream} has lost its event {seq}")
         return found
 
-    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
         rows = self._rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
         return [recorded(row) for row in rows]
 
@@ -142,7 +142,7 @@ class SqliteStore:
             return Traced(())
         reached, before = next(iter(ask(_BEFORE, (first,))), (first - 1, START))
         follower = Follower(reached=reached, before=before or b"")
-        found: list[Recorded] = []
+        found: list[StoredEvent] = []
         faults: list[tuple[int, str]] = []
         while rows := ask(_LINKS, (follower.reached,)):
             for position, carried, *covered in rows:
@@ -203,7 +203,7 @@ def _fields(covered: Sequence[bytes | None]) -> tuple[bytes, ...]:
     return tuple([each or b"" for each in covered])
 
 
-def _readable(position: int, covered: Sequence[bytes]) -> list[Recorded]:
+def _readable(position: int, covered: Sequence[bytes]) -> list[StoredEvent]:
     """Returns the event of a row, or nothing if this version of Assent cannot read it."""
     try:
         stream, seq, *rest = [each.decode() for each in covered]
@@ -228,7 +228,7 @@ def _cut_off(follower: Follower, anchor: Anchor, given: int, *, ends: bool = Fal
     return ""
 
 
-def _added(connection: sqlite3.Connection, batch: Batch, end: _End) -> list[Recorded]:
+def _added(connection: sqlite3.Connection, batch: Batch, end: _End) -> list[StoredEvent]:
     last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
     require_end(batch, last)
     added = []
@@ -236,7 +236,7 @@ def _added(connection: sqlite3.Connection, batch: Batch, end: _End) -> list[Reco
         row = (batch.stream, seq, batch.at, *encoded(event))
         position, chain = end.add(fields(*row))
         connection.execute(_ADD, (position, *row, chain))
-        added.append(Recorded(position, batch.stream, seq, batch.at, event))
+        added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
     if batch.head is not None:
         connection.execute(_KEEP_HEAD, (batch.stream, batch.after + len(added), batch.head))
     return added

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from assent.core.trust import Trust, TrustBook
+from assent.core.permission.trust import TrustedFile, TrustList
 from assent.store.faults import damaged, naming
 from assent.store.locks import PATIENCE, FileLocks
 from assent.store.whole import put_whole
@@ -13,7 +13,7 @@ from assent.store.whole import put_whole
 BROKEN = "it is damaged; set it aside, and what was trusted is to be trusted again"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
-_decode = msgspec.json.Decoder(TrustBook).decode
+_decode = msgspec.json.Decoder(TrustList).decode
 
 
 class TrustFile:
@@ -23,7 +23,7 @@ class TrustFile:
         self._path = os.path.abspath(path)
         self._locks = FileLocks(os.path.join(os.path.dirname(self._path), "locks"), patience)
 
-    def give(self, trust: Trust) -> None:
+    def give(self, trust: TrustedFile) -> None:
         """Adds a trust, in place of an earlier one in the same file."""
         self._change(lambda book: book.with_trusted(trust))
 
@@ -31,18 +31,18 @@ class TrustFile:
         """Takes the trust in a file away."""
         self._change(lambda book: book.without(root, path))
 
-    def _change(self, changed: Callable[[TrustBook], TrustBook]) -> None:
+    def _change(self, changed: Callable[[TrustList], TrustList]) -> None:
         with self._locks.hold("trust", "trust"):
             book = self._book()
             other = changed(book)
             if other != book:
                 put_whole(self._path, msgspec.json.encode(other) + b"\n")
 
-    def _book(self) -> TrustBook:
+    def _book(self) -> TrustList:
         try:
             with naming("read", self._path):
                 text = self._text()
-            return _decode(text) if text else TrustBook()
+            return _decode(text) if text else TrustList()
         except msgspec.DecodeError as error:
             raise damaged("read", self._path, str(error), BROKEN) from None
 

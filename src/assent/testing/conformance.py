@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator
 
 from assent.core.digest import sha256
-from assent.core.errors import Moved, StoreError
+from assent.core.errors import ConcurrentChange, StoreError
 from assent.core.event import (
     Event,
     PlanDiscarded,
     PlanRevised,
     PlanSelected,
-    Recorded,
     RunHalted,
+    StoredEvent,
     TextRevised,
 )
 from assent.ports import Batch, Blobs, Checked, Store
@@ -30,10 +30,10 @@ def append_returns_what_read_returns(store: Store) -> None:
     first = store.append(_batch("plan/a", 0, PlanRevised(), TextRevised("c" * 64, 3)))
     second = store.append(Batch("plan/a", 2, LATER, (PlanDiscarded(),)))
     assert first == (
-        Recorded(1, "plan/a", 1, AT, PlanRevised()),
-        Recorded(2, "plan/a", 2, AT, TextRevised("c" * 64, 3)),
+        StoredEvent(1, "plan/a", 1, AT, PlanRevised()),
+        StoredEvent(2, "plan/a", 2, AT, TextRevised("c" * 64, 3)),
     )
-    assert second == (Recorded(3, "plan/a", 3, LATER, PlanDiscarded()),)
+    assert second == (StoredEvent(3, "plan/a", 3, LATER, PlanDiscarded()),)
     assert store.read("plan/a") == [*first, *second]
 
 
@@ -80,7 +80,7 @@ def nothing_to_append_is_nothing(store: Store) -> None:
 
 
 def all_is_in_the_order_of_the_log(store: Store) -> None:
-    log: list[Recorded] = []
+    log: list[StoredEvent] = []
     ends: dict[str, int] = {}
     for n, stream in enumerate(("b", "a", "b", "c", "a")):
         log += store.append(_batch(stream, ends.get(stream, 0), RunHalted(str(n))))
@@ -240,7 +240,7 @@ def _refused(store: Store, *batches: Batch) -> None:
     before = store.read_all([""])
     try:
         store.append(*batches)
-    except Moved:
+    except ConcurrentChange:
         assert store.read_all([""]) == before
     else:
         raise AssertionError(f"{batches[-1].stream} did not refuse {batches[-1].after}")

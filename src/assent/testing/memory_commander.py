@@ -5,11 +5,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.changes import NO_FILES, Changes, How, Left, Skipped
-from assent.core.errors import Refused, Unsettled
-from assent.core.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
-from assent.core.paths import TREE, ancestors, inside
-from assent.core.process import STOPPED, Chunk, Ended, never
+from assent.core.errors import Refused, RunUnfinished
+from assent.core.paths import TREE, ancestors, is_inside
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
+from assent.core.run.workspace_changes import (
+    NO_FILES,
+    ChangeKind,
+    FileStateChanges,
+    SkippedFile,
+    WorkspaceChanges,
+)
+from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
 from assent.ports import Blobs
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -41,9 +47,9 @@ class MemoryCommander:
         self.denied: frozenset[bytes] = frozenset()  # what rules deny by now
         self.outlived = ""  # what still runs of a command whose starter died
         self._blobs = blobs
-        self._stopped: Callable[[], bool] = never
+        self._stopped: Callable[[], bool] = never_stopped
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         if command.argv[0] not in self.scripts:
             raise Refused(f"There is no program {command.argv[0]!a}.")
 
@@ -53,9 +59,9 @@ class MemoryCommander:
 
     def check_at_rest(self) -> None:
         if self.outlived:
-            raise Unsettled(f"{self.outlived} still runs.")
+            raise RunUnfinished(f"{self.outlived} still runs.")
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         return ""
 
     def record(self) -> str:
@@ -68,37 +74,41 @@ class MemoryCommander:
         self._blobs.flush()
         return blob
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         script = self.scripts[command.argv[0]]
         self.began.append(command.argv[0])
         self.asked.append((digest, tuple(sorted(left))))
         self.hands.fuse.step()
         if script.said:
-            yield Chunk(script.said)
+            yield OutputChunk(script.said)
         for path, node in script.writes:
             self._write(path, node)
         self.hands.fuse.step()
-        yield STOPPED if self._stopped() else Ended(script.code, script.cut)
+        yield INTERRUPTED_RESULT if self._stopped() else ProcessResult(script.code, script.cut)
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
-    def changes(self, before: str) -> Changes:
+    def changes(self, before: str) -> WorkspaceChanges:
         self.hands.fuse.step()
         old = msgspec.json.decode(self._blobs.read(before), type=Snapshot)
         new = self._snapshot()
         other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
         rows = [(path.encode(), old.get(path), new.get(path)) for path in other]
-        return Changes(
+        return WorkspaceChanges(
             tuple(_operation(*row) for row in rows if row[0] not in self.unseen),
             tuple(
-                Skipped(row[0], _how(*row[1:]), "large") for row in rows if row[0] in self.unseen
+                SkippedFile(row[0], _how(*row[1:]), "large")
+                for row in rows
+                if row[0] in self.unseen
             ),
         )
 
     def _snapshot(self) -> Snapshot:
         files = self.hands.files.items()
-        return {path.decode(): node.state for path, node in files if not inside(path, TREE)}
+        return {path.decode(): node.state for path, node in files if not is_inside(path, TREE)}
 
     def _write(self, path: bytes, node: Node | None) -> None:
         self.hands.fuse.step()
@@ -117,5 +127,5 @@ def _operation(path: bytes, old: FileState | None, new: FileState | None) -> Fil
     return DeleteFile(path, old)
 
 
-def _how(old: FileState | None, new: FileState | None) -> How:
+def _how(old: FileState | None, new: FileState | None) -> ChangeKind:
     return "new" if old is None else "gone" if new is None else "changed"

@@ -1,6 +1,6 @@
 """A journal in memory: a crash comes before an entry is durable, or right after."""
 
-from assent.core.journal import Entry
+from assent.core.run.journal import JournalEntry
 from assent.testing.fuse import Fuse
 
 
@@ -8,7 +8,7 @@ class MemoryJournal:
     """Implements ports.Journal. Each write is two moments of the fuse."""
 
     def __init__(self, fuse: Fuse | None = None) -> None:
-        self.runs: dict[str, list[Entry]] = {}
+        self.runs: dict[str, list[JournalEntry]] = {}
         self.fuse = fuse or Fuse()
 
     def twin(self, fuse: Fuse) -> "MemoryJournal":
@@ -17,10 +17,10 @@ class MemoryJournal:
         twin.runs = {run: list(entries) for run, entries in self.runs.items()}
         return twin
 
-    def read(self, run: str) -> list[Entry]:
+    def read(self, run: str) -> list[JournalEntry]:
         return list(self.runs.get(run, []))
 
-    def write(self, run: str, entry: Entry) -> None:
+    def write(self, run: str, entry: JournalEntry) -> None:
         self.fuse.step()
         self.runs.setdefault(run, []).append(entry)
         self.fuse.step()

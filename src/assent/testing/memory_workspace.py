@@ -7,10 +7,10 @@ from copy import copy
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.motion import Fill, Layout, Seen, needed_folders
-from assent.core.operation import FileOperation, FileState, Kind
-from assent.core.paths import ancestors, inside, parent
-from assent.core.whole import brought, taken
+from assent.core.paths import ancestors, is_inside, parent
+from assent.core.plan.operation import FileKind, FileOperation, FileState
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout, needed_folders
+from assent.core.run.whole_folders import added_folders, removed_folders
 from assent.testing.fuse import Fuse
 
 
@@ -19,7 +19,7 @@ class Node(msgspec.Struct, frozen=True):
 
     content: bytes
     mode: int = 0o644
-    kind: Kind = "file"
+    kind: FileKind = "file"
 
     @property
     def state(self) -> FileState:
@@ -51,18 +51,18 @@ class MemoryHands:
         files, folders, spares = self.synced
         self.files, self.folders, self.spares = dict(files), set(folders), dict(spares)
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         return {path: self._seen(path) for path in paths}
 
-    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
         missing = self.missing_folders(needed_folders(operations))
-        whole = (*brought(operations, missing), *taken(operations, self._below))
-        return Layout(run, exchanges=self.exchanges, whole=whole)
+        whole = (*added_folders(operations, missing), *removed_folders(operations, self._below))
+        return SlotLayout(run, exchanges=self.exchanges, whole=whole)
 
     def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         return tuple(folder for folder in folders if folder not in self.folders)
 
-    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         self.fuse.step()
         whole = b"".join(content)
         if fill.source is not None:
@@ -74,7 +74,7 @@ class MemoryHands:
         self.fuse.step()
         self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
 
-    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
         node = self.spares.get(spare)
         if node is None or node.state != fill.after:
             return False
@@ -85,13 +85,13 @@ class MemoryHands:
         return True
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        folder = Layout(run).folder
+        folder = SlotLayout(run).folder
         below = self._below(folder)
         if not below or not self.keeps_spares:
             return False
         self.fuse.step()
         self.spares |= {path: self.files.pop(path) for path in below}
-        self.folders = {path for path in self.folders if not inside(path, folder)}
+        self.folders = {path for path in self.folders if not is_inside(path, folder)}
         return True
 
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
@@ -131,7 +131,7 @@ class MemoryHands:
         if path not in self.folders or self.folder_holds_files(path):
             return False
         self.fuse.step()
-        self.folders = {folder for folder in self.folders if not inside(folder, path)}
+        self.folders = {folder for folder in self.folders if not is_inside(folder, path)}
         return True
 
     def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
@@ -155,9 +155,9 @@ class MemoryHands:
         self.foreign = late
 
     def _below(self, folder: bytes) -> list[bytes]:
-        return [path for path in self.files if inside(path, folder)]
+        return [path for path in self.files if is_inside(path, folder)]
 
-    def _seen(self, path: bytes) -> Seen:
+    def _seen(self, path: bytes) -> PathState:
         if path in self.files:
             return self.files[path].state
         return "folder" if path in self.folders else None
@@ -168,7 +168,7 @@ class MemoryHands:
 
     def _rename_folder(self, source: bytes, target: bytes) -> None:
         def moved(path: bytes) -> bytes:
-            return target + path[len(source) :] if inside(path, source) else path
+            return target + path[len(source) :] if is_inside(path, source) else path
 
         self.files = {moved(path): node for path, node in self.files.items()}
         self.folders = {moved(path) for path in self.folders}

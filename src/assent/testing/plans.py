@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from assent.core.approval import Approval, ApprovedPlan, Approver, approved
-from assent.core.operation import (
+from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     MoveFile,
@@ -14,7 +14,7 @@ from assent.core.operation import (
     footprint,
     inverse,
 )
-from assent.core.plan import Plan
+from assent.core.plan.plan import Plan
 from assent.testing.memory_workspace import Node
 
 NOW = "2026-01-01T00:00:00.000Z"

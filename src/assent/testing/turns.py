@@ -3,13 +3,12 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from assent.core.agent import Agent
-from assent.core.event import Recorded
-from assent.core.message import Call, Message, Result, Text
-from assent.core.mode import Mode
-from assent.core.model import Delta, Offer
-from assent.core.session import SessionRecord, fold_session
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.permission.mode import Mode
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     CallEnded,
     CallStarted,
     MessageAdded,
@@ -17,7 +16,8 @@ from assent.core.session_event import (
     SessionStarted,
     TurnStarted,
 )
-from assent.core.transcript import Transcript
+from assent.core.session.record import SessionRecord, fold_session
+from assent.core.session.transcript import Transcript
 
 AT = "2026-01-01T00:00:00.000Z"
 NO_TOOL = "There is no such tool."
@@ -62,7 +62,7 @@ class MemoryTurn:
         return self._agents[self.record.agent]
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[ChatMessage, ...]:
         return self._transcript.messages
 
     @property
@@ -72,7 +72,7 @@ class MemoryTurn:
     def say(self, text: str, agent: str = "plan", model: str = "") -> None:
         """Says something as the person."""
         number = len(self.events)
-        self.append_events(MessageAdded(f"m{number}", agent, (Text(text),), model=model))
+        self.append_events(MessageAdded(f"m{number}", agent, (TextPart(text),), model=model))
 
     def begin(self, text: str) -> None:
         """Begins another turn."""
@@ -80,10 +80,12 @@ class MemoryTurn:
         self.say(text)
         self.append_events(TurnStarted(self.record.turns + 1))
 
-    def available_tools(self) -> tuple[Offer, ...]:
-        return tuple(Offer(name, f"Does {name}.", {"type": "object"}) for name in self._tools)
+    def available_tools(self) -> tuple[ToolDefinition, ...]:
+        return tuple(
+            ToolDefinition(name, f"Does {name}.", {"type": "object"}) for name in self._tools
+        )
 
-    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
         recorded = []
         held, self._held = self._held, ()
         for event in (*held, *events):
@@ -92,7 +94,7 @@ class MemoryTurn:
             self._record = fold_session(self._record, event, seq, AT)
             if event not in held:
                 self._transcript.add(event)
-            recorded.append(Recorded(seq, "session/w1/s1", seq, AT, event))
+            recorded.append(StoredEvent(seq, "session/w1/s1", seq, AT, event))
         return tuple(recorded)
 
     def defer_events(self, *events: SessionEvent) -> None:
@@ -100,25 +102,25 @@ class MemoryTurn:
         for event in events:
             self._transcript.add(event)
 
-    def read_new_messages(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[StoredEvent, ...]:
         news, self.news = self.news, []
         return self.append_events(*news)
 
-    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded]:
+    def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent]:
         for call in calls:
             yield from self.append_events(CallStarted(call.id, call.tool))
             does = self._tools.get(call.tool)
             text = does(call.args or {}) if does else NO_TOOL
-            result = Result(call.id, text, failed=does is None)
+            result = ToolResult(call.id, text, failed=does is None)
             yield from self.append_events(CallEnded(call.id, call.tool, result))
             self._over = self._over or call.tool in self.ends
 
-    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         self.asked.append((header, question))
         yield from self.append_events()
         return self.answers.pop(0) if self.answers else False
 
-    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
         if not self.reports:
             return False
         yield from self.append_events(self.reports.pop(0))

@@ -3,9 +3,9 @@
 import msgspec
 
 from assent.core.errors import NotFound, Refused
-from assent.core.operation import DeleteFile, FileState
 from assent.core.paths import one_line
-from assent.core.tool import Action, Edit, Outcome, Request
+from assent.core.plan.operation import DeleteFile, FileState
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.changing.editing import MOST_FILES, check_ours, edits, entry, standing
 from assent.tools.tool import Around, Tool
 
@@ -14,11 +14,11 @@ class Args(msgspec.Struct, frozen=True):
     path: str
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     return tuple(edits(file) for file in files(entry(args.path, around), around))
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the removal of all that lies there."""
     path = entry(args.path, around)
     depth = path.count(b"/")
@@ -27,7 +27,9 @@ def run(args: Args, around: Around) -> Outcome:
         for file, state in stated(files(path, around), around)
     )
     what = "1 file" if len(operations) == 1 else f"{len(operations)} files"
-    return Outcome(f"{one_line(path)}: {what} to delete.", one_line(path), effect=Edit(operations))
+    return ToolOutcome(
+        f"{one_line(path)}: {what} to delete.", one_line(path), effect=EditEffect(operations)
+    )
 
 
 def files(path: bytes, around: Around) -> list[bytes]:

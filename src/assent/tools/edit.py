@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.multi_edit import Piece, changed, touched
 from assent.tools.tool import Around, Tool
 
@@ -14,11 +14,11 @@ class Args(msgspec.Struct, frozen=True):
     replace_all: bool = False
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     return touched(args.path, around)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the file with one piece replaced, or all that are alike."""
     return changed(args.path, [Piece(args.old, args.new, args.replace_all)], around)
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assent.core.tool import Action, EnterPlan, Outcome, Request
+from assent.core.tool import Action, EnterPlanEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 
@@ -10,13 +10,15 @@ class Args(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "mode", "plan_enter"),)
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "mode", "plan_enter"),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the wish; the engine asks the person."""
-    return Outcome("The person is asked for plan mode.", "plan mode", effect=EnterPlan(args.reason))
+    return ToolOutcome(
+        "The person is asked for plan mode.", "plan mode", effect=EnterPlanEffect(args.reason)
+    )
 
 
 ENTER_PLAN = Tool("enter_plan", Args, touches, run, Action.PLAN, only="build")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import Fetched
 from assent.tools.looking.limits import told
 from assent.tools.looking.reader import readable
@@ -25,11 +25,11 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.FETCH, args.url.strip()),)
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
+    return (ResourceAccess(Action.FETCH, args.url.strip()),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     url = args.url.strip()
     got = around.fetch.get(url, LIMIT, _allowed(url, around.posture.hosts))
     media = got.media_type.partition(";")[0].strip().lower()

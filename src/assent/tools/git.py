@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.paths import shown
-from assent.core.tool import Action, Outcome, Request
+from assent.core.paths import display_path
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.looking.commands import gathered, of_the_disk, quoted
 from assent.tools.looking.places import located
 from assent.tools.tool import Around, Tool
@@ -26,14 +26,14 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, msgspec.Meta(description="commits of a log")] = 20
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
-    requests = [Request(Action.SHELL, _line(args, around))]
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
+    requests = [ResourceAccess(Action.SHELL, _line(args, around))]
     if args.path:
-        requests.append(Request(Action.READ, _path(args, around).removeprefix("./") or "."))
+        requests.append(ResourceAccess(Action.READ, _path(args, around).removeprefix("./") or "."))
     return requests
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     outcome = gathered(around.shell.run(_line(args, around), around.root), f"git {args.command}")
     return of_the_disk(outcome, around) if args.command in OF_THE_DISK else outcome
 
@@ -67,7 +67,7 @@ def _line(args: Args, around: Around) -> str:
 
 def _path(args: Args, around: Around) -> str:
     """Returns the path with `./`: relative to here, in a commit too, and never git's magic."""
-    return f"./{shown(located(around, args.path))}" if args.path else ""
+    return f"./{display_path(located(around, args.path))}" if args.path else ""
 
 
 GIT = Tool("git", Args, touches, run, action=Action.SHELL)

@@ -6,7 +6,7 @@ from typing import Annotated
 import msgspec
 
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.limits import told
 from assent.tools.looking.listing import MORE, MOST, listed
@@ -22,11 +22,11 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limit: Annotated[int, UNOFFERED] = MOST
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     return looking((looked_at(around, args.path),), "glob", args.pattern)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     folder = located(around, args.path)
     standing(around, folder)
     pattern = Pattern(args.pattern)

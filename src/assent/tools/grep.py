@@ -9,7 +9,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.changing.prefixes import numbered
 from assent.tools.looking.limits import told
@@ -49,11 +49,11 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exclude: Annotated[str, UNOFFERED] = ""
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     return looking((looked_at(around, args.path),), "grep", args.pattern)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     folder = located(around, args.path)
     standing(around, folder)
     found = searched(around, _query(args, folder))

@@ -6,8 +6,8 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import NotFound
-from assent.core.paths import name, one_line, parent
-from assent.core.tool import Action, Outcome, Request
+from assent.core.paths import base_name, one_line, parent
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import Outside
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.limits import told
@@ -36,11 +36,11 @@ class _Node:
         self.count = 0
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     return looking(looks(around, args.path), "list")
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     if outer := entered(around, args.path):
         return _outside(*outer)
     folder = located(around, args.path)
@@ -57,7 +57,7 @@ def run(args: Args, around: Around) -> Outcome:
     return told("\n".join(_fitting(top, args.depth)), one_line(folder) or ".", notes)
 
 
-def _outside(outside: Outside, path: bytes) -> Outcome:
+def _outside(outside: Outside, path: bytes) -> ToolOutcome:
     """Lists one level of what lies outside the workspace."""
     title = one_line(path)
     if not outside.is_folder(path):
@@ -73,9 +73,9 @@ def _tree(paths: Sequence[bytes]) -> _Node:
         for folder in _parents(path):
             if folder not in known:
                 known[folder] = _Node()
-                known[parent(folder)].folders[name(folder)] = known[folder]
+                known[parent(folder)].folders[base_name(folder)] = known[folder]
             known[folder].count += 1
-        known[parent(path)].files.append(name(path))
+        known[parent(path)].files.append(base_name(path))
     return top
 
 

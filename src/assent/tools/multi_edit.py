@@ -4,7 +4,7 @@ import msgspec
 
 from assent.core.errors import NoMatch, UsageError
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.changing import plan_file
 from assent.tools.changing.editing import Change, edits, excerpt, loaded, outcome, reads, target
 from assent.tools.changing.forms import Form, decoded, encoded, line_of, spelling
@@ -24,18 +24,18 @@ class Args(msgspec.Struct, frozen=True):
     edits: list[Piece]
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     return touched(args.path, around)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the file with all pieces replaced."""
     if not args.edits:
         raise UsageError("edits: there are none. Nothing was changed.")
     return changed(args.path, args.edits, around)
 
 
-def touched(argument: str, around: Around) -> tuple[Request, ...]:
+def touched(argument: str, around: Around) -> tuple[ResourceAccess, ...]:
     """Returns what an edit touches: it changes the file, and shows lines of it."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):
@@ -44,7 +44,7 @@ def touched(argument: str, around: Around) -> tuple[Request, ...]:
     return (edits(path), reads(path))
 
 
-def changed(argument: str, pieces: list[Piece], around: Around) -> Outcome:
+def changed(argument: str, pieces: list[Piece], around: Around) -> ToolOutcome:
     """Returns a file with pieces replaced, one after the other."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):

@@ -6,16 +6,16 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import NotFound, UsageError
-from assent.core.nesting import DEEPEST, is_deep
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.changing.editing import Change, edits, loaded, outcome, reads, target
 from assent.tools.changing.forms import decoded, encoded
 from assent.tools.changing.spans import Span, elements, members
 from assent.tools.tool import Around, Tool
 
 ENDING = b".ipynb"
-TOO_DEEP = f"The notebook is nested more than {DEEPEST} levels deep. Nothing was changed."
+TOO_DEEP = f"The notebook is nested more than {MAX_DEPTH} levels deep. Nothing was changed."
 WORDS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
 
 
@@ -27,12 +27,12 @@ class Args(msgspec.Struct, frozen=True):
     kind: Literal["code", "markdown"] | None = None
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     path = target(args.path, around)
     return (edits(path), reads(path))
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the notebook with one cell changed."""
     path = target(args.path, around)
     if not path.lower().endswith(ENDING):
@@ -62,7 +62,7 @@ def _check(text: str) -> None:
         raise UsageError(f"The notebook is no JSON: {error}. Nothing was changed.") from error
     except RecursionError:
         raise UsageError(TOO_DEEP) from None
-    if is_deep(found):
+    if is_too_deep(found):
         raise UsageError(TOO_DEEP)
 
 

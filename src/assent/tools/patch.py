@@ -2,10 +2,10 @@
 
 import msgspec
 
-from assent.core.errors import Impossible, NoMatch, NotFound
-from assent.core.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.errors import ImpossibleOperations, NoMatch, NotFound
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.changing.editing import (
     Change,
     edits,
@@ -35,7 +35,7 @@ class Located(msgspec.Struct, frozen=True):
     to: bytes = b""
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     """Names every file; what is updated is also shown, or carried to another name."""
     found = _located(args.patch, around)
     paths = [path for each in found for path in (each.path, each.to) if path]
@@ -43,7 +43,7 @@ def touches(args: Args, around: Around) -> tuple[Request, ...]:
     return (*[edits(path) for path in paths], *[reads(path) for path in shown])
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns all of the patch, or raises for the first file where it does not fit."""
     changes: list[Change] = []
     others: list[FileOperation] = []
@@ -79,14 +79,14 @@ def _located(patch: str, around: Around) -> list[Located]:
     paths = [path for each in found for path in (each.path, each.to) if path]
     twice = [path for path in paths if paths.count(path) > 1]
     if twice:
-        raise Impossible(f"{one_line(twice[0])} is named twice; put its hunks together.")
+        raise ImpossibleOperations(f"{one_line(twice[0])} is named twice; put its hunks together.")
     return found
 
 
 def _change(each: Located, around: Around) -> Change:
     goal = each.to or each.path
     if (each.file.kind == "add" or each.to) and standing(goal, around) is not None:
-        raise Impossible(f"{one_line(goal)} exists. Nothing was changed.")
+        raise ImpossibleOperations(f"{one_line(goal)} exists. Nothing was changed.")
     if each.file.kind == "add":
         return _added(each)
     before, content = loaded(each.path, around)

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assent.core.tool import Action, Outcome, Present, Request
+from assent.core.tool import Action, PresentPlanEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 
@@ -10,13 +10,15 @@ class Args(msgspec.Struct, frozen=True):
     pass
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PRESENT, "plan"),)
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PRESENT, "plan"),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the wish; the engine refuses it for an empty plan."""
-    return Outcome("The plan is presented; the person decides.", "plan", effect=Present())
+    return ToolOutcome(
+        "The plan is presented; the person decides.", "plan", effect=PresentPlanEffect()
+    )
 
 
 PRESENT_PLAN = Tool("present_plan", Args, touches, run, Action.PRESENT, only="plan")

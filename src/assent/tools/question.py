@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.session_event import Option, Question
-from assent.core.tool import Action, Outcome, Questions, Request
+from assent.core.session.event import Question, QuestionOption
+from assent.core.tool import Action, QuestionsEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 MOST_QUESTIONS, MOST_OPTIONS, LONGEST_HEADER = 10, 20, 40
@@ -29,11 +29,11 @@ class Args(msgspec.Struct, frozen=True):
     questions: list[Wanted]
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "question", "question"),)
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "question", "question"),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the questions, if each can be answered."""
     if not 0 < len(args.questions) <= MOST_QUESTIONS:
         raise UsageError(f"questions: 1 to {MOST_QUESTIONS} are asked at once.")
@@ -42,7 +42,7 @@ def run(args: Args, around: Around) -> Outcome:
             raise UsageError(f"questions[{at}].{wrong} Nobody was asked.")
     asked = tuple(_question(wanted) for wanted in args.questions)
     title = asked[0].header if len(asked) == 1 else f"{len(asked)} questions"
-    return Outcome("The person is asked.", title, effect=Questions(asked))
+    return ToolOutcome("The person is asked.", title, effect=QuestionsEffect(asked))
 
 
 def _wrong(wanted: Wanted) -> str:
@@ -69,7 +69,9 @@ def _header(question: str) -> str:
 
 
 def _question(wanted: Wanted) -> Question:
-    options = tuple(Option(choice.label.strip(), choice.description) for choice in wanted.options)
+    options = tuple(
+        QuestionOption(choice.label.strip(), choice.description) for choice in wanted.options
+    )
     header = wanted.header.strip() or _header(wanted.question)
     return Question(header, wanted.question, options, wanted.multiple, wanted.custom)
 

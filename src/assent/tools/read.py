@@ -7,10 +7,10 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import NotFound, Refused, UsageError
-from assent.core.message import Image
-from assent.core.operation import FileState
-from assent.core.paths import one_line, shown
-from assent.core.tool import Action, Outcome, Request
+from assent.core.llm.message import ImagePart
+from assent.core.paths import display_path, one_line
+from assent.core.plan.operation import FileState
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import Outside
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.instructions import instructions
@@ -38,11 +38,11 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     end_line: Annotated[int, UNOFFERED] = 0
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     return looks(around, args.path)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     if outer := entered(around, args.path):
         return _outside(*outer, args)
     path = located(around, args.path)
@@ -70,7 +70,7 @@ def _limit(args: Args) -> int:
     return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
-def _outside(outside: Outside, path: bytes, args: Args) -> Outcome:
+def _outside(outside: Outside, path: bytes, args: Args) -> ToolOutcome:
     """Reads what lies outside the workspace. No instructions come from there."""
     title = one_line(path)
     if outside.is_folder(path):
@@ -79,12 +79,12 @@ def _outside(outside: Outside, path: bytes, args: Args) -> Outcome:
     if media := _image(content):
         _check_picture(title, len(content))
         text = f"[{media}, {len(content)} bytes]"
-        return Outcome(text, title, images=(Image(media, content),))
+        return ToolOutcome(text, title, images=(ImagePart(media, content),))
     if b"\0" in content[:BINARY]:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
     found = page((content,), max(1, args.offset), _limit(args))
     _check_offset(title, len(content), found)
-    return Outcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
+    return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
 
 
 def _check_offset(title: str, size: int, found: Page) -> None:
@@ -97,15 +97,15 @@ def _check_picture(title: str, size: int) -> None:
         raise Refused(f"{title} is a picture of {size} bytes; that is too large.")
 
 
-def _text(path: bytes, state: FileState, found: Page, around: Around) -> Outcome:
+def _text(path: bytes, state: FileState, found: Page, around: Around) -> ToolOutcome:
     _check_offset(one_line(path), state.size, found)
-    seen = {shown(path): state.digest}
+    seen = {display_path(path): state.digest}
     parts = ["\n".join(found.lines), *_notes(found)]
     for each in instructions(around, path):
-        seen[shown(each.path)] = each.digest
+        seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
-    return Outcome("\n".join(parts), one_line(path), metadata={"seen": seen})
+    return ToolOutcome("\n".join(parts), one_line(path), metadata={"seen": seen})
 
 
 def _notes(found: Page) -> Iterator[str]:
@@ -117,12 +117,12 @@ def _notes(found: Page) -> Iterator[str]:
         yield "[Not UTF-8: read as Latin-1.]"
 
 
-def _picture(path: bytes, state: FileState, media: str, around: Around) -> Outcome:
+def _picture(path: bytes, state: FileState, media: str, around: Around) -> ToolOutcome:
     _check_picture(one_line(path), state.size)
-    image = Image(media, around.overlay.content(path, LARGEST_IMAGE))
-    seen = {shown(path): state.digest}
+    image = ImagePart(media, around.overlay.content(path, LARGEST_IMAGE))
+    seen = {display_path(path): state.digest}
     text = f"[{media}, {state.size} bytes]"
-    return Outcome(text, one_line(path), images=(image,), metadata={"seen": seen})
+    return ToolOutcome(text, one_line(path), images=(image,), metadata={"seen": seen})
 
 
 def _image(first: bytes) -> str:
@@ -131,11 +131,11 @@ def _image(first: bytes) -> str:
     return next((media for mark, media in IMAGES.items() if first.startswith(mark)), "")
 
 
-def _folder(path: bytes, around: Around) -> Outcome:
+def _folder(path: bytes, around: Around) -> ToolOutcome:
     return _names(one_line(path) or ".", around.overlay.names(path))
 
 
-def _names(title: str, names: Mapping[bytes, bool]) -> Outcome:
+def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:
     lines = [one_line(name) + "/" * is_folder for name, is_folder in names.items()]
     return told("\n".join(lines), title, [] if lines else ["The folder is empty."])
 

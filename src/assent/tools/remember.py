@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.tool import Action, Fact, Outcome, Request
+from assent.core.tool import Action, MemoryEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 LONGEST = 500  # characters
@@ -13,16 +13,16 @@ class Args(msgspec.Struct, frozen=True):
     fact: str
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "facts", "remember"),)
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "facts", "remember"),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the fact on one line."""
     fact = " ".join(args.fact.split())
     if not 0 < len(fact) <= LONGEST:
         raise UsageError(f"fact: it needs 1 to {LONGEST} characters, and has {len(fact)}.")
-    return Outcome(f"Remembered: {fact}", "fact", effect=Fact(fact))
+    return ToolOutcome(f"Remembered: {fact}", "fact", effect=MemoryEffect(fact))
 
 
 REMEMBER = Tool("remember", Args, touches, run, Action.PLAN)

@@ -6,9 +6,9 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.operation import FileState
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.plan.operation import FileState
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.changing.prefixes import numbered
 from assent.tools.looking.definitions import Definition, definition
 from assent.tools.looking.limits import told
@@ -26,11 +26,11 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = "."
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     return looking((looked_at(around, args.path),), "search", args.name)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     path = located(around, args.path)
     state = standing(around, path)
     name = args.name.strip().replace("::", ".").rpartition(".")[2].removesuffix("()")
@@ -50,7 +50,7 @@ def _outline(hits: Sequence[Hit]) -> Iterator[tuple[Hit, str, str]]:
             yield hit, found.kind, hit.text.rstrip()[:LONGEST]
 
 
-def _defined(around: Around, path: bytes, name: str) -> Outcome:
+def _defined(around: Around, path: bytes, name: str) -> ToolOutcome:
     whole = searched(around, Query(name, path, literal=True, word=True))
     ranked = sorted(_ranked(whole, name), key=lambda each: each[0])
     lines = [line for _, line in ranked[:MOST]]

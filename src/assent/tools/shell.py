@@ -5,10 +5,10 @@ from typing import Annotated
 
 import msgspec
 
-from assent.core.advice import fitting
-from assent.core.errors import MayWrite, NotFound, Refused
-from assent.core.paths import one_line, shown
-from assent.core.tool import Action, Command, Outcome, Request
+from assent.core.errors import NotFound, NotReadOnly, Refused
+from assent.core.paths import display_path, one_line
+from assent.core.text.tool_mentions import without_missing_tools
+from assent.core.tool import Action, CommandEffect, ResourceAccess, ToolOutcome
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.commands import gathered, of_the_disk, quoted
 from assent.tools.looking.places import located
@@ -23,15 +23,15 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subject: Annotated[str, UNOFFERED] = ""
 
 
-def touches(args: Args, around: Around) -> Sequence[Request]:
+def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
     folder = _folder(args, around)
     if not folder:
-        return (Request(Action.SHELL, args.command),)
-    line = f"cd {quoted('./' + shown(folder))} && {args.command}"
-    return (Request(Action.SHELL, line), Request(Action.READ, shown(folder)))
+        return (ResourceAccess(Action.SHELL, args.command),)
+    line = f"cd {quoted('./' + display_path(folder))} && {args.command}"
+    return (ResourceAccess(Action.SHELL, line), ResourceAccess(Action.READ, display_path(folder)))
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     folder = _folder(args, around)
     place = around.root + b"/" + folder if folder else around.root
     if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
@@ -39,22 +39,22 @@ def run(args: Args, around: Around) -> Outcome:
     try:
         parts = around.shell.run(args.command, place)
         return of_the_disk(gathered(parts, args.command, args.command), around)
-    except MayWrite as refused:
+    except NotReadOnly as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."
             raise Refused(message, refused.next) from None
         why = refused.message if around.posture.mode == "plan" else ""
-        return _wish(args, folder, fitting(why, around.absent))
+        return _wish(args, folder, without_missing_tools(why, around.absent))
     except Refused as refused:
         told = Refused(f"{refused.message} Nothing was run.", refused.next)
         told.lacks = refused.lacks
         raise told from None
 
 
-def _wish(args: Args, folder: bytes, text: str = "") -> Outcome:
+def _wish(args: Args, folder: bytes, text: str = "") -> ToolOutcome:
     seconds = max(0, args.seconds)
-    command = Command(args.command, folder, seconds, args.subject, args.network)
-    return Outcome(text, args.command, effect=command)
+    command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
+    return ToolOutcome(text, args.command, effect=command)
 
 
 def _folder(args: Args, around: Around) -> bytes:

@@ -5,7 +5,7 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.tool import Action, Outcome, Request, Task
+from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 LONGEST, LONGEST_TITLE = 100_000, 80  # characters
@@ -19,25 +19,25 @@ class Args(msgspec.Struct, frozen=True):
     background: bool = False
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     name = args.agent.strip()
     if around.kinds is not None and name not in around.kinds:
         listed = ", ".join(around.kinds) or "none"
         raise UsageError(
             f"There is no kind of sub-agent {name!a}. There are: {listed}. Nobody was started."
         )
-    return (Request(Action.TASK, name),)
+    return (ResourceAccess(Action.TASK, name),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the task, if somebody could work on it."""
     if not args.prompt.strip():
         raise UsageError("prompt: it is blank. Nobody was started.")
     if len(args.prompt) > LONGEST:
         raise UsageError(f"prompt: {LONGEST} characters at most. Nobody was started.")
     title = title_of(args)
-    task = Task(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
-    return Outcome("A sub-agent works on it.", f"{task.agent}: {title}", effect=task)
+    task = TaskEffect(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
+    return ToolOutcome("A sub-agent works on it.", f"{task.agent}: {title}", effect=task)
 
 
 def title_of(args: Args) -> str:

@@ -3,8 +3,8 @@
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.session_event import Status, Todo
-from assent.core.tool import Action, Outcome, Request, TodoList
+from assent.core.session.event import Todo, TodoStatus
+from assent.core.tool import Action, ResourceAccess, TodosEffect, ToolOutcome
 from assent.tools.tool import Around, Tool
 
 MOST = 100
@@ -13,25 +13,25 @@ MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled"
 
 class Item(msgspec.Struct, frozen=True):
     content: str
-    status: Status = "pending"
+    status: TodoStatus = "pending"
 
 
 class Args(msgspec.Struct, frozen=True):
     todos: list[Item]
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "todos", "todowrite"),)
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+    return (ResourceAccess(Action.PLAN, "todos", "todowrite"),)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the list, if it holds together."""
     _check(args.todos)
     todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
     lines = [f"{MARKS[todo.status]} {todo.content}" for todo in todos]
     done = sum(todo.status == "completed" for todo in todos)
     text = "\n".join(lines) or "The list is empty."
-    return Outcome(text, f"{done} of {len(todos)} done", effect=TodoList(todos))
+    return ToolOutcome(text, f"{done} of {len(todos)} done", effect=TodosEffect(todos))
 
 
 def _check(items: list[Item]) -> None:

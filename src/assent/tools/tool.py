@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from assent.core.tool import Action, Outcome, Posture, Request
+from assent.core.tool import Action, PermissionContext, ResourceAccess, ToolOutcome
 from assent.ports import Fetch, Outside, Process, Shell
 from assent.tools.looking.overlay import Overlay
 
@@ -17,7 +17,7 @@ class Around(msgspec.Struct, frozen=True):
     process: Process
     shell: Shell
     fetch: Fetch
-    posture: Posture
+    posture: PermissionContext
     root: bytes  # of the workspace, absolute
     plan: bytes = b""  # the plan file's path in the workspace
     plan_text: Callable[[], bytes] = bytes
@@ -27,11 +27,11 @@ class Around(msgspec.Struct, frozen=True):
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
     outside: Outside | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
-    judged: tuple[Request, ...] = ()  # what the gate has seen of this call, once it may run
+    judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only somebody else can bring about, as long as the person does.
-    attend: Callable[[Callable[[], Outcome]], Outcome] = lambda work: work()
+    attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
 
 
 class Free(msgspec.Struct, frozen=True):
@@ -45,8 +45,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     name: str
     args: type[msgspec.Struct]
-    touches: Callable[[Any, Around], Sequence[Request]]
-    run: Callable[[Any, Around], Outcome]
+    touches: Callable[[Any, Around], Sequence[ResourceAccess]]
+    run: Callable[[Any, Around], ToolOutcome]
     action: Action = Action.EDIT  # what is not declared counts as changing files
     only: str = ""  # offered while planning ("plan"), or only outside it ("build")
     text: str = ""  # its description, where no file beside it has one

@@ -6,25 +6,25 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.advice import absent_from, fitting
-from assent.core.agent import Agent
 from assent.core.errors import AssentError, UsageError
-from assent.core.message import Call
-from assent.core.model import Offer
-from assent.core.paths import shown
-from assent.core.question import Consent
-from assent.core.session_event import PlannedCall
+from assent.core.llm.message import ToolCall
+from assent.core.llm.request import ToolDefinition
+from assent.core.paths import display_path
+from assent.core.session.agent import Agent
+from assent.core.session.event import PlannedCall
+from assent.core.session.question import PermissionAnswer
+from assent.core.text.tool_mentions import missing_tools, without_missing_tools
 from assent.core.tool import (
-    LACKS,
+    MISSING_CAPABILITY,
     Action,
-    Attempt,
     Decision,
-    Edit,
-    Outcome,
-    Posture,
-    Request,
+    EditEffect,
+    GuardedCall,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
     Verdict,
-    strictest,
+    strictest_decision,
 )
 from assent.ports import Gate, Guard
 from assent.tools.calling.aliases import meant
@@ -51,36 +51,36 @@ UNREAD = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
 class Doubt(msgspec.Struct, frozen=True):
     """What a person is asked about: some requests of a call, and what a yes would do."""
 
-    call: Call
+    call: ToolCall
     tool: str
-    requests: tuple[Request, ...]
+    requests: tuple[ResourceAccess, ...]
     decision: Decision
-    edit: Edit | None = None
+    edit: EditEffect | None = None
 
 
-Ask: TypeAlias = Callable[[Doubt], Consent]
+Ask: TypeAlias = Callable[[Doubt], PermissionAnswer]
 
 
 class Prepared(msgspec.Struct, frozen=True):
     """A call that was read and judged; nothing of it has run. `failure`: it never will."""
 
-    call: Call
+    call: ToolCall
     tool: Tool | None = None
     args: msgspec.Struct | None = None
-    requests: tuple[Request, ...] = ()
+    requests: tuple[ResourceAccess, ...] = ()
     decision: Decision | None = None
-    failure: Outcome | None = None
+    failure: ToolOutcome | None = None
     absent: frozenset[str] = frozenset()  # tools that no advice about it may name
 
 
 class Settled(msgspec.Struct, frozen=True):
     """A call's outcome, the decision if it got there, the tool's own name, and the answer."""
 
-    outcome: Outcome
+    outcome: ToolOutcome
     decision: Decision | None
     tool: str
-    consent: Consent | None = None
-    attempt: Attempt | None = None  # as guards saw it
+    consent: PermissionAnswer | None = None
+    attempt: GuardedCall | None = None  # as guards saw it
 
 
 class Toolbox:
@@ -99,11 +99,13 @@ class Toolbox:
         self._gate = gate
         self._suggest = suggest
         self._more = more
-        self._offered: dict[tuple[str, ...], tuple[Offer, ...]] = {}
-        self._asked: tuple[Posture, Agent, tuple[Offer, ...]] | None = None
-        self._absent: tuple[Posture, Agent, frozenset[str]] | None = None
+        self._offered: dict[tuple[str, ...], tuple[ToolDefinition, ...]] = {}
+        self._asked: tuple[PermissionContext, Agent, tuple[ToolDefinition, ...]] | None = None
+        self._absent: tuple[PermissionContext, Agent, frozenset[str]] | None = None
 
-    def available_tools(self, posture: Posture, agent: Agent) -> tuple[Offer, ...]:
+    def available_tools(
+        self, posture: PermissionContext, agent: Agent
+    ) -> tuple[ToolDefinition, ...]:
         """Returns the tools that a model may see; the same ones are the same object."""
         asked = self._asked  # children ask, too, each in a thread of its own
         if asked is None or asked[:2] != (posture, agent):
@@ -115,21 +117,21 @@ class Toolbox:
             asked = self._asked = (posture, agent, self._offered[names])
         return asked[2]
 
-    def unavailable_tools(self, posture: Posture, agent: Agent) -> dict[str, str]:
+    def unavailable_tools(self, posture: PermissionContext, agent: Agent) -> dict[str, str]:
         """Returns which tools are not offered, and why."""
         why = {n: self._withheld(tool, posture, agent) for n, tool in self._tools.items()}
         return {name: reason for name, reason in why.items() if reason}
 
-    def absent(self, posture: Posture, agent: Agent) -> frozenset[str]:
+    def absent(self, posture: PermissionContext, agent: Agent) -> frozenset[str]:
         """Returns the tools of our own that a model does not have, so that no advice names them."""
         known = self._absent
         if known is None or known[:2] != (posture, agent):
             withheld = self.unavailable_tools(posture, agent)
-            absent = absent_from([name for name in self._tools if name not in withheld])
+            absent = missing_tools([name for name in self._tools if name not in withheld])
             known = self._absent = (posture, agent, absent)
         return known[2]
 
-    def name(self, call: Call) -> str:
+    def name(self, call: ToolCall) -> str:
         """Returns the name of the tool that a call means."""
         try:
             return meant(call, self._tools).tool
@@ -145,7 +147,7 @@ class Toolbox:
         """Returns a tool by its own name, offered or not."""
         return self._tools.get(name)
 
-    def concurrency_group(self, call: Call, posture: Posture) -> str:
+    def concurrency_group(self, call: ToolCall, posture: PermissionContext) -> str:
         """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
         if tool is None:
@@ -154,7 +156,7 @@ class Toolbox:
             return ""
         return "tasks" if tool.action is Action.TASK else "reads" if tool.action in LOOKING else ""
 
-    def prepare(self, call: Call, around: Around, agent: Agent) -> Prepared:
+    def prepare(self, call: ToolCall, around: Around, agent: Agent) -> Prepared:
         """Reads and judges a call: known, offered, well formed, and what it touches allowed?"""
         absent = frozenset[str]()
         try:
@@ -167,7 +169,9 @@ class Toolbox:
         except Exception as error:
             return Prepared(call, failure=_advised(failed(call.tool, error), absent))
         try:
-            requests = tuple(tool.touches(args, around)) or (Request(tool.action, tool.name),)
+            requests = tuple(tool.touches(args, around)) or (
+                ResourceAccess(tool.action, tool.name),
+            )
             if around.posture.mode != "plan":  # there commands see nothing outside
                 requests += outside_of(around, self._gate.operands(requests))
             decision = self._gate.decide(requests, around.posture)
@@ -197,11 +201,11 @@ class Toolbox:
         once = tuple(dict.fromkeys(touches))
         return PlannedCall(call.id, call.tool, once, verdict, level, reasons)
 
-    def _requests(self, prepared: Prepared) -> tuple[Request, ...]:
+    def _requests(self, prepared: Prepared) -> tuple[ResourceAccess, ...]:
         """Returns what a call touches, or seems to want where it was refused before that."""
         return prepared.requests or wanted(prepared.call, self._tools.get(prepared.call.tool))
 
-    def _named(self, outcome: Outcome, prepared: Prepared) -> Outcome:
+    def _named(self, outcome: ToolOutcome, prepared: Prepared) -> ToolOutcome:
         """Returns a refusal under the name of what was wanted; the record of decisions tells it."""
         wants = ", ".join(dict.fromkeys(map(touched, self._requests(prepared))))
         return msgspec.structs.replace(outcome, title=wants[:MOST_TITLE])
@@ -236,15 +240,15 @@ class Toolbox:
             attempt = _denied(attempt)
         except Exception as error:
             outcome = _advised(failed(tool.name, error), prepared.absent)
-            if LACKS in outcome.metadata:
+            if MISSING_CAPABILITY in outcome.metadata:
                 outcome = self._named(outcome, prepared)
         return Settled(outcome, decision, tool.name, asked.consent, attempt)
 
-    def _learn(self, posture: Posture) -> None:
+    def _learn(self, posture: PermissionContext) -> None:
         """Takes in the tools of servers; none takes the name of another."""
         self._tools |= {t.name: t for t in self._more(posture.mode) if t.name not in self._tools}
 
-    def _known(self, call: Call, posture: Posture, agent: Agent) -> Tool:
+    def _known(self, call: ToolCall, posture: PermissionContext, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
         if tool is None:
             names = ", ".join(each.name for each in self.available_tools(posture, agent))
@@ -253,17 +257,17 @@ class Toolbox:
             raise AssentError(f"`{tool.name}` was not offered, so nothing was done. {why}")
         return tool
 
-    def _withheld(self, tool: Tool, posture: Posture, agent: Agent) -> str:
+    def _withheld(self, tool: Tool, posture: PermissionContext, agent: Agent) -> str:
         why = withheld(tool, posture, agent, suggest=self._suggest)
         return why or self._gate.never_allowed_reason(tool.name, tool.action, posture)
 
     def _readable(self, around: Around, path: bytes) -> bool:
         """Tells whether a tool that goes through many files may open one of them unasked."""
-        requests = (Request(Action.READ, shown(path)),)
+        requests = (ResourceAccess(Action.READ, display_path(path)),)
         decision = self._gate.decide(requests, around.posture)
         return decision.verdict is Verdict.RUN and around.readable(path)
 
-    def _ran(self, prepared: Prepared, around: Around, asked: "_Asked") -> Outcome:
+    def _ran(self, prepared: Prepared, around: Around, asked: "_Asked") -> ToolOutcome:
         """Runs a call. Nothing happens by that: whether an edit may happen is asked with it."""
         assert prepared.tool is not None, "a call without a tool fails before"
         doubts = self._doubts(prepared, asked.decision, around.posture)
@@ -271,13 +275,13 @@ class Toolbox:
         outcome = _run(prepared.tool, prepared.args, around)
         check_announced(outcome.effect, prepared.requests)
         if not outcome.failed:
-            edit = outcome.effect if isinstance(outcome.effect, Edit) else None
+            edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
             asked.about([request for request in doubts if request.action is Action.EDIT], edit)
         return outcome
 
     def _doubts(
-        self, prepared: Prepared, decision: Decision, posture: Posture
-    ) -> Sequence[Request]:
+        self, prepared: Prepared, decision: Decision, posture: PermissionContext
+    ) -> Sequence[ResourceAccess]:
         """Returns the requests that a person is asked about; raises where nobody can allow them."""
         if decision.verdict in (Verdict.RUN, Verdict.STAGE):
             return ()
@@ -289,7 +293,7 @@ class Toolbox:
             if self._gate.decide((request,), posture).verdict is Verdict.ASK
         ]
         if decision.layer == LOOP and not found:  # a guard asks, whatever the gate said
-            return (Request(Action.LOOP, _subject(prepared)),)
+            return (ResourceAccess(Action.LOOP, _subject(prepared)),)
         return found or prepared.requests
 
 
@@ -299,11 +303,11 @@ class _Asked:
     def __init__(self, ask: Ask, prepared: Prepared, decision: Decision, loop: str) -> None:
         self.decision = decision
         self._loop = loop  # what the model has to know about itself, whoever says no
-        self.consent: Consent | None = None
+        self.consent: PermissionAnswer | None = None
         self._ask = ask
         self._prepared = prepared
 
-    def about(self, requests: Sequence[Request], edit: Edit | None = None) -> None:
+    def about(self, requests: Sequence[ResourceAccess], edit: EditEffect | None = None) -> None:
         """Asks about some requests, if there are any; raises unless the person says yes."""
         if not requests:
             return
@@ -323,21 +327,23 @@ class _Refused(Exception):
         self.why = why
 
 
-def _run(tool: Tool, args: msgspec.Struct | None, around: Around) -> Outcome:
+def _run(tool: Tool, args: msgspec.Struct | None, around: Around) -> ToolOutcome:
     """Runs a tool; one that waits for a server can be left to itself."""
     if tool.action is Action.FETCH or tool.schema is not None:
         return around.attend(lambda: tool.run(args, around))
     return tool.run(args, around)
 
 
-def _advised(outcome: Outcome, absent: frozenset[str]) -> Outcome:
+def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
     """Returns what is told of a call that came to nothing, without tools that are not there."""
-    return msgspec.structs.replace(outcome, text=fitting(outcome.text, absent) or IMPOSSIBLE)
+    return msgspec.structs.replace(
+        outcome, text=without_missing_tools(outcome.text, absent) or IMPOSSIBLE
+    )
 
 
-def _attempt(prepared: Prepared, decision: Decision, around: Around) -> Attempt:
+def _attempt(prepared: Prepared, decision: Decision, around: Around) -> GuardedCall:
     agents = around.posture.agents
-    return Attempt(
+    return GuardedCall(
         around.session,
         agents[0].name if agents else "",
         around.posture.mode,
@@ -348,13 +354,13 @@ def _attempt(prepared: Prepared, decision: Decision, around: Around) -> Attempt:
     )
 
 
-def _denied(attempt: Attempt) -> Attempt:
+def _denied(attempt: GuardedCall) -> GuardedCall:
     """Returns an attempt that came to nothing, because the gate, a guard or a person said no."""
     decision = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
     return msgspec.structs.replace(attempt, decision=decision)
 
 
-def _objections(guards: Sequence[Guard], attempt: Attempt) -> list[Decision]:
+def _objections(guards: Sequence[Guard], attempt: GuardedCall) -> list[Decision]:
     """Asks every guard; one that fails has objected (law 9). None can allow anything."""
     found = []
     for guard in guards:
@@ -369,7 +375,7 @@ def _objections(guards: Sequence[Guard], attempt: Attempt) -> list[Decision]:
 
 def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
     """Returns the strictest decision; where it is to ask, with every reason that there is to."""
-    found = strictest([decision, *objections])
+    found = strictest_decision([decision, *objections])
     if found.verdict is not Verdict.ASK:
         return found
     asking = [each.reason for each in (found, *objections) if each.verdict is Verdict.ASK]
@@ -386,7 +392,7 @@ def _subject(prepared: Prepared) -> str:
     return f"`{prepared.call.tool}` ({first[:LONGEST]}{'…' if len(first) > LONGEST else ''})"
 
 
-def heard(guards: Sequence[Guard], settled: Settled, outcome: Outcome) -> Outcome:
+def heard(guards: Sequence[Guard], settled: Settled, outcome: ToolOutcome) -> ToolOutcome:
     """Tells the guards what came of a call in the end; returns it with what they add to it."""
     for guard in guards if settled.attempt is not None else ():
         try:

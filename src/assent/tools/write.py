@@ -3,9 +3,9 @@
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.operation import FileState
 from assent.core.paths import one_line
-from assent.core.tool import Action, Outcome, Request
+from assent.core.plan.operation import FileState
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.changing import plan_file
 from assent.tools.changing.editing import Change, edits, outcome, reads, standing, target
 from assent.tools.changing.forms import BOM, line_end, with_ends
@@ -20,7 +20,7 @@ class Args(msgspec.Struct, frozen=True):
     content: str
 
 
-def touches(args: Args, around: Around) -> tuple[Request, ...]:
+def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
     path = around.overlay.locate(args.path)
     if is_plan(args.path, path, around):
         return (plan_file.request(around),)
@@ -30,7 +30,7 @@ def touches(args: Args, around: Around) -> tuple[Request, ...]:
     return (edits(path), *seen)
 
 
-def run(args: Args, around: Around) -> Outcome:
+def run(args: Args, around: Around) -> ToolOutcome:
     """Returns the new content; an existing file keeps its mode, BOM and line ends."""
     path = around.overlay.locate(args.path)
     if is_plan(args.path, path, around):

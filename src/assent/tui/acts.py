@@ -12,16 +12,16 @@ from assent.core.event import (
     RunHalted,
     RunStarted,
 )
-from assent.core.feedback import Feedback
-from assent.core.journal import Ending
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.operation import Operation
-from assent.core.record import PlanRecord, RunNote
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import ReportedOutcome
+from assent.core.text.hidden_chars import visible_line, visible_text
+from assent.core.text.redaction import redact
 from assent.views.commands import brief
 from assent.views.lines import Line, Style
 from assent.views.rows import kind
-from assent.views.visible import visible_line, visible_speech
 
 SHORT: Final = 8  # letters of a digest
 MOST: Final = 4  # operations that are named
@@ -31,7 +31,7 @@ BACK: Final = {
     "redo": "/undo takes it back.",
     "undo": "/redo does it again.",
 }
-OUTCOMES: Final[dict[Ending, tuple[Style, str]]] = {
+OUTCOMES: Final[dict[ReportedOutcome, tuple[Style, str]]] = {
     "done": ("heading", "done."),
     "partial": ("risk", "partly done; what it left alone is named in the run (/run)."),
     "nothing": ("heading", "there was nothing to do."),
@@ -42,9 +42,9 @@ STANDS: Final = {  # by what came of its last run; of a plan that waits the conv
     "": "The plan was built, and is completed. /undo takes it back.",
     "all": "The plan was built, and undone. /redo does it again.",
     "some": "The plan was built, and partly undone. /undo takes the rest back.",
-    State.HALTED: "The build of the plan halted: /recover shows the ways on.",
-    State.EXECUTING: "The build of the plan has not come to its end: /recover.",
-    State.DISCARDED: "The plan was discarded.",
+    PlanState.HALTED: "The build of the plan halted: /recover shows the ways on.",
+    PlanState.EXECUTING: "The build of the plan has not come to its end: /recover.",
+    PlanState.DISCARDED: "The plan was discarded.",
 }
 UNDONE: Final = {"": "redone", "some": "partly undone", "all": "undone"}
 BUILDING: Final = "The build of the plan has not come to its end: /build goes on."
@@ -57,7 +57,7 @@ def plan_stands(plan: PlanRecord, undone: str, *, approved: bool) -> str:
         return APPROVED
     if plan.building:
         return BUILDING
-    done = plan.state is State.COMPLETED
+    done = plan.state is PlanState.COMPLETED
     return STANDS.get(undone if done else plan.state, "")
 
 
@@ -81,7 +81,7 @@ def decided_words(plan: PlanRecord, events: Sequence[Event], named: str = "") ->
     return f"In another terminal, plan {visible_line(plan.name)} {what}." if what else ""
 
 
-def undone_words(run: str, name: str, what: str, by: "tuple[PlanRecord, RunNote] | None") -> str:
+def undone_words(run: str, name: str, what: str, by: "tuple[PlanRecord, PlanRun] | None") -> str:
     """Says that a run of the plan with that name was undone or redone elsewhere, and by whom."""
     who = ""
     if by is not None:
@@ -133,7 +133,7 @@ def sent_lines(feedback: Feedback, comments: int) -> list[Line]:
     ]
 
 
-def ended_lines(verb: str, outcome: Ending, operations: Sequence[Operation]) -> list[Line]:
+def ended_lines(verb: str, outcome: ReportedOutcome, operations: Sequence[Operation]) -> list[Line]:
     """Says how a run ended, what it changed, and what takes it back."""
     style, words = OUTCOMES[outcome]
     lines = [Line(style, f"{verb.capitalize()}: {words}")]
@@ -152,9 +152,9 @@ def named(operations: Sequence[Operation]) -> str:
 
 def echo(line: str) -> Line:
     """Returns a command that the person typed, as it stands above what it says."""
-    return Line("said", visible_line(masked(line.strip())))
+    return Line("said", visible_line(redact(line.strip())))
 
 
 def _words(text: str) -> list[Line]:
-    told = visible_speech(masked(text)).strip("\n")
+    told = visible_text(redact(text)).strip("\n")
     return [Line("said", f"  {line}") for line in told.split("\n")] if told.strip() else []

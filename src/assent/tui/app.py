@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.events import Event
 
 from assent.core.errors import AssentError
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.tui import habits
 from assent.tui.completion import Choice
 from assent.tui.conversation import opened, session_events
@@ -35,7 +36,6 @@ from assent.tui.status import StatusLine
 from assent.tui.theme import THEMES
 from assent.tui.themes import TEXTUAL, fitting, register_themes
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -164,11 +164,11 @@ class TerminalApp(Frame):
 
     def fail(self, error: AssentError) -> None:
         """Says what could not be done, and what to do next."""
-        from assent.core.masking import masked
+        from assent.core.text.redaction import redact
 
-        self.add_note(Line("risk", visible_line(masked(in_place(error.message)))))
+        self.add_note(Line("risk", visible_line(redact(in_place(error.message)))))
         if error.next:
-            self.add_note(Line("dim", f"next: {visible_line(masked(next_step(error.next)))}"))
+            self.add_note(Line("dim", f"next: {visible_line(redact(next_step(error.next)))}"))
 
     @contextmanager
     def failing(self) -> Iterator[None]:

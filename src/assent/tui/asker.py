@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Final
 
-from assent.core.session_event import Question
+from assent.core.session.event import Question
 from assent.tui.letters import Asked
 from assent.tui.mailbox import Mailbox
 

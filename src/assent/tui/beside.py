@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.model import Usage
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import Todo
+from assent.core.llm.request import TokenUsage
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import Todo
+from assent.core.session.record import SessionRecord
 from assent.tui.standing import undone_of
 from assent.views.context import Allowance, Taken, taken
 from assent.views.review import OperationReview
@@ -46,7 +46,7 @@ class Beside(msgspec.Struct, frozen=True):
     operations: tuple[OperationReview, ...] = ()
     todos: tuple[Todo, ...] = ()
     took: Taken = Taken()
-    total: Usage = Usage()
+    total: TokenUsage = TokenUsage()
     cost: float | None = 0.0
     allowance: Allowance = Allowance()
     trouble: str = ""  # why the operations could not be read

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.fuzzy import FAR, nearness, spread
-from assent.views.visible import visible_line
 
 Kind: TypeAlias = Literal["file", "command", "history"]
 

@@ -10,9 +10,9 @@ from textual.events import Click
 from textual.geometry import Region
 from textual.strip import Strip
 
-from assent.core.event import Recorded
-from assent.core.model import Delta
-from assent.core.session import SessionRecord
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.record import SessionRecord
 from assent.tui.aside import aside
 from assent.tui.markdown import Markdown
 from assent.tui.paper import Paper, Sheet
@@ -35,7 +35,7 @@ class Opened(msgspec.Struct, frozen=True):
     sheets: tuple[Sheet, ...]
 
 
-def opened(session: str, events: Iterable[Recorded]) -> Opened:
+def opened(session: str, events: Iterable[StoredEvent]) -> Opened:
     """Folds a whole session; it may be long, so this belongs in a thread."""
     feed = Feed(session)
     feed.add_events(events)
@@ -43,7 +43,7 @@ def opened(session: str, events: Iterable[Recorded]) -> Opened:
     return Opened(feed, tuple([sheet_of(block, feed.full) for block in blocks]))
 
 
-def session_events(engine: "Engine", record: SessionRecord) -> list[Recorded]:
+def session_events(engine: "Engine", record: SessionRecord) -> list[StoredEvent]:
     """Returns everything that happened in a session and its children, in order."""
     events = engine.sessions.events(record)
     if not record.children:
@@ -94,7 +94,7 @@ class Conversation(Paper):
         self.feed = Feed()
         self.show(())
 
-    def add_events(self, heard: Sequence[Recorded | Delta]) -> None:
+    def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
         """Takes in what happened, and shows what that changed, once."""
         self._again(self.feed.add_events(heard))
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from textual.events import Key
 
-from assent.views.visible import visible_line
+from assent.core.text.hidden_chars import visible_line
 
 
 class Spot(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
 from assent.tui.beside import LiveText, read_live
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from assent.core.mode import MODES, Modes
+from assent.core.permission.mode import MODES, CustomModes
 from assent.tui.panels.asking import AskingPanel
 from assent.views.lines import Line
 
@@ -23,7 +23,7 @@ WAITS: Final = "A question waits: F2 opens it"
 YOLO: Final = "yolo"
 
 
-def cycle(name: str, modes: Modes) -> str:
+def cycle(name: str, modes: CustomModes) -> str:
     """Returns the mode after one: from the strictest on, those of one's own beside their base.
 
     Never yolo, nor what narrows it: that takes words and a confirmation.

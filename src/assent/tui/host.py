@@ -11,8 +11,8 @@ from assent.views.lines import Line
 
 if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import Work
-    from assent.core.agent import Agent
-    from assent.core.template import SlashCommand
+    from assent.core.session.agent import Agent
+    from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
     from assent.engine.session.tooling import Tooling
     from assent.ports import Asker, Process

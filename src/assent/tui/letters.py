@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.journal import Live
-from assent.core.model import Delta
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.run.journal import RunUpdate
 from assent.views.first_start import Findings
 
 if TYPE_CHECKING:
-    from assent.core.session import SessionRecord
+    from assent.core.session.record import SessionRecord
     from assent.engine.run.runs import RunReport
 
 
@@ -20,7 +20,7 @@ class Heard(msgspec.Struct, frozen=True):
     """Something happened in a session: an event that is stored, or a piece that is live only."""
 
     session: str
-    what: Recorded | Delta
+    what: StoredEvent | StreamDelta
 
 
 class TurnBegan(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class RunBegan(msgspec.Struct, frozen=True):
 class RunLive(msgspec.Struct, frozen=True):
     """A run made progress, or its command said something."""
 
-    live: Live
+    live: RunUpdate
 
 
 class RunOver(msgspec.Struct, frozen=True):

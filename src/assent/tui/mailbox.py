@@ -8,7 +8,7 @@ from traceback import format_exception
 from typing import Any, Final
 
 from assent.core.errors import AssentError
-from assent.core.model import Delta
+from assent.core.llm.request import StreamDelta
 from assent.tui.letters import Heard, Trouble
 
 PAUSE_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
@@ -50,9 +50,9 @@ class Mailbox:
         """Adds a piece of what is being said to the piece before it, if nobody took that yet."""
         last = self._letters[-1] if self._letters else None
         match last, letter:
-            case Heard(one, Delta(kind, text)), Heard(other, Delta(same, more)):
+            case Heard(one, StreamDelta(kind, text)), Heard(other, StreamDelta(same, more)):
                 if (one, kind) == (other, same) and len(text) + len(more) <= PIECE:
-                    self._letters[-1] = Heard(one, Delta(kind, text + more))
+                    self._letters[-1] = Heard(one, StreamDelta(kind, text + more))
                     return True
             case _:
                 pass

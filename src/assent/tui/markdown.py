@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from assent.core.text.hidden_chars import fold_long, visible_text
 from assent.views.lines import Line, Style
-from assent.views.visible import fold_long, visible_speech
 
 INDENT: Final = "  "
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")
@@ -29,11 +29,11 @@ class Markdown:
         if at < len(self._known) or not body.startswith(self._known):
             self._forget()
         if at > len(self._known):
-            whole = visible_speech(body[len(self._known) : at])
+            whole = visible_text(body[len(self._known) : at])
             self._lines += self._styled(whole.removesuffix("\n").split("\n"))
             self._known = body[:at]
         fence = self._fence
-        last = [*self._styled(visible_speech(body[at:]).rstrip("\n").split("\n"))]
+        last = [*self._styled(visible_text(body[at:]).rstrip("\n").split("\n"))]
         self._fence = fence  # the last line may still become another
         return [*self._lines, *last]
 

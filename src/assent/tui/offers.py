@@ -8,8 +8,8 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.completion import Choice
-from assent.views.visible import visible_line
 
 ROWS: Final = 8
 CHOSEN, OTHER = "▸ ", "  "

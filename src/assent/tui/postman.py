@@ -8,10 +8,11 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Interrupted
-from assent.core.event import Recorded
-from assent.core.masking import masked
-from assent.core.model import Delta
-from assent.core.session_event import TurnEnded
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import TurnEnded
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.tui.conversation import Opened
 from assent.tui.hints import next_step
 from assent.tui.host import Start
@@ -39,7 +40,6 @@ from assent.tui.standing import Standing
 from assent.views.first_start import first_start_lines
 from assent.views.lines import Line
 from assent.views.notice import HALTED, Notices
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -98,7 +98,7 @@ class Postman:
         self._delivered = monotonic()
         if not self._app.is_there:
             return
-        heard: list[Recorded | Delta] = []
+        heard: list[StoredEvent | StreamDelta] = []
         for letter in joined(self._app.messages.take()):
             if isinstance(letter, Heard):
                 if (
@@ -111,12 +111,12 @@ class Postman:
             self._hand(letter)
         self._hear(heard)
 
-    def _hear(self, heard: Sequence[Recorded | Delta]) -> None:
+    def _hear(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
         if not heard:
             return
         app = self._app
         app.conversation.add_events(heard)
-        stored = [one for one in heard if isinstance(one, Recorded)]
+        stored = [one for one in heard if isinstance(one, StoredEvent)]
         events = [one.event for one in stored]
         if events:
             app.refresh_status()
@@ -303,7 +303,7 @@ class Postman:
         failed, self._failed = self._failed, False
         if failed and error is not None:
             step = next_step(error.next) or GO_ON
-            app.add_note(Line("dim", f"next: {visible_line(masked(step))}"))
+            app.add_note(Line("dim", f"next: {visible_line(redact(step))}"))
         elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
         if letter.unsaid:

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from assent.core.masking import masked
+from assent.core.text.hidden_chars import fold_long, visible
+from assent.core.text.redaction import redact
 from assent.views.lines import Line
-from assent.views.visible import fold_long, visible
 
 SHOWN: Final = 2000  # lines
 # Before those that are shown as many are kept: a secret of several lines is known by its first.
@@ -34,7 +34,7 @@ class Printed:
         """Returns its end; nothing if there are no words in it."""
         if not self._text.strip("\n"):
             return []
-        lines = masked(self._text).strip("\n").split("\n")
+        lines = redact(self._text).strip("\n").split("\n")
         before = self._gone + len(lines) - SHOWN
         left = [f"({before} lines before)"] if before > 0 else []
         shown = visible("\n".join(lines[-SHOWN:])).split("\n")

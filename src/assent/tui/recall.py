@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from assent.core.message import Text
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded
+from assent.core.session.record import SessionRecord
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -93,4 +93,4 @@ def _words(engine: "Engine", record: SessionRecord) -> Iterator[str]:
     for recorded in engine.sessions.events(record):
         event = recorded.event
         if isinstance(event, MessageAdded) and not event.synthetic:
-            yield "".join([part.text for part in event.parts if isinstance(part, Text)])
+            yield "".join([part.text for part in event.parts if isinstance(part, TextPart)])

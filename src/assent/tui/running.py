@@ -5,8 +5,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, Busy
-from assent.core.journal import DONE, Live, Way
-from assent.core.masking import masked
+from assent.core.run.journal import DONE, RecoveryChoice, RunUpdate
+from assent.core.text.redaction import redact
 from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host
 from assent.tui.letters import RunBegan, RunLive, RunOver
@@ -15,7 +15,7 @@ from assent.views.lines import Line
 from assent.views.watched import WatchedRun
 
 if TYPE_CHECKING:
-    from assent.core.operation import Operation
+    from assent.core.plan.operation import Operation
     from assent.engine.engine import Engine
     from assent.engine.run.runs import RunReport
     from assent.engine.run.undoing import Undo
@@ -39,7 +39,7 @@ class Running:
         """Applies a plan of operations that was approved; with a digest, only that one."""
         self._start("build", plan_id, lambda: self._host.engine().runs.build(plan_id, digest))
 
-    def recover(self, way: Way = "auto", run: str = "") -> None:
+    def recover(self, way: RecoveryChoice = "auto", run: str = "") -> None:
         """Takes up the unfinished run, the way the person chose for the one that they saw."""
         self._start("recover", "", lambda: _taken_up(self._host.engine(), way, run))
 
@@ -68,7 +68,7 @@ class Running:
         return self.at_work and self._host.engine().runs.interrupt()
 
     def _start(
-        self, verb: str, plan_id: str, work: "Callable[[], Generator[Live, None, RunReport]]"
+        self, verb: str, plan_id: str, work: "Callable[[], Generator[RunUpdate, None, RunReport]]"
     ) -> None:
         if self.at_work:
             raise Busy(BUSY)
@@ -78,7 +78,7 @@ class Running:
         self._thread.start()
 
     def _drive(
-        self, verb: str, plan_id: str, work: "Callable[[], Generator[Live, None, RunReport]]"
+        self, verb: str, plan_id: str, work: "Callable[[], Generator[RunUpdate, None, RunReport]]"
     ) -> None:
         self._mailbox.post(RunBegan(verb, plan_id))
         error: AssentError | None = None
@@ -106,7 +106,9 @@ class Running:
         ledger = self._host.engine().plans.repository()
         return ledger.plan(ledger.load(plan_id)).operations
 
-    def _driven(self, work: "Generator[Live, None, RunReport]", watched: WatchedRun) -> "RunReport":
+    def _driven(
+        self, work: "Generator[RunUpdate, None, RunReport]", watched: WatchedRun
+    ) -> "RunReport":
         while True:
             try:
                 live = next(work)
@@ -119,7 +121,7 @@ class Running:
 
 def _taken_back(
     engine: "Engine", preview: "Undo", channel: str
-) -> "Generator[Live, None, RunReport]":
+) -> "Generator[RunUpdate, None, RunReport]":
     """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
     report = yield from engine.undo.apply(preview, channel)
     whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
@@ -129,7 +131,9 @@ def _taken_back(
     return report
 
 
-def _taken_up(engine: "Engine", way: Way, run: str) -> "Generator[Live, None, RunReport]":
+def _taken_up(
+    engine: "Engine", way: RecoveryChoice, run: str
+) -> "Generator[RunUpdate, None, RunReport]":
     """Takes up an unfinished run; the end of an undo is told as the undo's own."""
     report = yield from engine.runs.recover(way, run)
     _, told = engine.undo.recorded(report) or (None, report)
@@ -147,7 +151,7 @@ def report_lines(report: "RunReport") -> list[Line]:
 
     pairs = zip(report.operations, report.about, strict=True)
     results = [(result, op) for (_, result), op in pairs]
-    notes = tuple([masked(in_place(note)) for note in report.notes])
+    notes = tuple([redact(in_place(note)) for note in report.notes])
     *lines, _ = run_lines(
         report.run,
         report.outcome,

@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 from assent.core.errors import AssentError, Busy
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
 from assent.tui.host import Host
 from assent.tui.letters import Place, ShellOver, ShellSaid, Trouble
 from assent.tui.mailbox import Mailbox

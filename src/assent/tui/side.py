@@ -27,7 +27,8 @@ from textual.message import Message
 from textual.timer import Timer
 
 from assent.core.errors import AssentError
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.aside import aside
 from assent.tui.beside import Allowing, Beside, LiveText, read_beside, unknown
 from assent.tui.following import Following
@@ -38,7 +39,6 @@ from assent.views.lines import BLANK, Line
 from assent.views.live import GONE, NO_PLAN, changed_lines, plan_about, text_lines
 from assent.views.staged import staged_lines
 from assent.views.todos import todo_count, todo_lines
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine

@@ -5,9 +5,9 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from assent.core.errors import AssentError, Busy, Moved, UsageError
-from assent.core.mode import MODES, Mode, resolved
-from assent.core.session import SessionRecord
+from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
+from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.session.record import SessionRecord
 from assent.tui.asker import PanelAsker
 from assent.tui.host import Host, Start
 from assent.tui.letters import Heard, Ready, Trouble, TurnBegan, TurnOver, Unopened
@@ -15,8 +15,8 @@ from assent.tui.mailbox import Mailbox
 
 if TYPE_CHECKING:
     from assent.app.session import Work
-    from assent.core.event import Recorded
-    from assent.core.model import Delta
+    from assent.core.event import StoredEvent
+    from assent.core.llm.request import StreamDelta
     from assent.engine.engine import Engine
 
 BUSY = "The model is at work. Press Esc to interrupt it first."
@@ -40,7 +40,7 @@ LOST = (
 )
 TRIES, PAUSE_S = 100, 0.05
 
-Events = Iterator["Recorded | Delta"]
+Events = Iterator["StoredEvent | StreamDelta"]
 
 
 class Sitting:
@@ -155,7 +155,7 @@ class Sitting:
         """Changes the mode of the session, or of the one that is about to begin; in a thread."""
         record = self.record
         if record is None:
-            resolved(name, self.engine.sessions.modes)
+            resolve_mode(name, self.engine.sessions.modes)
             self.mode = name
             return
         with self._moding:
@@ -239,7 +239,7 @@ class Sitting:
             self._know(now)
         if (now.mode, now.custom) != (known.mode, known.custom):
             self._unsaid = self._typed
-            raise Moved(OTHER_MODE.format(now.custom or now.mode), AGAIN)
+            raise ConcurrentChange(OTHER_MODE.format(now.custom or now.mode), AGAIN)
 
     def _know(self, record: SessionRecord) -> None:
         """Takes over a session as it is by now, unless another one, or a newer state, is there."""

@@ -4,15 +4,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assent.core.event import Recorded
-from assent.core.lifecycle import State
-from assent.core.mode import agent_of, missing_mode
-from assent.core.model import Usage
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord, in_its_mode
+from assent.core.event import StoredEvent
+from assent.core.llm.request import TokenUsage
+from assent.core.permission.mode import default_agent, missing_mode
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord, with_current_mode
 
 if TYPE_CHECKING:
-    from assent.core.inquiry import Pending
+    from assent.core.session.stored_question import PendingQuestion
     from assent.engine.engine import Engine
     from assent.engine.run.takeback import Taken
     from assent.tui.sitting import Sitting
@@ -29,18 +29,18 @@ class Standing(msgspec.Struct, frozen=True):
     plan: PlanRecord | None = None
     approved: bool = False
     undone: "Taken" = ""  # how much of what the plan did last was taken back
-    waiting: "tuple[Pending, ...]" = ()
+    waiting: "tuple[PendingQuestion, ...]" = ()
     cut_off: bool = False  # the last turn has no end, and nobody is at work on it
     missing: str = ""  # the session's own mode, if nobody knows that any more
-    news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
+    news: tuple[StoredEvent, ...] = ()  # events of the session that nobody has told the screen of
 
     @property
     def session(self) -> str:
         return self.record.session if self.record else ""
 
     @property
-    def usage(self) -> Usage:
-        return self.record.usage if self.record else Usage()
+    def usage(self) -> TokenUsage:
+        return self.record.usage if self.record else TokenUsage()
 
     @property
     def cost(self) -> float | None:
@@ -51,14 +51,14 @@ def known_standing(sitting: "Sitting", record: SessionRecord | None) -> Standing
     """Returns as much of where things stand as a session's record tells: who works, and how."""
     if record is None:
         base = sitting.base(sitting.mode)
-        agent = sitting.agent or agent_of(base)
+        agent = sitting.agent or default_agent(base)
         return Standing(sitting.mode or base, base, agent, sitting.shown_model)
     modes = sitting.engine.sessions.modes
-    missing, record = missing_mode(record.custom, modes), in_its_mode(record, modes)
+    missing, record = missing_mode(record.custom, modes), with_current_mode(record, modes)
     return Standing(
         record.custom or record.mode,
         record.mode,
-        sitting.agent or record.agent or agent_of(record.mode),
+        sitting.agent or record.agent or default_agent(record.mode),
         sitting.model or record.model or sitting.shown_model,
         record,
         missing=missing,
@@ -90,6 +90,6 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
 
 def undone_of(engine: "Engine", plan: PlanRecord | None) -> "Taken":
     """Says how much of what a plan did last was taken back; in a thread."""
-    if plan is None or plan.state is not State.COMPLETED or not plan.runs:
+    if plan is None or plan.state is not PlanState.COMPLETED or not plan.runs:
         return ""
     return engine.history.undone(plan.runs[-1].run)

@@ -8,24 +8,24 @@ from rich.style import Style as Look
 from rich.text import Text
 from textual.widgets import Static
 
-from assent.core.lifecycle import State
-from assent.core.mode import MODES, Mode, agent_of
-from assent.core.record import PlanRecord
+from assent.core.permission.mode import MODES, Mode, default_agent
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.standing import Standing
 from assent.tui.talk import amount, money
 from assent.views.context import model_name
-from assent.views.visible import visible_line
 
 DIGEST: Final = 8
 LEAST: Final = 8  # letters that are left of a model's name
 GAP: Final = " │ "
 _STATES: Final = {
-    State.DRAFTING: "drafting",
-    State.AWAITING_APPROVAL: "awaits you",
-    State.EXECUTING: "executing",
-    State.COMPLETED: "completed",
-    State.HALTED: "halted",
-    State.DISCARDED: "discarded",
+    PlanState.DRAFTING: "drafting",
+    PlanState.AWAITING_APPROVAL: "awaits you",
+    PlanState.EXECUTING: "executing",
+    PlanState.COMPLETED: "completed",
+    PlanState.HALTED: "halted",
+    PlanState.DISCARDED: "discarded",
 }
 _UNDONE: Final = {"": "", "some": "partly undone", "all": "undone"}
 # Colour only repeats the word: reversed, so that the mode is seen in the corner of the eye.
@@ -62,7 +62,7 @@ def status(standing: Standing, width: int, *, working: bool = False) -> Pieces:
     work = "working" if working else ""
     # Where it is narrow, an agent that the mode says already is not said twice.
     named = f"agent {agent}"
-    tight = "" if agent == agent_of(_base(standing)) else named
+    tight = "" if agent == default_agent(_base(standing)) else named
     ways = (
         (named, _model(model, 40), tokens),
         (named, _model(model, 24), tokens),

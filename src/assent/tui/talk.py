@@ -6,7 +6,8 @@ What the model wrote is indented, so that nothing of it can pass for a line of o
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
-from assent.core.model import Usage
+from assent.core.llm.request import TokenUsage
+from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
 from assent.tui.markdown import INDENT, Markdown
 from assent.tui.paper import Sheet
 from assent.views.blocks import (
@@ -23,7 +24,6 @@ from assent.views.blocks import (
     Thought,
 )
 from assent.views.lines import BLANK, Line, Style
-from assent.views.visible import fold_long, visible_line, visible_speech
 
 Full: TypeAlias = Callable[[str], str]
 
@@ -130,7 +130,7 @@ def _spoken(block: Spoken, speech: Markdown) -> list[Line]:
 
 def _said(block: Said) -> Iterator[Line]:
     sign = "> "
-    for line in visible_speech(block.text).strip("\n").split("\n"):
+    for line in visible_text(block.text).strip("\n").split("\n"):
         for piece in fold_long(line):
             yield Line("said", sign + piece)
             sign = INDENT
@@ -187,7 +187,7 @@ def _asked(block: Asked) -> Iterator[Line]:
 def _answer(block: Asked) -> Iterator[Line]:
     words = "; ".join([", ".join([each.strip() for each in answer]) for answer in block.answers])
     by = f" ({visible_line(block.by)})" if block.by else ""
-    *lines, last = visible_speech(words).strip("\n").split("\n")
+    *lines, last = visible_text(words).strip("\n").split("\n")
     yield from (Line("said", f"{INNER}{piece}") for line in lines for piece in fold_long(line))
     *pieces, end = fold_long(last)
     yield from (Line("said", f"{INNER}{piece}") for piece in pieces)
@@ -225,12 +225,12 @@ def _ended(block: Ended) -> Iterator[Line]:
 
 
 def _quoted(text: str) -> Iterator[Line]:
-    for line in visible_speech(text).strip("\n").split("\n"):
+    for line in visible_text(text).strip("\n").split("\n"):
         for piece in fold_long(line):
             yield Line("dim", f"{INNER}│ {piece}")
 
 
-def taken_words(usage: Usage, cost: float | None, took: float) -> str:
+def taken_words(usage: TokenUsage, cost: float | None, took: float) -> str:
     """Returns what something took: tokens in and out, money as far as it is known, time."""
     if not usage.input and not usage.output:
         return ""

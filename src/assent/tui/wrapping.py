@@ -10,8 +10,8 @@ from typing import Final
 
 from rich.cells import cell_len, split_graphemes
 
+from assent.core.text.hidden_chars import CONTINUATION_MARK
 from assent.views.lines import GUTTER, Line, Style
-from assent.views.visible import CONTINUED
 
 # Of what others wrote, a piece that began with a sign could pass for a line of its own.
 MARKED: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})
@@ -21,7 +21,7 @@ HANG: Final = 2  # columns that a continued line of prose is deeper than it bega
 MOST_HANG: Final = 12  # a line that begins deeper is continued behind the sign
 NARROW: Final = 4  # columns; with fewer, the sign gets a row of its own
 
-_SIGN: Final = CONTINUED[0]
+_SIGN: Final = CONTINUATION_MARK[0]
 _BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")
 # Letters of one cell each, and nothing that joins with the one before: most of what is not ASCII.
 _ONE_CELL: Final = re.compile(f"[ -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481{_SIGN}│]*").fullmatch
@@ -58,8 +58,8 @@ def _cut(text: str, width: int) -> list[str]:
     head, rest = _split(text, width)
     found = [head]
     while rest:
-        head, rest = _split(rest, width - len(CONTINUED))
-        found.append(CONTINUED + head)
+        head, rest = _split(rest, width - len(CONTINUATION_MARK))
+        found.append(CONTINUATION_MARK + head)
     return found
 
 

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.model import Usage
-from assent.core.session_event import Question
+from assent.core.llm.request import TokenUsage
+from assent.core.session.event import Question
 
 CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]
 QuestionState: TypeAlias = Literal["open", "answered", "unanswered"]
@@ -96,7 +96,7 @@ class Ended(msgspec.Struct, frozen=True):
     why: str
     words: str = ""
     seconds: float = 0.0
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     cost: float | None = 0.0
 
 

@@ -5,16 +5,16 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from assent.core.event import Event
-from assent.core.journal import Ending, Result
-from assent.core.operation import Operation
-from assent.core.session_event import CallEnded, QuestionAnswered, QuestionAsked
+from assent.core.plan.operation import Operation
+from assent.core.run.journal import OperationResult, ReportedOutcome
+from assent.core.session.event import CallEnded, QuestionAnswered, QuestionAsked
+from assent.core.text.hidden_chars import visible_line
 from assent.views.commands import subject
 from assent.views.lines import Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, kind
 from assent.views.stream import batch_row
 from assent.views.talk import Tally, questions_of, tallied
-from assent.views.visible import visible_line
 
 YES = (("Yes",),)
 MOST = 20  # refused calls that are listed
@@ -33,13 +33,15 @@ class Built(msgspec.Struct, frozen=True):
     """A build by a model that has come to its end."""
 
     session: str
-    outcome: Ending
+    outcome: ReportedOutcome
     tally: Tally = Tally()
     left: tuple[str, ...] = ()  # steps that are not marked as done
     refused: tuple[Refused, ...] = ()
 
 
-def built(session: str, outcome: Ending, left: Sequence[str], events: Sequence[Event]) -> Built:
+def built(
+    session: str, outcome: ReportedOutcome, left: Sequence[str], events: Sequence[Event]
+) -> Built:
     """Returns a build as its events tell it, from the message that began it."""
     tally = Tally()
     for event in events:
@@ -64,7 +66,10 @@ def built_row(run: Row, work: Built) -> Row:
 
 
 def built_lines(
-    run: str, work: Built, results: Iterable[tuple[Result, Operation]], notes: Iterable[str] = ()
+    run: str,
+    work: Built,
+    results: Iterable[tuple[OperationResult, Operation]],
+    notes: Iterable[str] = (),
 ) -> Iterator[Line]:
     """Renders what came of a build, and never calls it done where something was left."""
     yield Line("risk" if work.left or work.refused else "heading", _sentence(work))

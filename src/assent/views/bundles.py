@@ -5,11 +5,11 @@ from shlex import quote
 
 import msgspec
 
-from assent.core.approval import Approval
-from assent.core.bundle import Origin
+from assent.core.plan.approval import Approval
+from assent.core.plan.bundle import BundleOrigin
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, table, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Standing(msgspec.Struct, frozen=True):
         return not self.word
 
 
-def bundle_row(origin: Origin, standings: Sequence[Standing]) -> Row:
+def bundle_row(origin: BundleOrigin, standings: Sequence[Standing]) -> Row:
     """Returns who asks for a bundle and who agreed, as JSON shows it."""
     approvals = [
         {**approval_row(each.approval), "counts": each.counts, "why": each.word or None}
@@ -51,7 +51,7 @@ def approval_row(approval: Approval) -> Row:
     }
 
 
-def bundle_lines(origin: Origin, standings: Sequence[Standing]) -> Iterator[Line]:
+def bundle_lines(origin: BundleOrigin, standings: Sequence[Standing]) -> Iterator[Line]:
     """Renders who asks for a plan that came from elsewhere, and each yes that came with it."""
     yield Line("heading", "A plan from elsewhere")
     yield from table(

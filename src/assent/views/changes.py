@@ -5,14 +5,14 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.operation import FileState, Operation, RunCommand, footprint
-from assent.core.plan import Plan
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.commands import manner, subject
 from assent.views.diff import LIMIT, text_diff, unified
 from assent.views.lines import BLANK, Line, Style, table, wrapped
 from assent.views.patch import diff_lines
 from assent.views.rows import Row, kind, operation_row
-from assent.views.visible import visible_line, visible_path
 
 SHORT: Final = 12
 NEVER: Final = "You have not read this plan before, so all of it is new to you."

@@ -4,17 +4,17 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import Final, assert_never
 
-from assent.core.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
-from assent.core.paths import shown
-from assent.core.process import OF_PLANS, signal_of
-from assent.core.quoting import script_line
+from assent.core.paths import display_path
+from assent.core.plan.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, signal_of
+from assent.core.shell.quote import script_line
+from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
 from assent.views.lines import Line, foreign, table, wrapped
-from assent.views.visible import visible_line, visible_path, visible_word
 
 MOST: Final = "at most"
 OTHERS: Final = (
-    f"{OF_PLANS.memory >> 30} GiB of memory, {OF_PLANS.processes} processes, "
-    f"{OF_PLANS.output >> 30} GiB of output"
+    f"{PLAN_COMMAND_LIMITS.memory >> 30} GiB of memory, {PLAN_COMMAND_LIMITS.processes} processes, "
+    f"{PLAN_COMMAND_LIMITS.output >> 30} GiB of output"
 )
 BRIEF: Final = 72  # characters of a command, where all of it stands nearby
 
@@ -27,7 +27,7 @@ def subject(op: Operation) -> str:
         case MoveFile(path, to):
             return f"{visible_path(path)} → {visible_path(to)}"
         case RunCommand(argv, script):
-            return words(argv) if argv else visible_line(script_line(shown(script)))
+            return words(argv) if argv else visible_line(script_line(display_path(script)))
         case _:
             assert_never(op)
 
@@ -53,7 +53,7 @@ def command_lines(op: RunCommand, unheld: str = "") -> Iterator[Line]:
     if op.argv:
         yield from wrapped("plain", f"$ {words(op.argv)}")
     if op.script:
-        yield from foreign(shown(op.script))
+        yield from foreign(display_path(op.script))
     yield from table("dim", [_in_full(*row) for row in manner(op)])
     loud = unheld or op.profile == "unconfined"
     yield from wrapped("risk" if loud else "dim", confinement(op, unheld))

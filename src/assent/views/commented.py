@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from assent.core.comment import Comment, Part, Placed, place
-from assent.core.operation import RunCommand
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, place_comment
+from assent.core.plan.operation import RunCommand
 from assent.views.commands import brief, command_lines
 from assent.views.comments import part
 from assent.views.lines import foreign
@@ -13,12 +13,12 @@ from assent.views.review import OperationReview, Review
 from assent.views.rows import kind
 
 
-def text_part(text: bytes) -> Part:
+def text_part(text: bytes) -> CommentTarget:
     """Returns a plan's text, line by line."""
-    return part(foreign(shown(text)))
+    return part(foreign(display_path(text)))
 
 
-def operation_part(number: int, operation: OperationReview) -> Part:
+def operation_part(number: int, operation: OperationReview) -> CommentTarget:
     """Returns an operation as a review shows it: its diff, or its command; else it has no lines."""
     op = operation.op
     lines = (
@@ -29,15 +29,15 @@ def operation_part(number: int, operation: OperationReview) -> Part:
     return part(lines, operation.id, _about(operation), number)
 
 
-def placed_in(review: Review, comments: Sequence[Comment]) -> tuple[Placed, ...]:
+def placed_in(review: Review, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
     """Returns comments with where their lines are in a review; parts they do not name stay out."""
     if not comments:
         return ()
     parts = [*_parts(review, [comment.anchor.about for comment in comments])]
-    return tuple([place(comment, parts) for comment in comments])
+    return tuple([place_comment(comment, parts) for comment in comments])
 
 
-def _parts(review: Review, about: Iterable[str]) -> Iterator[Part]:
+def _parts(review: Review, about: Iterable[str]) -> Iterator[CommentTarget]:
     wanted = set(about)
     if "" in wanted:
         yield text_part(review.text)

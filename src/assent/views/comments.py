@@ -3,12 +3,19 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from assent.core.comment import Part, Placed, named
 from assent.core.digest import sha256
-from assent.core.masking import mask, masked
+from assent.core.plan.comment import CommentTarget, PlacedComment, location_text
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    collapse_empty_lines,
+    fold_long,
+    source_line_count,
+    source_lines,
+    visible,
+)
+from assent.core.text.redaction import redact, redaction_text
 from assent.views.lines import BLANK, GUTTER, Line, foreign, wrapped
 from assent.views.rows import Row
-from assent.views.visible import CONTINUED, count_empty, each_line, fold_long, stands_for, visible
 
 MARK: Final = "▸ "  # before a comment between the lines of a plan, which never begin with it
 LONGEST: Final = 1000  # characters of a line that are quoted
@@ -16,28 +23,32 @@ KEY: Final = "private key"  # the one kind of secret that goes over many lines
 NONE: Final = "No comments wait."
 
 
-def part(lines: Iterable[Line], operation: str = "", about: str = "", number: int = 0) -> Part:
+def part(
+    lines: Iterable[Line], operation: str = "", about: str = "", number: int = 0
+) -> CommentTarget:
     """Returns what comments can be tied to: lines as a review shows them, however it folds them."""
     whole: list[str] = []
     for line in lines:
         text = line.text.removeprefix(GUTTER)
-        if whole and text.startswith(CONTINUED):
-            whole[-1] += text.removeprefix(CONTINUED)
+        if whole and text.startswith(CONTINUATION_MARK):
+            whole[-1] += text.removeprefix(CONTINUATION_MARK)
         else:
-            whole += each_line(text)
-    return Part(operation, about, quotable(whole), sha256("\n".join(whole).encode()), number)
+            whole += source_lines(text)
+    return CommentTarget(
+        operation, about, quotable(whole), sha256("\n".join(whole).encode()), number
+    )
 
 
 def quotable(lines: Sequence[str]) -> tuple[str, ...]:
     """Returns lines as they are quoted: each for itself, of bounded length, without secrets."""
     text = "\n".join(lines)
-    safe = masked(text)
+    safe = redact(text)
     left = None if safe == text else set(safe.split("\n"))
     return tuple([_cut(line if left is None or line in left else _hidden(line)) for line in lines])
 
 
 def with_comments(
-    lines: Iterable[Line], comments: Sequence[Placed], operation: str = ""
+    lines: Iterable[Line], comments: Sequence[PlacedComment], operation: str = ""
 ) -> Iterable[Line]:
     """Returns the lines of a part with each comment below the last line that it is about."""
     own = [
@@ -48,7 +59,7 @@ def with_comments(
     return _between(lines, own) if own else lines
 
 
-def gone_lines(comments: Sequence[Placed]) -> Iterator[Line]:
+def gone_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     """Renders the comments whose lines are no longer there, with what was quoted."""
     for number, placed in enumerate(comments, 1):
         if placed.standing == "gone":
@@ -56,7 +67,7 @@ def gone_lines(comments: Sequence[Placed]) -> Iterator[Line]:
             yield BLANK
 
 
-def count_lines(comments: Sequence[Placed]) -> Iterator[Line]:
+def count_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     """Says how many comments wait, and what sends them."""
     if comments:
         wait = "1 comment waits" if len(comments) == 1 else f"{len(comments)} comments wait"
@@ -70,7 +81,7 @@ def sent_lines(count: int) -> Iterator[Line]:
         yield Line("plain", f"{went} along, with the lines that they are about.")
 
 
-def comment_lines(comments: Sequence[Placed]) -> Iterator[Line]:
+def comment_lines(comments: Sequence[PlacedComment]) -> Iterator[Line]:
     """Renders comments as a list, each under its place and the lines that it is about."""
     if not comments:
         yield Line("plain", NONE)
@@ -81,35 +92,35 @@ def comment_lines(comments: Sequence[Placed]) -> Iterator[Line]:
     yield from count_lines(comments)
 
 
-def one_comment_lines(number: int, placed: Placed) -> Iterator[Line]:
+def one_comment_lines(number: int, placed: PlacedComment) -> Iterator[Line]:
     """Renders a comment under its place and the lines that it is about."""
     anchor = placed.anchor
-    yield from wrapped("heading", f"Comment {number}: {named(placed)}")
+    yield from wrapped("heading", f"Comment {number}: {location_text(placed)}")
     width = len(str(anchor.last))
     for at, line in enumerate(anchor.quote, anchor.first):
         for piece in fold_long(line):
             yield Line("dim", f"{at:>{width}} {GUTTER}{piece}")
-    for said in foreign(masked(placed.comment.text).strip("\n")):
+    for said in foreign(redact(placed.comment.text).strip("\n")):
         yield Line("said", MARK + said.text.removeprefix(GUTTER))
 
 
-def comment_rows(comments: Sequence[Placed]) -> list[Row]:
+def comment_rows(comments: Sequence[PlacedComment]) -> list[Row]:
     """Returns comments as the objects that `--json` prints."""
     return [comment_row(number, placed) for number, placed in enumerate(comments, 1)]
 
 
-def part_lines(found: Part, first: int = 0, last: int = 0) -> Iterator[Line]:
+def part_lines(found: CommentTarget, first: int = 0, last: int = 0) -> Iterator[Line]:
     """Renders the lines of a part, or some of them, with the numbers that comments name."""
     width = len(str(len(found.lines)))
     wanted = found.lines[max(first - 1, 0) : last if first else None]
     number = max(first, 1)
-    for line in count_empty(wanted, signed=bool(found.operation)):
+    for line in collapse_empty_lines(wanted, signed=bool(found.operation)):
         for piece in fold_long(line):
             yield Line("plain", f"{number:>{width}} {GUTTER}{piece}")
-        number += stands_for(line)
+        number += source_line_count(line)
 
 
-def comment_row(number: int, placed: Placed) -> Row:
+def comment_row(number: int, placed: PlacedComment) -> Row:
     """Returns one comment as an object; `first` and `last` are null if it is to all of it."""
     comment, anchor = placed.comment, placed.anchor
     return {
@@ -122,14 +133,14 @@ def comment_row(number: int, placed: Placed) -> Row:
         "last": anchor.last or None,
         "standing": placed.standing,
         "quote": list(anchor.quote),
-        "text": masked(comment.text),
+        "text": redact(comment.text),
         "digest": comment.digest or None,
         "at": comment.at,
         "user": comment.user,
     }
 
 
-def _between(lines: Iterable[Line], own: Sequence[tuple[int, Placed]]) -> Iterator[Line]:
+def _between(lines: Iterable[Line], own: Sequence[tuple[int, PlacedComment]]) -> Iterator[Line]:
     """Puts comments below the last piece of the line that they end at; to all of it, on top."""
     below: dict[int, list[Line]] = {}
     for number, placed in own:
@@ -138,29 +149,29 @@ def _between(lines: Iterable[Line], own: Sequence[tuple[int, Placed]]) -> Iterat
     at = 0
     for line in lines:
         text = line.text.removeprefix(GUTTER)
-        if not at or not text.startswith(CONTINUED):
+        if not at or not text.startswith(CONTINUATION_MARK):
             for passed in sorted(each for each in below if each <= at):
                 yield from below.pop(passed)
-            at += stands_for(text)
+            at += source_line_count(text)
         yield line
     for rest in below.values():
         yield from rest
 
 
-def _marked(number: int, placed: Placed) -> Iterator[Line]:
+def _marked(number: int, placed: PlacedComment) -> Iterator[Line]:
     anchor = placed.anchor
     lines = f" (lines {anchor.first}-{anchor.last})" if anchor.last > anchor.first else ""
     moved = ", moved with its lines" if placed.standing == "moved" else ""
     title = f"comment {number}{lines}{moved}: "
-    for line in visible(title + masked(placed.comment.text).strip("\n")).split("\n"):
+    for line in visible(title + redact(placed.comment.text).strip("\n")).split("\n"):
         for piece in fold_long(line):
             yield Line("said", MARK + piece)
 
 
 def _hidden(line: str) -> str:
     """Masks a line that is, or is part of, a secret."""
-    found = masked(line)
-    return mask(KEY) if found == line else found
+    found = redact(line)
+    return redaction_text(KEY) if found == line else found
 
 
 def _cut(line: str) -> str:

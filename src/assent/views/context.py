@@ -5,11 +5,11 @@ from typing import Final
 
 import msgspec
 
-from assent.core.event import Recorded
-from assent.core.model import Usage
-from assent.core.session_event import StepEnded, StepStarted
+from assent.core.event import StoredEvent
+from assent.core.llm.request import TokenUsage
+from assent.core.session.event import StepEnded, StepStarted
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, Style, table
-from assent.views.visible import visible_line
 
 FULL, EMPTY = "█", "░"
 BAR: Final = 20  # characters
@@ -35,7 +35,7 @@ class Taken(msgspec.Struct, frozen=True):
     seq: int = 0
     model: str = ""
     steps: int = 0
-    last: Usage = Usage()
+    last: TokenUsage = TokenUsage()
     last_cost: float | None = None  # dollars; None: prices are not known
 
     @property
@@ -44,7 +44,7 @@ class Taken(msgspec.Struct, frozen=True):
         return self.last.input + self.last.output
 
 
-def taken(before: Taken, recorded: Recorded) -> Taken:
+def taken(before: Taken, recorded: StoredEvent) -> Taken:
     """Folds one more event of a session into what it took."""
     known = msgspec.structs.replace(before, seq=recorded.seq)
     match recorded.event:
@@ -58,7 +58,7 @@ def taken(before: Taken, recorded: Recorded) -> Taken:
 
 
 def context_lines(
-    took: Taken, total: Usage, cost: float | None, allowance: Allowance
+    took: Taken, total: TokenUsage, cost: float | None, allowance: Allowance
 ) -> Iterator[Line]:
     """Renders the window with a bar, the tokens of the last step and of all, money and budget."""
     if took.model:
@@ -118,7 +118,7 @@ def _window(used: int, window: int) -> Iterator[Line]:
     yield Line(style, f"{count(used)} of {count(window)} tokens{full}")
 
 
-def _step(took: Taken, total: Usage) -> Iterator[Line]:
+def _step(took: Taken, total: TokenUsage) -> Iterator[Line]:
     fields = ("input", "output", "cache_read", "cache_write", "reasoning")
     rows = [
         (name.replace("_", " "), count(getattr(took.last, name)), count(getattr(total, name)))

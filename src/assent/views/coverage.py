@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.changes import Bounds, Coverage
-from assent.core.operation import RunCommand
-from assent.views.visible import visible_path
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
+from assent.core.text.hidden_chars import visible_path
 
 
-def uncovered(op: RunCommand, bounds: Bounds, coverage: Coverage) -> Iterator[str]:
+def uncovered(op: RunCommand, bounds: SnapshotLimits, coverage: SnapshotGaps) -> Iterator[str]:
     """Says which files of the workspace would not be on record before the command."""
     if op.undo or op.profile == "commit":
         return

@@ -13,26 +13,26 @@ from assent.core.event import (
     PlanApproved,
     PlanDeclined,
     PlanRejected,
-    Recorded,
+    StoredEvent,
     TrustGiven,
     TrustRevoked,
-    kind,
+    event_tag,
 )
-from assent.core.grant import Grant, GrantGiven, GrantRevoked
-from assent.core.masking import masked
-from assent.core.operation import footprint
-from assent.core.paths import shown
-from assent.core.session_event import (
+from assent.core.paths import display_path
+from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked
+from assent.core.plan.operation import footprint
+from assent.core.session.event import (
     CallEnded,
     ModeChanged,
     QuestionAnswered,
     QuestionAsked,
     WorkHalted,
 )
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.lines import Line, wrapped
 from assent.views.log import session_of
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 NOBODY = "nobody"
 PERSON = "person"
@@ -42,7 +42,7 @@ EMPTY = "an empty answer, which is a no"
 _Told: TypeAlias = tuple[str, str, str, str, str]
 
 
-def decision_rows(events: Iterable[Recorded], sessions: Mapping[str, str]) -> Iterator[Row]:
+def decision_rows(events: Iterable[StoredEvent], sessions: Mapping[str, str]) -> Iterator[Row]:
     """Yields every decision in the order of the log."""
     asked: dict[str, QuestionAsked] = {}
     for recorded in events:
@@ -57,12 +57,12 @@ def decision_rows(events: Iterable[Recorded], sessions: Mapping[str, str]) -> It
             "seq": recorded.position,
             "at": recorded.at,
             "session": _session(recorded, sessions) or None,
-            "kind": kind(event),
+            "kind": event_tag(event),
             "who": who,
-            "what": masked(what),
+            "what": redact(what),
             "digest": digest or None,
             "decision": decision,
-            "reason": masked(reason),
+            "reason": redact(reason),
         }
 
 
@@ -79,7 +79,7 @@ def decision_lines(rows: Iterable[Row]) -> Iterator[Line]:
         yield Line("plain", "Nothing has been decided in this workspace.")
 
 
-def _session(recorded: Recorded, sessions: Mapping[str, str]) -> str:
+def _session(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
     match recorded.event:
         case PermitGiven(permit=permit):
             return permit.session
@@ -144,7 +144,7 @@ def _remembered(event: Event) -> _Told | None:
 
 def _permitted(event: PermitGiven | CommandStarted) -> _Told:
     if isinstance(event, PermitGiven):
-        paths = [shown(path) for op in event.operations for path, *_ in footprint(op)]
+        paths = [display_path(path) for op in event.operations for path, *_ in footprint(op)]
         what = "change " + ", ".join(dict.fromkeys(paths))
         permit = event.permit
         return permit.source, what, permit.digest, "permitted", permit.detail

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assent.core.operation import Operation
-from assent.core.record import PlanRecord
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, Style, wrapped
 from assent.views.rows import Row, kind, operation_row
-from assent.views.visible import visible_line
 
 UNSURE = (
     "A declined command may have done what later operations rest on; nobody can know that before "

@@ -5,16 +5,16 @@ from hashlib import sha1
 from itertools import pairwise
 from typing import Final, TypeAlias, assert_never
 
-from assent.core.matching import Change, changes
-from assent.core.operation import (
+from assent.core.plan.operation import (
     DeleteFile,
+    FileKind,
     FileState,
-    Kind,
     MoveFile,
     Operation,
     RunCommand,
     WriteFile,
 )
+from assent.core.text.line_diff import LineChange, line_changes
 
 LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; nobody reads more than that
 CONTEXT: Final = 3
@@ -23,7 +23,7 @@ Lines: TypeAlias = list[bytes]
 
 _NOWHERE: Final = b"/dev/null"
 _INCOMPLETE: Final = b"\n\\ No newline at end of file"
-_FORMATS: Final[dict[Kind, int]] = {"file": 0o100000, "link": 0o120000}
+_FORMATS: Final[dict[FileKind, int]] = {"file": 0o100000, "link": 0o120000}
 _ESCAPES = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
 _QUOTED = {
     byte: b"\\" + _ESCAPES[byte] if byte in _ESCAPES else b"\\%03o" % byte
@@ -135,7 +135,7 @@ def _body(before: bytes, after: bytes, old: bytes | None, new: bytes | None) -> 
         return _whole(before or after, b"+" if after else b"-", old, new)
     old_lines, new_lines = _lines(before), _lines(after)
     body = [b"--- " + _label(old), b"+++ " + _label(new)]
-    for group in _groups(changes(old_lines, new_lines)):
+    for group in _groups(line_changes(old_lines, new_lines)):
         body += _hunk(old_lines, new_lines, group)
     return body
 
@@ -166,7 +166,7 @@ def _lines(content: bytes) -> Lines:
     return lines
 
 
-def _groups(found: list[Change]) -> list[list[Change]]:
+def _groups(found: list[LineChange]) -> list[list[LineChange]]:
     """Puts changes whose contexts would meet into one hunk."""
     groups = [found[:1]]
     for previous, change in pairwise(found):
@@ -176,7 +176,7 @@ def _groups(found: list[Change]) -> list[list[Change]]:
     return groups
 
 
-def _hunk(old: Lines, new: Lines, group: Sequence[Change]) -> Lines:
+def _hunk(old: Lines, new: Lines, group: Sequence[LineChange]) -> Lines:
     first, last = group[0], group[-1]
     start, end = max(first[0] - CONTEXT, 0), min(last[1] + CONTEXT, len(old))
     new_start, new_end = first[2] - first[0] + start, last[3] - last[1] + end

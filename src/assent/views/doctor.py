@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, Style, table, wrapped
-from assent.views.visible import visible_line
 
 STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
 ITSELF: Final = "assent doctor"

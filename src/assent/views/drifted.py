@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.rows import Row, path_fields
-from assent.views.visible import visible_line, visible_path
 
 REBASE = "assent rebase"
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from assent.core.evidence import Statement, Told
-from assent.core.masking import masked
+from assent.core.run.evidence import EvidenceOperation, Statement
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.bundles import approval_row
 from assent.views.lines import Line, table, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 APPLIED = {
     "done": "exactly this plan was applied, every operation of it.",
@@ -81,7 +81,7 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
         yield from wrapped("plain", f"- {text}")
 
 
-def _about(op: Told) -> str:
+def _about(op: EvidenceOperation) -> str:
     """Returns what an operation is about: its paths, or its command."""
     words = " to ".join(change.path for change in op.files) or " ".join(op.argv) or op.script
-    return visible_line(masked(words))
+    return visible_line(redact(words))

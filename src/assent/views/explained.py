@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from assent.core.rule_tables import rule_text
-from assent.core.ruling import Explained, Opinion
+from assent.core.permission.rule_match import ExplainedDecision, RuleMatch
+from assent.core.permission.rule_parser import rule_text
+from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.views.lines import BLANK, Line, wrapped
-from assent.views.visible import visible_line
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -28,7 +28,7 @@ class Explanation(Protocol):
     def decision(self) -> Decision: ...
 
     @property
-    def parts(self) -> Sequence[Explained]: ...
+    def parts(self) -> Sequence[ExplainedDecision]: ...
 
     @property
     def tool(self) -> str: ...
@@ -81,7 +81,7 @@ def _by(part: Fields) -> str:
     return f"{named} {rule}" if rule else named.rstrip(",")
 
 
-def _part(part: Explained) -> Fields:
+def _part(part: ExplainedDecision) -> Fields:
     request = part.request
     return {
         "permission": request.permission,
@@ -91,7 +91,7 @@ def _part(part: Explained) -> Fields:
     }
 
 
-def _opinion(opinion: Opinion) -> Fields:
+def _opinion(opinion: RuleMatch) -> Fields:
     return {
         "layer": opinion.layer.name,
         "counts": opinion.counts,

@@ -4,13 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assent.core.event import Event, Recorded
-from assent.core.masking import masked
-from assent.core.message import Call, Reasoning, Text
-from assent.core.model import Delta, Usage
-from assent.core.question import is_permission, read_consent
-from assent.core.session import added
-from assent.core.session_event import (
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import StreamDelta, TokenUsage
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     CallStarted,
@@ -29,6 +26,9 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
+from assent.core.session.question import is_permission, read_permission_answer
+from assent.core.session.record import add_usage
+from assent.core.text.redaction import redact
 from assent.views.blocks import (
     Asked,
     Block,
@@ -104,7 +104,7 @@ class Feed:
         self._at = ""  # when what is being taken happened
         self._kin = Kin(session)
         self._began = ""
-        self._usage = Usage()
+        self._usage = TokenUsage()
         self._cost: float | None = 0.0
         self._count = 0
 
@@ -115,7 +115,7 @@ class Feed:
 
     def full(self, key: str) -> str:
         """Returns all of what a block only begins to tell."""
-        return masked(self._full.get(key, ""))
+        return redact(self._full.get(key, ""))
 
     def fresh(self) -> list[Block]:
         """Returns the blocks that were made or changed since the last time, in their order."""
@@ -127,15 +127,15 @@ class Feed:
         self._fresh = {}
         return found
 
-    def add_events(self, heard: Iterable[Recorded | Delta]) -> list[Block]:
+    def add_events(self, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
         """Takes many at once, and returns what they made or changed."""
         for one in heard:
             self.add_event(one)
         return self.fresh()
 
-    def add_event(self, heard: Recorded | Delta) -> None:
+    def add_event(self, heard: StoredEvent | StreamDelta) -> None:
         """Takes one event, or one piece of what is being said."""
-        if isinstance(heard, Delta):
+        if isinstance(heard, StreamDelta):
             self._piece(heard.kind, heard.text)
             return
         session = heard.stream.rpartition("/")[2]
@@ -201,19 +201,19 @@ class Feed:
     def _take(self, event: Event, at: str) -> None:
         match event:
             case MessageAdded(id=id, parts=parts, synthetic=""):
-                texts = [part.text for part in parts if isinstance(part, Text)]
+                texts = [part.text for part in parts if isinstance(part, TextPart)]
                 pictures = len(parts) - len(texts)
-                self._put(Said(self._new(), masked("\n\n".join(texts)), pictures, id))
+                self._put(Said(self._new(), redact("\n\n".join(texts)), pictures, id))
             case PartSaid(part=part, seconds=seconds):
                 self._part(part, seconds)
             case SessionRewound(message=message, words=words):
-                self._withdraw(message, masked(words))
+                self._withdraw(message, redact(words))
             case TurnStarted():
-                self._began, self._usage, self._cost, self._calls = at, Usage(), 0.0, {}
+                self._began, self._usage, self._cost, self._calls = at, TokenUsage(), 0.0, {}
             case TurnEnded(why, words):
                 self._let_go()
                 took = seconds_between(self._began, at)
-                ended = Ended(self._new(), why, masked(words), took, self._usage, self._cost)
+                ended = Ended(self._new(), why, redact(words), took, self._usage, self._cost)
                 self._put(ended)
             case _:
                 self._take_step(event)
@@ -227,7 +227,7 @@ class Feed:
                 self._void()
                 self._note(event)
             case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
-                self._usage = added(self._usage, usage)
+                self._usage = add_usage(self._usage, usage)
                 known = self._cost is not None and cost is not None
                 self._cost = (self._cost or 0.0) + (cost or 0.0) if known else None
                 self._note(event)
@@ -252,10 +252,10 @@ class Feed:
             case ChildStarted(child=child, title=title, background=background):
                 self._children[child] = key = self._new()
                 name = self._kin.name(child)
-                self._put(Child(key, child, name, brief(masked(title)), background))
+                self._put(Child(key, child, name, brief(redact(title)), background))
             case ChildEnded(child=child, why=why, words=words):
                 if block := self._child(child):
-                    self._put(_with(block, ended=why, words=brief(masked(words))))
+                    self._put(_with(block, ended=why, words=brief(redact(words))))
             case _:
                 self._note(event)
 
@@ -273,19 +273,19 @@ class Feed:
             case _:
                 pass
 
-    def _part(self, part: Text | Reasoning | Call, seconds: float) -> None:
+    def _part(self, part: TextPart | ReasoningPart | ToolCall, seconds: float) -> None:
         match part:
-            case Text(text):
+            case TextPart(text):
                 key = self._finished("text")
-                self._put(Spoken(key, masked(text)))
-            case Reasoning(text):
+                self._put(Spoken(key, redact(text)))
+            case ReasoningPart(text):
                 key = self._finished("reasoning")
                 self._full[key] = text
-                self._put(Thought(key, brief(masked(text)), count_lines(text), seconds))
-            case Call(id=id, tool=tool):
+                self._put(Thought(key, brief(redact(text)), count_lines(text), seconds))
+            case ToolCall(id=id, tool=tool):
                 self._calls[id] = key = self._new()
                 self._step.append(key)
-                self._put(Called(key, masked(tool), about=called_about(part)))
+                self._put(Called(key, redact(tool), about=called_about(part)))
 
     def _finished(self, kind: str) -> str:
         """Returns the key of the part whose pieces came first, or of one that had none."""
@@ -315,12 +315,12 @@ class Feed:
             _with(
                 block,
                 state=failed if result.failed else "completed",
-                about=besides(block.tool, masked(event.title)) or block.about,
-                brief=brief(masked(told[:2000])),
+                about=besides(block.tool, redact(event.title)) or block.about,
+                brief=brief(redact(told[:2000])),
                 lines=count_lines(result.text),
                 seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
                 verdict=event.verdict,
-                decided=masked(event.decided),
+                decided=redact(event.decided),
             )
         )
 
@@ -329,7 +329,7 @@ class Feed:
         if isinstance(block, Called):
             return block
         self._calls[call] = key = self._new()
-        return Called(key, masked(tool))
+        return Called(key, redact(tool))
 
     def _child(self, session: str) -> Child | None:
         block = self.blocks.get(self._children.get(session, ""))
@@ -352,7 +352,7 @@ class Feed:
             kind, words, text = found
             key = self._new()
             self._full[key] = text
-            self._put(Note(key, kind, masked(words), count_lines(text)))
+            self._put(Note(key, kind, redact(words), count_lines(text)))
 
     def _withdraw(self, message: str, words: str) -> None:
         """Folds what the model no longer knows into one note, in its place."""
@@ -399,10 +399,10 @@ def _is_no(asked: Asked, answers: tuple[tuple[str, ...], ...] | None) -> bool:
     question = asked.questions[0] if asked.questions else None
     if question is None or not is_permission(question):
         return False
-    return not read_consent(question, answers).yes
+    return not read_permission_answer(question, answers).yes
 
 
-def folded(session: str, heard: Iterable[Recorded | Delta]) -> list[Block]:
+def folded(session: str, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
     """Returns the blocks that a whole stream makes."""
     feed = Feed(session)
     feed.add_events(heard)

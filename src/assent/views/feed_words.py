@@ -4,9 +4,8 @@ from datetime import datetime
 from typing import Final
 
 from assent.core.event import Event
-from assent.core.masking import masked
-from assent.core.message import Call, Text
-from assent.core.session_event import (
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.session.event import (
     CallEnded,
     Compacted,
     MessageAdded,
@@ -17,6 +16,7 @@ from assent.core.session_event import (
     StepRetried,
     WorkHalted,
 )
+from assent.core.text.redaction import redact
 from assent.views.blocks import NoteKind
 
 SHORT: Final = 72
@@ -58,11 +58,11 @@ def count_lines(text: str) -> int:
     return text.strip().count("\n") + 1 if text.strip() else 0
 
 
-def called_about(call: Call) -> str:
+def called_about(call: ToolCall) -> str:
     """Returns what a call is about, by its arguments."""
     args = call.args or {}
     found = next((args[name] for name in _ABOUT if isinstance(args.get(name), str)), "")
-    return brief(masked(found))
+    return brief(redact(found))
 
 
 def besides(tool: str, about: str) -> str:
@@ -75,15 +75,15 @@ def besides(tool: str, about: str) -> str:
 def touched(call: PlannedCall) -> str:
     """Returns what a call touches."""
     more = f" and {len(call.touches) - 1} more" if len(call.touches) > 1 else ""
-    return brief(masked(call.touches[0])) + more if call.touches else ""
+    return brief(redact(call.touches[0])) + more if call.touches else ""
 
 
 def deed_of(event: CallEnded) -> str:
     """Returns a settled call of a child on one line."""
     failed = " failed" if event.result.failed else ""
     told = event.result.text if event.result.failed else event.title
-    about = f": {brief(masked(told))}" if told else ""
-    return f"{masked(event.tool)}{failed}{about}"
+    about = f": {brief(redact(told))}" if told else ""
+    return f"{redact(event.tool)}{failed}{about}"
 
 
 def seconds_between(start: str, end: str) -> float:
@@ -121,7 +121,7 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
         case StepEnded(stop=stop, words=words) if str(stop) in _STOPS:
             return "halted", f"{_STOPS[str(stop)]} {brief(words)}".rstrip(), ""
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
-            text = "\n\n".join([part.text for part in parts if isinstance(part, Text)])
+            text = "\n\n".join([part.text for part in parts if isinstance(part, TextPart)])
             about = _TOLD.get(synthetic, synthetic.replace("_", " "))
             words = brief(text.partition(THEIR_WORDS)[2])
             return "told", f"The model is told {about}{f': {words}' if words else ''}", text

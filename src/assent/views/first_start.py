@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, table, wrapped
-from assent.views.visible import visible_line
 
 ASKED: Final = "ANTHROPIC_API_KEY", "OPENAI_API_KEY"
 USABLE: Final = (

@@ -9,13 +9,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.command_effects import Effect, effects
-from assent.core.command_line import CommandLine
-from assent.core.operation import RunCommand
-from assent.core.paths import shown
-from assent.core.plan import Scope
+from assent.core.paths import display_path
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_effects import CommandEffectKind, command_effects
+from assent.core.permission.sensitive_names import sensitive_names
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.plan import Scope
 from assent.views.installs import installs, pieces
-from assent.views.named import named
 from assent.views.targets import (
     empties,
     takes_for_another,
@@ -65,14 +65,16 @@ class Foreseen(msgspec.Struct, frozen=True):
 
 
 def foreseen(
-    op: RunCommand, line: CommandLine | None = None, root: str = "", scope: Scope = UNDECLARED
+    op: RunCommand, line: CommandAnalysis | None = None, root: str = "", scope: Scope = UNDECLARED
 ) -> Foreseen:
     """Looks at a command, with what a reader of shell lines found in it if there is one."""
     commands = [(_name(each[0]), *each[1:]) for each in _commands(op, line)]
     bringing = [each for each in commands if installs(RunCommand(_encoded(each)))]
     written = targets(op, line, root)
     does = _effects(commands, line)
-    online = any("network" in effects(piece) for each in bringing for piece in _pieces(each))
+    online = any(
+        "network" in command_effects(piece) for each in bringing for piece in _pieces(each)
+    )
     return Foreseen(
         "installs" in does or bool(bringing) or installs(op),
         "network" in does or online,
@@ -81,7 +83,7 @@ def foreseen(
         _is_covered(op, line, scope),
         line is not None and not line.certain,
         line.danger if line is not None else "",
-        named(op, line),
+        sensitive_names(op, line),
         "protected" in does or touches_protected(written),
         takes_for_another([each[0] for each in _commands(op, line)], written),
         _is_unclear(op, line),
@@ -89,19 +91,21 @@ def foreseen(
     )
 
 
-def _effects(commands: Sequence[Words], line: CommandLine | None) -> frozenset[Effect]:
+def _effects(
+    commands: Sequence[Words], line: CommandAnalysis | None
+) -> frozenset[CommandEffectKind]:
     """Returns what its commands do by either table, the gate's among them."""
     if line is not None and line.reads is not None:
         return frozenset()  # it was proved to read alone
     told = line.effects if line is not None else ()
-    return frozenset(told).union(*[effects(each) for each in commands])
+    return frozenset(told).union(*[command_effects(each) for each in commands])
 
 
 def _pieces(command: Words) -> list[list[str]]:
     return list(pieces(RunCommand(_encoded(command))))
 
 
-def _is_unclear(op: RunCommand, line: CommandLine | None) -> bool:
+def _is_unclear(op: RunCommand, line: CommandAnalysis | None) -> bool:
     if op.profile == "commit":
         return False
     if line is None:
@@ -114,7 +118,7 @@ def line_of(op: RunCommand) -> str:
     return quoted_words(map(_text, op.argv)) if op.argv else _text(op.script)
 
 
-def _commands(op: RunCommand, line: CommandLine | None) -> list[Words]:
+def _commands(op: RunCommand, line: CommandAnalysis | None) -> list[Words]:
     """Returns every command in it; roughly, where nobody could tell them apart."""
     told = [_split(text) for text in line.commands] if line is not None else []
     rough = [tuple(each) for each in pieces(op)] if line is None or not line.certain else []
@@ -132,7 +136,9 @@ def _name(program: str) -> str:
     return program.rpartition("/")[2] or program
 
 
-def _leaves(op: RunCommand, commands: Sequence[Words], line: CommandLine | None, root: str) -> bool:
+def _leaves(
+    op: RunCommand, commands: Sequence[Words], line: CommandAnalysis | None, root: str
+) -> bool:
     """Tells whether it names a place outside to write to, or changes the machine itself."""
     certain = line is not None and line.certain
     rough = () if certain else line_of(op).split()
@@ -143,7 +149,7 @@ def _leaves(op: RunCommand, commands: Sequence[Words], line: CommandLine | None,
         targets = [*line.writes, *line.perhaps] if line.reads is None else []
     else:
         targets = [word for each in commands for word in each[1:]]
-    return any(_is_outside(target, shown(op.cwd), root) for target in targets)
+    return any(_is_outside(target, display_path(op.cwd), root) for target in targets)
 
 
 def _is_outside(target: str, folder: str, root: str) -> bool:
@@ -158,7 +164,7 @@ def _is_outside(target: str, folder: str, root: str) -> bool:
     return not root or (real != root and not real.startswith(f"{root}/"))
 
 
-def _is_covered(op: RunCommand, line: CommandLine | None, scope: Scope) -> bool:
+def _is_covered(op: RunCommand, line: CommandAnalysis | None, scope: Scope) -> bool:
     """Tells whether each command begins with a declared prefix; what runs code must be one."""
     if not scope.commands:
         return True

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from assent.core.command_effects import brings
-from assent.core.operation import RunCommand
+from assent.core.permission.command_effects import installs_packages
+from assent.core.plan.operation import RunCommand
 
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")
 _WRAPPER = re.compile(r"sudo|doas|env|command|exec|time|nice|nohup|then|do|-.*|\w+=.*", re.DOTALL)
@@ -19,7 +19,7 @@ def installs(op: RunCommand) -> bool:
     programs = {command[0] for command in commands}
     if programs & _SHELLS and programs & _FETCHERS:
         return True
-    return any(brings(command) for command in commands)
+    return any(installs_packages(command) for command in commands)
 
 
 def pieces(op: RunCommand) -> Iterator[list[str]]:

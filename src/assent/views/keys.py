@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.keyring import Keyring, grouped
+from assent.core.plan.keyring import Keyring, grouped_key
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, table, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 WHERE = {"keys": "keys.toml", "user": "config.toml", "system": "the system's file"}
 PROVES = "A signature proves which key agreed, not who sat at the machine."
@@ -13,7 +13,7 @@ PROVES = "A signature proves which key agreed, not who sat at the machine."
 
 def own_row(key: str) -> Row:
     """Returns this machine's own key as JSON shows it."""
-    return {"key": key, "fingerprint": grouped(key)}
+    return {"key": key, "fingerprint": grouped_key(key)}
 
 
 def own_lines(row: Row) -> Iterator[Line]:
@@ -62,7 +62,7 @@ def asking_lines(key: str, name: str) -> Iterator[Line]:
         "Plans from elsewhere that it approves will be applied on this machine, without a further "
         "question. Compare it, digit by digit, with what `assent keys show` says where it is used:",
     )
-    digits = grouped(key)
+    digits = grouped_key(key)
     half = digits.index(" ", len(digits) // 2)
     yield Line("digest", f"  {digits[:half]}")
     yield Line("digest", f"  {digits[half + 1 :]}")

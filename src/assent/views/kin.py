@@ -1,8 +1,8 @@
 """Kin: the names by which a person tells the children of a session apart, such as `explore 2`."""
 
-from assent.core.event import Recorded
-from assent.core.session_event import ChildStarted
-from assent.views.visible import visible_line
+from assent.core.event import StoredEvent
+from assent.core.session.event import ChildStarted
+from assent.core.text.hidden_chars import visible_line
 
 SOMEBODY = "a child"
 
@@ -14,7 +14,7 @@ class Kin:
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {root: before}
 
-    def add_event(self, recorded: Recorded) -> None:
+    def add_event(self, recorded: StoredEvent) -> None:
         """Takes in an event; one that starts a child gives it a name, which it keeps."""
         match recorded.event:
             case ChildStarted(child=child, agent=agent):

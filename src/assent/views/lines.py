@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from assent.views.visible import fold_long, fold_words, visible
+from assent.core.text.hidden_chars import fold_at_words, fold_long, visible
 
 Style = Literal[
     "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",
@@ -35,7 +35,7 @@ def foreign(text: str) -> Iterator[Line]:
 
 def wrapped(style: Style, text: str) -> Iterator[Line]:
     """Renders one harmless line, folded between words if it is very long."""
-    for piece in fold_words(text):
+    for piece in fold_at_words(text):
         yield Line(style, piece)
 
 

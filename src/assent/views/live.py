@@ -4,13 +4,19 @@ from collections.abc import Iterator
 from typing import Final
 
 from assent.core.digest import sha256
-from assent.core.masking import masked
-from assent.core.matching import changes
-from assent.core.paths import shown
-from assent.core.record import PlanRecord
+from assent.core.paths import display_path
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import (
+    fold_long,
+    source_line_count,
+    visible,
+    visible_line,
+    visible_path,
+)
+from assent.core.text.line_diff import line_changes
+from assent.core.text.redaction import redact
 from assent.views.lines import GUTTER, Line, Style
 from assent.views.review import standing
-from assent.views.visible import fold_long, stands_for, visible, visible_line, visible_path
 
 SHORT: Final = 12
 NO_PLAN: Final = "No plan yet. Say what should be done."
@@ -38,9 +44,9 @@ def plan_about(
 
 def plan_title(plan: PlanRecord, text: bytes | None) -> str:
     """Returns the first heading of a plan's text, else its name."""
-    for line in shown(text or b"").split("\n"):
+    for line in display_path(text or b"").split("\n"):
         if line.startswith("# ") and line[2:].strip():
-            return visible_line(masked(line[2:].strip()))
+            return visible_line(redact(line[2:].strip()))
     return visible_line(plan.name)
 
 
@@ -50,12 +56,12 @@ def text_lines(text: bytes) -> list[list[Line]]:
     Of empty lines that are only counted, all but the first are nothing.
     """
     fenced, found = False, []
-    for line in visible(masked(shown(text))).removesuffix("\n").split("\n"):
+    for line in visible(redact(display_path(text))).removesuffix("\n").split("\n"):
         fence = line.lstrip().startswith(_FENCES)
         style = _style(line, fenced=fenced or fence)
         fenced ^= fence
         found.append([Line(style, GUTTER + piece) for piece in fold_long(line)])
-        found += [[]] * (stands_for(line) - 1)
+        found += [[]] * (source_line_count(line) - 1)
     return found
 
 
@@ -64,7 +70,7 @@ def changed_lines(old: bytes, new: bytes) -> frozenset[int]:
     before, after = _split(old), _split(new)
     last = len(after) - 1
     found: set[int] = set()
-    for _, _, start, end in changes(before, after):
+    for _, _, start, end in line_changes(before, after):
         found |= set(range(start, end)) if end > start else {min(start, last)}
     return frozenset(found)
 

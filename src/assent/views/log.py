@@ -5,24 +5,24 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from assent.core.event import JournalWritten, Recorded, kind
-from assent.core.masking import masked
-from assent.core.message import Image
+from assent.core.event import JournalWritten, StoredEvent, event_tag
+from assent.core.llm.message import ImagePart
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.ports import Checked
 from assent.views.lines import Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, path_fields
-from assent.views.visible import visible_line
 
 LONGEST = 500  # characters of a text in a line; --json has all of it
 
 
-def event_row(recorded: Recorded, sessions: Mapping[str, str]) -> Row:
+def event_row(recorded: StoredEvent, sessions: Mapping[str, str]) -> Row:
     """Returns an event in its envelope; `sessions` names the session of each plan by its id."""
     return {
         "seq": recorded.position,
         "at": recorded.at,
-        "kind": kind(recorded.event),
+        "kind": event_tag(recorded.event),
         "session": session_of(recorded, sessions) or None,
         "body": _fields(recorded.event),
     }
@@ -92,7 +92,7 @@ def _not_proved(checked: Checked) -> Iterator[str]:
     yield "The summaries of streams that are kept for speed are not covered; the events are."
 
 
-def session_of(recorded: Recorded, sessions: Mapping[str, str]) -> str:
+def session_of(recorded: StoredEvent, sessions: Mapping[str, str]) -> str:
     """Returns the session of an event: its own id, or the session of the plan that it is about."""
     noun, _, rest = recorded.stream.partition("/")
     name = rest.rpartition("/")[2]
@@ -118,7 +118,7 @@ def _fields(value: msgspec.Struct) -> Row:
 def _plain(value: object) -> object:
     """Returns a value as JSON has it, without secrets; a tagged value names its kind."""
     match value:
-        case Image(media_type, content):
+        case ImagePart(media_type, content):
             picture = b64encode(content).decode()
             return {"kind": "image", "media_type": media_type, "content_b64": picture}
         case msgspec.Struct():
@@ -127,9 +127,9 @@ def _plain(value: object) -> object:
         case tuple() | list():
             return [_plain(item) for item in value]
         case dict():
-            return {masked(str(key)): _plain(item) for key, item in value.items()}
+            return {redact(str(key)): _plain(item) for key, item in value.items()}
         case bytes() | str():
-            return masked(_text(value))
+            return redact(_text(value))
         case _:
             return value
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from assent.core.masking import masked
+from assent.core.text.redaction import redact
 
 Value = TypeVar("Value")
 
@@ -49,13 +49,13 @@ class MaskedSpeech:
         text = "".join(self._pieces)
         at = _end(text)
         self._hold(text[at:])
-        return masked(text[:at]) if at else ""
+        return redact(text[:at]) if at else ""
 
     def rest(self) -> str:
         """Returns what is left, because nothing more comes."""
         ready = "".join(self._pieces)
         self._hold("")
-        return masked(ready)
+        return redact(ready)
 
     def _hold(self, text: str) -> None:
         self._pieces, self._size = [text], len(text)
@@ -83,13 +83,13 @@ def _end(text: str) -> int:
 def _is_between(text: str, line: int, at: int, around: int) -> bool:
     """Tells whether a text can be cut at a place, and no secret around it with it."""
     before, after = text[max(line, at - around) : at], text[at : at + around]
-    return masked(before) + masked(after) == masked(before + after)
+    return redact(before) + redact(after) == redact(before + after)
 
 
 def _walked(value: Any) -> Any:
     match value:
         case str():
-            return masked(value)
+            return redact(value)
         case dict():
             return {_walked(key): _walked(each) for key, each in value.items()}
         case list():

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from assent.core.served import Known
+from assent.core.mcp import KnownMcpTool
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 NONE = "No server of tools is configured."
 NEXT = "Next: add a table [mcp.NAME] with its command to your configuration"
 HOW = "A tool counts as reading once its line stands in the table [mcp.NAME.reads]."
 CHANGED = ", and is not the tool that `reads` names"
 
-Servers = Mapping[str, Sequence[Known] | str]  # the tools of each, or why it has none
+Servers = Mapping[str, Sequence[KnownMcpTool] | str]  # the tools of each, or why it has none
 
 
 def servers_json(servers: Servers) -> list[dict[str, object]]:
@@ -44,7 +44,7 @@ def servers_lines(servers: Servers) -> Iterable[Line]:
         yield Line("dim", HOW)
 
 
-def _json(known: Known) -> dict[str, object]:
+def _json(known: KnownMcpTool) -> dict[str, object]:
     return {
         "name": known.name,
         "tool": known.served.name,
@@ -55,5 +55,5 @@ def _json(known: Known) -> dict[str, object]:
     }
 
 
-def _effect(known: Known) -> str:
+def _effect(known: KnownMcpTool) -> str:
     return "reads" if known.reads else "changes"

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.mode import MODES, CustomMode, Mode, Modes, mode_names
+from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, mode_names
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, foreign, table
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 WORDS: dict[Mode, str] = {
     "plan": "plans, and changes nothing",
@@ -17,12 +17,12 @@ WORDS: dict[Mode, str] = {
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t"}
 
 
-def mode_rows(modes: Modes) -> list[Row]:
+def mode_rows(modes: CustomModes) -> list[Row]:
     """Returns every mode as JSON shows it: the four, then people's own."""
     return [mode_row(found(name, modes)) for name in mode_names(modes)]
 
 
-def found(name: str, modes: Modes) -> CustomMode:
+def found(name: str, modes: CustomModes) -> CustomMode:
     """Returns a mode by name; one of the four that nobody changed has no limits of its own."""
     base = next((mode for mode in MODES if mode == name), MODES[0])
     return modes.get(name) or CustomMode(name, base)

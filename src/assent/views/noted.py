@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from assent.core.masking import masked
+from assent.core.text.hidden_chars import visible, visible_line
+from assent.core.text.redaction import redact
 from assent.views.lines import BLANK, Line, foreign, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible, visible_line
 
 HEADING: Final = "## Notes from earlier approvals"
 SOURCE: Final = "From the approval of "
@@ -35,7 +35,7 @@ class Noted(msgspec.Struct, frozen=True):
 def item(noted: Noted) -> str:
     """Returns a note as one open item of a list, whatever Markdown is in it."""
     source = f"- [ ] {SOURCE}{visible_line(noted.name)} ({noted.digest[:SHORT]}): "
-    first, *rest = visible(masked(noted.note.strip())).split("\n")
+    first, *rest = visible(redact(noted.note.strip())).split("\n")
     lines = [f"{source}{_inline(first)}", *map(_continued, rest)]
     return "\n".join(lines) + "\n"
 
@@ -56,7 +56,7 @@ def noted_lines(notes: Sequence[Noted]) -> Iterator[Line]:
     """Renders the notes of approvals, each with who wrote it."""
     for noted in notes:
         yield from wrapped("heading", f"Note by {visible_line(noted.user)} at {noted.at}")
-        yield from foreign(masked(noted.note))
+        yield from foreign(redact(noted.note))
         yield BLANK
 
 
@@ -65,7 +65,7 @@ def missing_lines(notes: Sequence[Noted]) -> Iterator[Line]:
     for noted in notes:
         source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
         yield from wrapped("risk", f"The text no longer has the note to {source}:")
-        yield from foreign(masked(noted.note))
+        yield from foreign(redact(noted.note))
     if notes:
         yield BLANK
 
@@ -75,7 +75,7 @@ def waiting_lines(notes: Sequence[Noted]) -> Iterator[Line]:
     for noted in notes:
         source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
         yield from wrapped("plain", f"A note to {source} waits for the next plan:")
-        yield from foreign(masked(noted.note))
+        yield from foreign(redact(noted.note))
 
 
 def noted_rows(notes: Sequence[Noted]) -> list[Row]:
@@ -88,7 +88,7 @@ def noted_rows(notes: Sequence[Noted]) -> list[Row]:
             "digest": noted.digest,
             "user": noted.user,
             "at": noted.at,
-            "note": masked(noted.note),
+            "note": redact(noted.note),
         }
         for noted in notes
     ]

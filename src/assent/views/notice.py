@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from assent.core.event import Event, Recorded, RunHalted
-from assent.core.masking import masked
-from assent.core.session_event import Question, QuestionAsked, TurnEnded, TurnStarted
+from assent.core.event import Event, RunHalted, StoredEvent
+from assent.core.session.event import Question, QuestionAsked, TurnEnded, TurnStarted
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.pending import seconds_since
-from assent.views.visible import visible_line
 
 Way: TypeAlias = Literal["auto", "bell", "desktop", "off"]
 
@@ -63,7 +63,7 @@ class Notices:
         self._after_s = after_s
         self._began = ""
 
-    def take(self, recorded: Recorded) -> str | None:
+    def take(self, recorded: StoredEvent) -> str | None:
         """Returns what a person should be told of one more event, if anything."""
         event = recorded.event
         if not isinstance(event, TurnStarted | TurnEnded):
@@ -101,7 +101,7 @@ def _form(environ: Mapping[str, str]) -> str:
 
 def _harmless(words: str) -> str:
     """Returns words on one line; a semicolon would end them for some terminals."""
-    line = visible_line(masked(words)).replace(";", ",")
+    line = visible_line(redact(words)).replace(";", ",")
     plain = "".join(filter(str.isprintable, line))
     return plain if len(plain) <= LONGEST else f"{plain[:LONGEST]}…"
 

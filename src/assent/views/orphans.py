@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.orphan import Cleared, Orphan
 from assent.core.paths import parent
+from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, path_fields
-from assent.views.visible import visible_line, visible_path
 
 SHOWN: Final = 40  # slots that are listed; --json lists all
 WAYS: Final = ("assent recover --roll-back", "assent recover --accept")
@@ -19,7 +19,7 @@ MEANING: Final = (
 )
 
 
-def orphan_rows(orphans: Sequence[Orphan]) -> list[Row]:
+def orphan_rows(orphans: Sequence[OrphanSlot]) -> list[Row]:
     """Returns such slots as rows; what a slot holds is null where nothing tells."""
     return [
         {
@@ -33,7 +33,7 @@ def orphan_rows(orphans: Sequence[Orphan]) -> list[Row]:
     ]
 
 
-def orphan_lines(orphans: Sequence[Orphan]) -> Iterator[Line]:
+def orphan_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     """Renders such slots, each with its file and size."""
     if not orphans:
         return
@@ -53,7 +53,7 @@ def orphan_lines(orphans: Sequence[Orphan]) -> Iterator[Line]:
     )  # fmt: skip
 
 
-def waiting_lines(orphans: Sequence[Orphan]) -> Iterator[Line]:
+def waiting_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     """Renders them with the ways on."""
     yield from orphan_lines(orphans)
     for way in MEANING:
@@ -61,14 +61,14 @@ def waiting_lines(orphans: Sequence[Orphan]) -> Iterator[Line]:
     yield Line("plain", f"Next: {WAYS[0]}, or --accept")
 
 
-def waiting_row(orphans: Sequence[Orphan], notes: Sequence[str] = ()) -> Row:
+def waiting_row(orphans: Sequence[OrphanSlot], notes: Sequence[str] = ()) -> Row:
     """Returns that they wait, as `recover` answers."""
     told: Row = {"notes": list(notes)} if notes else {}
     row: Row = {"run": None, "outcome": "needs_you", "operations": [], **told, "next": list(WAYS)}
     return {**row, "slots": orphan_rows(orphans)}
 
 
-def cleared_row(cleared: Cleared) -> Row:
+def cleared_row(cleared: OrphanCleanup) -> Row:
     """Returns what became of them."""
     return {
         "run": None,
@@ -81,7 +81,7 @@ def cleared_row(cleared: Cleared) -> Row:
     }
 
 
-def cleared_lines(cleared: Cleared) -> Iterator[Line]:
+def cleared_lines(cleared: OrphanCleanup) -> Iterator[Line]:
     """Renders what became of them."""
     partly = bool(cleared.taken or cleared.failed)
     yield Line("risk" if partly else "heading", "Done in part:" if partly else "Done.")
@@ -97,7 +97,7 @@ def cleared_lines(cleared: Cleared) -> Iterator[Line]:
     yield Line("plain", "Next: assent status")
 
 
-def _about(one: Orphan) -> str:
+def _about(one: OrphanSlot) -> str:
     if one.path is not None:
         kept = "old content of" if one.holds == "old" else "new content for"
         return f"{kept} {visible_path(one.path)}"

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from assent.core.changes import Changes
-from assent.core.operation import DeleteFile, FileOperation, Operation, WriteFile
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.plan.operation import DeleteFile, FileOperation, Operation, WriteFile
+from assent.core.run.workspace_changes import WorkspaceChanges
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.commands import exit_words
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, operation_row, path_fields
 from assent.views.status import SHORT
-from assent.views.visible import visible_line, visible_path
 
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _THOUSAND: Final = 1000
@@ -61,13 +61,13 @@ def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
         yield from _operation(operation)
 
 
-def command_row(told: dict[str, object], changes: Changes, output: bytes) -> Row:
+def command_row(told: dict[str, object], changes: WorkspaceChanges, output: bytes) -> Row:
     """Returns what a command did as one object; secrets in what it said are masked."""
     hidden = {left.path: left.how for left in changes.skipped if left.kept}
     return masked_row(
         {
             **told,
-            "output": shown(output),
+            "output": display_path(output),
             "changed": [
                 {**path_fields("path", op.path), "how": hidden.get(op.path) or _how(op)}
                 for op in changes.operations

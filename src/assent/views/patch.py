@@ -1,7 +1,7 @@
 """Patches: a diff as lines for a person, in full."""
 
+from assent.core.text.hidden_chars import fold_long, has_long_line, visible_diff
 from assent.views.lines import Line, Style
-from assent.views.visible import fold_long, has_long_line, visible_diff
 
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.inquiry import Pending
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.questions import question_lines
-from assent.views.visible import visible_line
 
 Row: TypeAlias = dict[str, Any]
 
@@ -18,7 +18,7 @@ SHORT = 12  # characters of a digest in a list
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
-def pending_row(pending: Pending, now: str) -> Row:
+def pending_row(pending: PendingQuestion, now: str) -> Row:
     """Returns a question as JSON shows it."""
     one, asked = pending.inquiry, pending.inquiry.asked
     answered = one.answered
@@ -60,7 +60,7 @@ def pending_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
     yield Line("plain", "Next: assent questions show ID")
 
 
-def pending_lines(pending: Pending, row: Row, *, choosing: bool = True) -> Iterator[Line]:
+def pending_lines(pending: PendingQuestion, row: Row, *, choosing: bool = True) -> Iterator[Line]:
     """Renders one question in full: where it comes from, and everything that a yes would do.
 
     Where the person has chosen already, the choices are left out.
@@ -135,7 +135,7 @@ def _listed(row: Row) -> tuple[str, ...]:
     )
 
 
-def _task(pending: Pending) -> str:
+def _task(pending: PendingQuestion) -> str:
     """Returns what a child was told to do, in few words."""
     child = pending.session
     return " ".join((child.title or child.goal or child.slug).split())[:LONGEST]

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.core.masking import masked
-from assent.core.model import Offer
+from assent.core.llm.request import ToolDefinition
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 LETTERS = 4  # of a token, on average: good enough to compare by
 
@@ -19,10 +19,10 @@ def tokens(text: str) -> int:
 
 
 def prompt_row(
-    agent: str, mode: str, layers: Sequence[tuple[str, str]], offers: Sequence[Offer]
+    agent: str, mode: str, layers: Sequence[tuple[str, str]], offers: Sequence[ToolDefinition]
 ) -> Row:
     """Returns the layers by name, the tools, and what the first request has altogether."""
-    rows = [{"name": name, "tokens": tokens(text), "text": masked(text)} for name, text in layers]
+    rows = [{"name": name, "tokens": tokens(text), "text": redact(text)} for name, text in layers]
     told = "".join([text for _, text in layers])
     spoken = "".join([_spelled(offer) for offer in offers])
     return {
@@ -49,7 +49,9 @@ def prompt_lines(row: Row) -> Iterator[Line]:
     yield from wrapped("plain", f"The first request of {who}: {row['tokens']} tokens.")
 
 
-def tools_row(agent: str, mode: str, offers: Sequence[Offer], withheld: Mapping[str, str]) -> Row:
+def tools_row(
+    agent: str, mode: str, offers: Sequence[ToolDefinition], withheld: Mapping[str, str]
+) -> Row:
     """Returns every tool: offered, or withheld and why."""
     given = [
         {
@@ -82,6 +84,6 @@ def _tool(tool: Mapping[str, object]) -> tuple[str, ...]:
     return (name, "offered", "") if tool["offered"] else (name, "withheld", str(tool["why"]))
 
 
-def _spelled(offer: Offer) -> str:
+def _spelled(offer: ToolDefinition) -> str:
     """Returns a tool as a request spells it."""
     return offer.name + offer.description + msgspec.json.encode(offer.schema).decode()

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.question import is_permission
-from assent.core.session_event import Question
+from assent.core.session.event import Question
+from assent.core.session.question import is_permission
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, foreign, wrapped
 from assent.views.patch import diff_lines
-from assent.views.visible import visible_line
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
 YES_OR_NO = {"y": "yes", "n": "no"}

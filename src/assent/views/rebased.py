@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from assent.core.digest import operation_ids
-from assent.core.operation import Operation
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.plan.operation import Operation
+from assent.core.text.hidden_chars import visible_path
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.review import of_plan
 from assent.views.rows import Row, kind, operation_row
-from assent.views.visible import visible_path
 
 SHORT = 12  # characters of an id in a list; whole ones are in --json
 EMPTY = "Everything that the plan would do is there already; nothing was changed."
@@ -44,7 +44,7 @@ def rebased_row(found: Rebased) -> Row:
         "unchanged": [old for old, _, new, _ in triples if old == new],
         "changed": changed,
         "dropped": [operation_row(old, was) for old, was, _, op in triples if op is None],
-        "relied_on": [shown(path) for path in found.relied_on],
+        "relied_on": [display_path(path) for path in found.relied_on],
         **({"outcome": "nothing"} if found.is_empty else {}),
     }
 

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.text.hidden_chars import visible_path
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row
 from assent.views.status import NOTHING
-from assent.views.visible import visible_path
 
 
 class Removed(msgspec.Struct, frozen=True):
@@ -41,7 +41,7 @@ def removed_lines(removed: Removed) -> Iterator[Line]:
 def with_removed(row: Row, lines: Iterable[Line], removed: Removed) -> tuple[Row, list[Line]]:
     """Adds what is gone to an answer, which then does not say that there was nothing to do."""
     told = list(lines)
-    gone = [shown(path) for path in (*removed.files, *removed.folders)]
+    gone = [display_path(path) for path in (*removed.files, *removed.folders)]
     if not gone:
         return row, told
     rest = [Line(x.style, _NOTHING_ELSE) if x.text == NOTHING else x for x in told]

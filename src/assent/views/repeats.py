@@ -5,9 +5,9 @@ from itertools import groupby
 
 import msgspec
 
-from assent.core.event import Recorded
-from assent.core.message import Call
-from assent.core.session_event import CallEnded, CallStarted, PartSaid, StepStarted
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, StepStarted
 from assent.views.rows import Row
 
 
@@ -39,10 +39,10 @@ class Repeats:
     def __init__(self) -> None:
         self._calls: dict[str, str] = {}  # what was called, by the id of the call
         self._last: tuple[object, ...] | None = None
-        self._held: Recorded | None = None
+        self._held: StoredEvent | None = None
         self._count = 0
 
-    def take(self, heard: Recorded) -> Iterator[tuple[Recorded, int]]:
+    def take(self, heard: StoredEvent) -> Iterator[tuple[StoredEvent, int]]:
         """Yields what is to be shown now, each with the number of events that it stands for."""
         key = self._key(heard)
         if key is not None and key == self._last:
@@ -52,19 +52,19 @@ class Repeats:
         self._last = key
         yield heard, 1
 
-    def rest(self) -> Iterator[tuple[Recorded, int]]:
+    def rest(self) -> Iterator[tuple[StoredEvent, int]]:
         """Yields what was counted and not shown, because something else comes, or nothing more."""
         held, count = self._held, self._count
         self._held, self._count, self._last = None, 0, None
         if held is not None:
             yield held, count
 
-    def _key(self, heard: Recorded) -> tuple[object, ...] | None:
+    def _key(self, heard: StoredEvent) -> tuple[object, ...] | None:
         match heard.event:
             case StepStarted():
                 self._calls.clear()
                 return None
-            case PartSaid(part=Call(id, tool, args, raw)):
+            case PartSaid(part=ToolCall(id, tool, args, raw)):
                 said = raw if args is None else msgspec.json.encode(args).decode()
                 self._calls[id] = f"{tool} {said}"
                 return heard.stream, "said", self._calls[id]
@@ -75,6 +75,6 @@ class Repeats:
             case _:
                 return None
 
-    def _about(self, heard: Recorded, call: str, *more: object) -> tuple[object, ...] | None:
+    def _about(self, heard: StoredEvent, call: str, *more: object) -> tuple[object, ...] | None:
         known = self._calls.get(call)
         return None if known is None else (heard.stream, known, *more)

@@ -9,11 +9,13 @@ from typing import Final
 
 import msgspec
 
-from assent.core.comment import Placed
-from assent.core.errors import BadPlan
-from assent.core.front_matter import misspelt
-from assent.core.lifecycle import State
-from assent.core.operation import (
+from assent.core.errors import InvalidPlan
+from assent.core.paths import ancestors, display_path
+from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
+from assent.core.plan.comment import PlacedComment
+from assent.core.plan.front_matter import misspelled_keys
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -22,9 +24,8 @@ from assent.core.operation import (
     RunCommand,
     footprint,
 )
-from assent.core.paths import ancestors, shown
-from assent.core.plan import ReliedOn, Scope
-from assent.core.risk_codes import BY_A_MODEL, RISKS
+from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.changes import NEVER, Since, since_lines, since_row
 from assent.views.commands import brief, command_lines
 from assent.views.comments import comment_rows, count_lines, gone_lines, with_comments
@@ -35,7 +36,6 @@ from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
 from assent.views.patch import diff_lines, diff_text
 from assent.views.rows import Row, kind, operation_row, path_fields, warning_rows
 from assent.views.surroundings import warning_lines
-from assent.views.visible import visible_line, visible_path
 
 
 class OperationReview(msgspec.Struct, frozen=True):
@@ -61,14 +61,14 @@ class Review(msgspec.Struct, frozen=True):
     session: str
     name: str
     path: bytes
-    state: State
+    state: PlanState
     digest: str
     approved: bool
     text: bytes
     content_hash: str
     operations_hash: str
     scope: Scope = Scope()
-    relied_on: tuple[ReliedOn, ...] = ()
+    relied_on: tuple[ReliedOnFile, ...] = ()
     operations: tuple[OperationReview, ...] = ()
     risks: tuple[str, ...] = ()  # of the text, and of a model that carries it out
     prose: bool = False  # a model carries it out
@@ -80,18 +80,18 @@ class Review(msgspec.Struct, frozen=True):
     missing: tuple[Noted, ...] = ()  # of earlier approvals, which its text had as items
     since: Since | None = None  # the person read it last; None: they never did
     drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
-    comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
+    comments: tuple[PlacedComment, ...] = ()  # of the person who reads, not sent yet
     denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
     warnings: tuple[str, ...] = ()  # about the place where it would be built
     of: str = ""  # what names it in a command; nothing for the current plan
 
 
-NEXT: Final[dict[State, str]] = {
-    State.DRAFTING: "assent propose",
-    State.EXECUTING: "assent recover",
-    State.HALTED: "assent recover",
-    State.COMPLETED: "assent undo",
-    State.DISCARDED: "assent plan new NAME",
+NEXT: Final[dict[PlanState, str]] = {
+    PlanState.DRAFTING: "assent propose",
+    PlanState.EXECUTING: "assent recover",
+    PlanState.HALTED: "assent recover",
+    PlanState.COMPLETED: "assent undo",
+    PlanState.DISCARDED: "assent plan new NAME",
 }
 COVERS_NOTHING: Final = (
     "A model carries this plan out, and it declares no `scope.files`: every single change will be "
@@ -105,7 +105,7 @@ OF_A_PLAN: Final = frozenset(
 GROUPS_OF_A_PLAN: Final = frozenset({"comment", "stage"})
 PARTS_OF_A_PLAN: Final = frozenset({"plan delete", "plan history", "plan show", "plan write"})
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
-_WIDEST: Final = max(map(len, RISKS))
+_WIDEST: Final = max(map(len, RISK_CODES))
 _text = attrgetter("text")
 
 
@@ -141,7 +141,7 @@ def _before(review: Review) -> Iterator[Line]:
     yield from missing_lines(review.missing)
     yield from gone_lines(review.comments)
     yield Line("heading", "Text")
-    yield from with_comments(foreign(shown(review.text)), review.comments)
+    yield from with_comments(foreign(display_path(review.text)), review.comments)
     yield BLANK
     yield from declared_lines(review)
 
@@ -162,7 +162,7 @@ def review_json(review: Review) -> Row:
         "digest": review.digest or None,
         "approved": review.approved,
         **({"expires_at": review.expires_at} if review.expires_at else {}),
-        "text": shown(review.text),
+        "text": display_path(review.text),
         "content_hash": review.content_hash,
         "operations_hash": review.operations_hash,
         "risks": list(review.risks),
@@ -233,16 +233,16 @@ def changes_json(review: Review) -> Row:
     }
 
 
-def standing(state: State, *, approved: bool) -> str:
+def standing(state: PlanState, *, approved: bool) -> str:
     """Returns the state in words; whether it is approved matters only while that is awaited."""
-    if state is not State.AWAITING_APPROVAL:
+    if state is not PlanState.AWAITING_APPROVAL:
         return str(state)
     return f"{state}, {'approved' if approved else 'not approved'}"
 
 
-def next_command(state: State, digest: str, *, approved: bool) -> str:
+def next_command(state: PlanState, digest: str, *, approved: bool) -> str:
     """Returns what a person types next."""
-    if state is not State.AWAITING_APPROVAL:
+    if state is not PlanState.AWAITING_APPROVAL:
         return NEXT[state]
     return "assent build" if approved else f"assent approve --digest {digest}"
 
@@ -294,21 +294,21 @@ def risk_lines(
     review: Review, operations: Sequence[tuple[int, OperationReview]], new: str = ""
 ) -> Iterator[Line]:
     """Renders what should make a reader look twice, with the operations that it is found in."""
-    risky: dict[str, list[str]] = {code: [] for code in RISKS}
+    risky: dict[str, list[str]] = {code: [] for code in RISK_CODES}
     for code in review.risks:
-        risky[code].append(_globs(review) if code in BY_A_MODEL else "the plan's text")
+        risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan's text")
     for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {brief(operation.op)}")
     count = sum(1 for _, operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    text = ", and the plan's text" if set(review.risks) - set(BY_A_MODEL) else ""
-    model = "what a model will do, and " if set(review.risks) & set(BY_A_MODEL) else ""
+    text = ", and the plan's text" if set(review.risks) - set(MODEL_RISKS) else ""
+    model = "what a model will do, and " if set(review.risks) & set(MODEL_RISKS) else ""
     noun = "operation" if len(operations) == 1 else "operations"
     yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
     for code, places in risky.items():
         for place in places:
-            yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")
+            yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISK_CODES[code]}")
     yield BLANK
 
 
@@ -331,8 +331,8 @@ def declared_lines(review: Review) -> Iterator[Line]:
 
 def _misspelt(text: bytes) -> list[tuple[str, str]]:
     try:
-        return misspelt(text)
-    except BadPlan:  # proposing a draft like that is refused
+        return misspelled_keys(text)
+    except InvalidPlan:  # proposing a draft like that is refused
         return []
 
 
@@ -348,7 +348,7 @@ def seen_mark(review: Review, operation: OperationReview) -> str:
 
 
 def operation_lines(
-    number: int, operation: OperationReview, mark: str, comments: Sequence[Placed] = ()
+    number: int, operation: OperationReview, mark: str, comments: Sequence[PlacedComment] = ()
 ) -> list[Line]:
     """Renders one operation; as a list, because there may be thousands with many lines each."""
     shown = diff_lines(operation.diff) if operation.diff else _without_diff(operation)

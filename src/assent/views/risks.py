@@ -5,8 +5,11 @@ from typing import Final
 
 import msgspec
 
-from assent.core.command_line import CommandLine
-from assent.core.operation import (
+from assent.core.paths import display_path
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.protected_paths import executed_later, is_unsafe_link, protected_reason
+from assent.core.permission.risk_codes import MODEL_RISKS
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -16,16 +19,13 @@ from assent.core.operation import (
     footprint,
     reversibility,
 )
-from assent.core.paths import shown
-from assent.core.plan import Scope
-from assent.core.protected import executed_later, leads_away, protected
-from assent.core.risk_codes import BY_A_MODEL
-from assent.core.secrets import secret
+from assent.core.plan.plan import Scope
+from assent.core.text.added_lines import added_numbers, added_text
+from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_path, confusable_text
+from assent.core.text.hidden_chars import BOM, has_hidden_path_chars, hidden_kinds, mixed_endings
+from assent.core.text.secrets import find_secret
 from assent.ports import Facts
-from assent.views.added import added_numbers, added_text
 from assent.views.foreseen import Foreseen, foreseen
-from assent.views.lookalike import NOBODY, Siblings, disguised_text, lookalike_path
-from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 
 # Names of many kinds: a scope that covers them all is no bound.
 _ANY: Final = ("a", ".env", "Makefile", "src/main.py", "a/b/c.tar.gz", "\u00e9/Z-9", "_/_", "0")
@@ -40,10 +40,10 @@ class RiskInput(msgspec.Struct, frozen=True):
     diff: str | None = None
     before: bytes | None = None
     after: bytes | None = None  # of a moved symlink, its target
-    siblings: Siblings = NOBODY  # of the name that is written or moved to
+    siblings: Siblings = NO_SIBLINGS  # of the name that is written or moved to
     facts: Facts = Facts()
     scope: Scope = Scope()
-    line: CommandLine | None = None  # what a reader of shell lines found in a command
+    line: CommandAnalysis | None = None  # what a reader of shell lines found in a command
     root: str = ""  # the workspace
     folders: str = ""  # why a folder above the new name can be taken for another, if it can
 
@@ -76,9 +76,9 @@ def text_risks(text: bytes) -> tuple[str, ...]:
     """Returns the codes that apply to a plan's text."""
     told = text.decode("utf-8", "backslashreplace")
     found = {
-        "secret": secret(told) is not None,
-        "hidden_text": bool(hidden(told)),
-        "lookalike": disguised_text(told) is not None,
+        "secret": find_secret(told) is not None,
+        "hidden_text": bool(hidden_kinds(told)),
+        "lookalike": confusable_text(told) is not None,
     }
     return tuple(code for code, applies in found.items() if applies)
 
@@ -88,7 +88,7 @@ def scope_risks(scope: Scope) -> tuple[str, ...]:
     if not scope.files:
         return ()
     wide = all(map(scope.covers, _ANY)) or not all(glob.strip("*?/.") for glob in scope.files)
-    return BY_A_MODEL if wide else ("model_writes",)
+    return MODEL_RISKS if wide else ("model_writes",)
 
 
 def _deletes(case: _Case) -> bool:
@@ -96,13 +96,13 @@ def _deletes(case: _Case) -> bool:
 
 
 def _protected(case: _Case) -> bool:
-    if case.told.touches or case.told.protected or any(map(protected, case.paths)):
+    if case.told.touches or case.told.protected or any(map(protected_reason, case.paths)):
         return True
     match case.op:
         case WriteFile(path, _, FileState(kind="link")):
-            return case.look.after is None or leads_away(path, case.look.after)
+            return case.look.after is None or is_unsafe_link(path, case.look.after)
         case MoveFile(_, to, FileState(kind="link")):
-            return case.look.after is None or leads_away(to, case.look.after)
+            return case.look.after is None or is_unsafe_link(to, case.look.after)
         case _:
             return False
 
@@ -114,7 +114,9 @@ def _irreversible(case: _Case) -> bool:
 def _out_of_scope(case: _Case) -> bool:
     scope = case.look.scope
     if not isinstance(case.op, RunCommand):
-        return bool(scope.files) and not all(scope.covers(shown(path)) for path in case.paths)
+        return bool(scope.files) and not all(
+            scope.covers(display_path(path)) for path in case.paths
+        )
     return not case.told.covered
 
 
@@ -123,13 +125,13 @@ def _writes_outside(case: _Case) -> bool:
 
 
 def _secret(case: _Case) -> bool:
-    return secret(case.text) is not None
+    return find_secret(case.text) is not None
 
 
 def _hidden_text(case: _Case) -> bool:
     return (
-        any(map(hidden_path, case.paths))
-        or bool(hidden(case.text, whole=_begins_file(case)))
+        any(map(has_hidden_path_chars, case.paths))
+        or bool(hidden_kinds(case.text, whole=_begins_file(case)))
         or _breaks_endings(case.look)
         or _not_unicode(case)
     )
@@ -138,9 +140,9 @@ def _hidden_text(case: _Case) -> bool:
 def _lookalike(case: _Case) -> bool:
     path = case.new_path
     look = case.look
-    if case.told.lookalike or disguised_text(case.text):
+    if case.told.lookalike or confusable_text(case.text):
         return True
-    return path is not None and lookalike_path(path, look.siblings, look.folders) is not None
+    return path is not None and confusable_path(path, look.siblings, look.folders) is not None
 
 
 def _executable(case: _Case) -> bool:

@@ -6,13 +6,13 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.journal import Ending, Result
-from assent.core.operation import MoveFile, Operation, RunCommand
-from assent.core.paths import shown
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.paths import display_path
+from assent.core.plan.operation import MoveFile, Operation, RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import OperationResult, ReportedOutcome
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_path
 from assent.views.masks import masked_row
-from assent.views.visible import visible_path
 
 Row: TypeAlias = dict[str, object]
 
@@ -62,13 +62,13 @@ def _command(op: RunCommand) -> Row:
         if not all(map(_is_text, words))
     }
     return {
-        "argv": [shown(word) for word in op.argv],
-        "script": shown(op.script),
-        "cwd": shown(op.cwd) or ".",
-        "env": {shown(key): shown(value) for key, value in op.env},
+        "argv": [display_path(word) for word in op.argv],
+        "script": display_path(op.script),
+        "cwd": display_path(op.cwd) or ".",
+        "env": {display_path(key): display_path(value) for key, value in op.env},
         "timeout": op.timeout,
         "network": op.network,
-        "undo": [shown(word) for word in op.undo],
+        "undo": [display_path(word) for word in op.undo],
         "profile": op.profile,
         **exact,
     }
@@ -84,8 +84,8 @@ def _is_text(word: bytes) -> bool:
 
 def run_row(
     run: str,
-    outcome: Ending,
-    results: Iterable[tuple[str, Result]],
+    outcome: ReportedOutcome,
+    results: Iterable[tuple[str, OperationResult]],
     exits: Sequence[int | None] = (),
     notes: Iterable[str] = (),
 ) -> Row:
@@ -119,7 +119,7 @@ def path_fields(field: str, path: bytes | None) -> Row:
     try:
         return {field: path.decode()}
     except UnicodeDecodeError:
-        return {field: shown(path), f"{field}_b64": b64encode(path).decode()}
+        return {field: display_path(path), f"{field}_b64": b64encode(path).decode()}
 
 
 def row_path(row: Row, field: str) -> str:

@@ -6,10 +6,10 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.grant import Grant
-from assent.core.rules import Layer, Rule
+from assent.core.permission.grant import Grant
+from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, Line, table, wrapped
-from assent.views.visible import visible_line
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -17,7 +17,7 @@ SHORT = 12  # characters of an id in a list
 AGES = ((86400, "day"), (3600, "hour"), (60, "minute"))
 
 
-def layer_row(layer: Layer) -> Fields:
+def layer_row(layer: RuleLayer) -> Fields:
     """Returns a layer as JSON shows it."""
     return {
         "layer": layer.name,
@@ -26,7 +26,7 @@ def layer_row(layer: Layer) -> Fields:
     }
 
 
-def rule_row(rule: Rule) -> Fields:
+def rule_row(rule: PermissionRule) -> Fields:
     """Returns a rule as JSON shows it."""
     return {
         "permission": rule.permission,

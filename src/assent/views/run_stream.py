@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
 
-from assent.core.journal import Doing, Live, Progress, Said
+from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.views.rows import Row
 from assent.views.spoken import Utterance, Voices, doing_brief
 
@@ -20,16 +20,16 @@ class RunStream:
     def __init__(self) -> None:
         self._voices = Voices()
 
-    def take(self, live: Live) -> Iterator[Told]:
+    def take(self, live: RunUpdate) -> Iterator[Told]:
         """Returns what can be told after one more thing happened, in order."""
         match live:
-            case Said():
+            case LiveCommandOutput():
                 yield from _said(self._voices.take(live))
-            case Doing(what, index, total):
+            case CommandProgress(what, index, total):
                 yield from self.rest()
                 where: Row = {"what": what, "index": index, "total": total}
                 yield "doing", {**where, "command": doing_brief(live)}
-            case Progress(step, done, total):
+            case StepProgress(step, done, total):
                 yield from self.rest()
                 yield "progress", {"step": step.name.lower(), "done": done, "total": total}
             case _:

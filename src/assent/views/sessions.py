@@ -5,12 +5,9 @@ from typing import Final
 
 import msgspec
 
-from assent.core.event import FactRemembered, Recorded
-from assent.core.masking import masked
-from assent.core.message import Call, Image, Reasoning, Text
-from assent.core.rewind import Spoken
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.event import FactRemembered, StoredEvent
+from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     ChildEnded,
@@ -23,13 +20,16 @@ from assent.core.session_event import (
     SessionRewound,
     TurnEnded,
 )
+from assent.core.session.record import SessionRecord
+from assent.core.session.rewind import UserMessage
+from assent.core.text.hidden_chars import visible, visible_line
+from assent.core.text.redaction import redact
 from assent.views.kin import Kin
 from assent.views.lines import BLANK, Line, foreign, table
 from assent.views.masks import masked_row
 from assent.views.repeats import in_a_row
 from assent.views.rows import Row
 from assent.views.stream import batch_lines
-from assent.views.visible import visible, visible_line
 
 SHORT = 12  # characters of an id in a list
 _FENCE = "~~~~"
@@ -90,7 +90,7 @@ def halted_line(how: str, *, working: bool) -> Line:
     return Line("plain", f"Nobody works in it; it is marked as {how}.")
 
 
-def spoken_rows(spoken: Sequence[Spoken]) -> list[Row]:
+def spoken_rows(spoken: Sequence[UserMessage]) -> list[Row]:
     """Returns what the person said and a session can go back to, as JSON shows it."""
     return [
         masked_row({"id": one.id, "text": one.text, "at": one.at, "turn": one.turn})
@@ -109,7 +109,7 @@ def spoken_lines(rows: Sequence[Row]) -> Iterator[Line]:
     yield from rest
 
 
-def rewound_row(spoken: Spoken, turns: Sequence[int], runs: Sequence[str]) -> Row:
+def rewound_row(spoken: UserMessage, turns: Sequence[int], runs: Sequence[str]) -> Row:
     """Returns to which message a session went back, and what was done since, as JSON shows it."""
     words = {"rewound_to": spoken.id, "text": spoken.text}
     return masked_row({**words, "turns_since": list(turns), "runs_since": list(runs)})
@@ -127,27 +127,27 @@ def rewound_lines(row: Row) -> Iterator[Line]:
     yield from (Line("plain", f"  assent undo {run}") for run in runs)
 
 
-def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
+def said_lines(events: Iterable[StoredEvent]) -> Iterator[Line]:
     """Renders what was said and done in a session, in order."""
     for head, text in in_a_row(_all_said(events)):
         yield BLANK
-        yield Line("heading", visible_line(masked(head)))
+        yield Line("heading", visible_line(redact(head)))
         if text:
-            yield from foreign(masked(text))
+            yield from foreign(redact(text))
 
 
-def markdown_lines(record: SessionRecord, events: Iterable[Recorded]) -> Iterator[Line]:
+def markdown_lines(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[Line]:
     """Renders a session as a document. What others said cannot pass for its headings."""
-    yield Line("plain", f"# {visible_line(masked(record.title or record.goal) or record.slug)}")
+    yield Line("plain", f"# {visible_line(redact(record.title or record.goal) or record.slug)}")
     yield BLANK
     yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
     for head, text in in_a_row(_all_said(events)):
-        shown = visible(masked(text)).removesuffix("\n")
+        shown = visible(redact(text)).removesuffix("\n")
         fence = _FENCE
         while fence in shown:
             fence += "~"
         body = ("", fence, *shown.split("\n"), fence) if shown else ()
-        lines = ("", f"## {visible_line(masked(head))}", *body)
+        lines = ("", f"## {visible_line(redact(head))}", *body)
         yield from (Line("plain", line) for line in lines)
 
 
@@ -156,27 +156,27 @@ def fact_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
     if not facts:
         yield Line("plain", "Nothing is remembered about this workspace.")
         return
-    yield from table("plain", [(fact.fact, visible_line(masked(fact.text))) for fact in facts])
+    yield from table("plain", [(fact.fact, visible_line(redact(fact.text))) for fact in facts])
 
 
-def _all_said(events: Iterable[Recorded]) -> Iterator[tuple[str, str]]:
+def _all_said(events: Iterable[StoredEvent]) -> Iterator[tuple[str, str]]:
     kin = Kin()
     for recorded in events:
         yield from _said(recorded)
         yield from _of_children(recorded, kin)
 
 
-def _said(recorded: Recorded) -> Iterator[tuple[str, str]]:
+def _said(recorded: StoredEvent) -> Iterator[tuple[str, str]]:
     """Returns who speaks, and what; nothing for events that say nothing to a person."""
     match recorded.event:
         case MessageAdded(parts=parts, synthetic=about):
-            texts = [p.text if isinstance(p, Text) else _picture(p) for p in parts]
+            texts = [p.text if isinstance(p, TextPart) else _picture(p) for p in parts]
             yield f"Assent ({about})" if about else "Person", "\n\n".join(texts)
-        case PartSaid(part=Text(text)):
+        case PartSaid(part=TextPart(text)):
             yield "Model", text
-        case PartSaid(part=Reasoning(text)) if text:
+        case PartSaid(part=ReasoningPart(text)) if text:
             yield "Model (reasoning)", text
-        case PartSaid(part=Call(_, tool, args, raw)):
+        case PartSaid(part=ToolCall(_, tool, args, raw)):
             shown = raw if args is None else msgspec.json.encode(args).decode()
             yield f"Model calls {tool}", shown
         case SessionRewound(words=words):
@@ -205,7 +205,7 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
             pass
 
 
-def _of_children(recorded: Recorded, kin: Kin) -> Iterator[tuple[str, str]]:
+def _of_children(recorded: StoredEvent, kin: Kin) -> Iterator[tuple[str, str]]:
     """Returns which child begins or comes to rest, and what about."""
     kin.add_event(recorded)
     match recorded.event:
@@ -217,7 +217,7 @@ def _of_children(recorded: Recorded, kin: Kin) -> Iterator[tuple[str, str]]:
             pass
 
 
-def _picture(image: Image) -> str:
+def _picture(image: ImagePart) -> str:
     return f"[a picture, {image.media_type}, {len(image.content)} bytes]"
 
 

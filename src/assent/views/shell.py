@@ -5,9 +5,9 @@ import codecs
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from assent.core.process import Ended, Hold
+from assent.core.shell.process import ProcessResult, SandboxState
+from assent.core.text.hidden_chars import VisibleStream, visible_line
 from assent.views.lines import Line, wrapped
-from assent.views.visible import Flow, visible_line
 
 CUTS: Final = {
     "time": "It took too long and was ended.",
@@ -27,15 +27,15 @@ def judged_lines(reason: str, *, read_only: bool) -> Iterator[Line]:
 
 def standing_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
     """Renders that the shell is off, or has no sandbox; nothing where all is well."""
-    if shell is None or shell["hold"] == Hold.HELD:
+    if shell is None or shell["hold"] == SandboxState.HELD:
         return
-    what = "The shell is off" if shell["hold"] == Hold.OFF else "The shell has no sandbox"
+    what = "The shell is off" if shell["hold"] == SandboxState.OFF else "The shell has no sandbox"
     yield from wrapped("risk", visible_line(f"{what}: {shell['reason']}"))
     if shell["next"]:
         yield from wrapped("plain", visible_line(f"Next: {shell['next']}"))
 
 
-def output_row(ended: Ended, stdout: bytes, stderr: bytes) -> dict[str, object]:
+def output_row(ended: ProcessResult, stdout: bytes, stderr: bytes) -> dict[str, object]:
     """Returns what came of a command; bytes that are not UTF-8 come whole in base64 as well."""
     row: dict[str, object] = {"exit_code": ended.code}
     for name, content in (("stdout", stdout), ("stderr", stderr)):
@@ -52,7 +52,7 @@ class Visible:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
-        self._flow = Flow()
+        self._flow = VisibleStream()
 
     def text(self, content: bytes, *, last: bool = False) -> str:
         """Returns the visible form of the next piece; half a character waits for the rest."""

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from assent.core.masking import masked
+from assent.core.text.redaction import redact
 from assent.views.masks import MaskedSpeech
 
 _BEGIN: Final = "-----BEGIN "
@@ -29,4 +29,4 @@ class LiveSpeech:
             self._settled = ["".join(self._settled)]
         settled, pending = "".join(self._settled), self._speech.buffered
         blank = 0 if _BEGIN in pending else pending.rfind(" ") + 1
-        return settled + masked(pending[:blank]) if blank else settled
+        return settled + redact(pending[:blank]) if blank else settled

@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from assent.core.journal import Doing, Said
-from assent.core.masking import masked
+from assent.core.run.journal import CommandProgress, LiveCommandOutput
+from assent.core.text.hidden_chars import VisibleStream, fold_long, visible, visible_line
+from assent.core.text.redaction import redact
 from assent.views.commands import BRIEF, subject
 from assent.views.masks import MaskedSpeech
-from assent.views.visible import Flow, fold_long, visible, visible_line
 
 _WORDS: Final = {
     "before": "recording the files before",
@@ -19,14 +19,14 @@ _WORDS: Final = {
 }
 
 
-def doing_line(doing: Doing) -> str:
+def doing_line(doing: CommandProgress) -> str:
     """Returns which command a run is at, of how many operations, and what is done with it."""
     return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {doing_brief(doing)}"
 
 
-def doing_brief(doing: Doing) -> str:
+def doing_brief(doing: CommandProgress) -> str:
     """Returns the command that a run is at in a few words, without its secrets."""
-    line = masked(subject(doing.command))
+    line = redact(subject(doing.command))
     return line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
 
 
@@ -45,7 +45,7 @@ class Voices:
         self._index = -1  # of the command that speaks
         self._voices: dict[bool, tuple[IncrementalDecoder, MaskedSpeech]] = {}
 
-    def take(self, said: Said) -> Iterator[Utterance]:
+    def take(self, said: LiveCommandOutput) -> Iterator[Utterance]:
         """Returns what can be shown after one more piece."""
         if said.index != self._index:
             yield from self.rest()
@@ -69,9 +69,9 @@ class Spoken:
 
     def __init__(self) -> None:
         self._voices = Voices()
-        self._flow = Flow(line_by_line)
+        self._flow = VisibleStream(line_by_line)
 
-    def take(self, said: Said) -> Iterator[str]:
+    def take(self, said: LiveCommandOutput) -> Iterator[str]:
         """Returns what can be shown after one more piece."""
         for one in self._voices.take(said):
             yield from _folded(self._flow.take(one.text))

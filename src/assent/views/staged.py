@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.operation import RunCommand
-from assent.core.risk_codes import RISKS
+from assent.core.permission.risk_codes import RISK_CODES
+from assent.core.plan.operation import RunCommand
 from assent.views.commands import brief, command_lines, subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.patch import diff_lines
@@ -51,7 +51,7 @@ def operation_title(number: int, operation: OperationReview) -> str:
 def whole_lines(operation: OperationReview) -> Iterator[Line]:
     """Renders one operation in full: what it risks, then its diff or its command."""
     for code in operation.risks:
-        yield from wrapped("risk", f"{RISKY} {code}: {RISKS[code]}")
+        yield from wrapped("risk", f"{RISKY} {code}: {RISK_CODES[code]}")
     if operation.risks:
         yield BLANK
     if operation.diff:

@@ -5,26 +5,26 @@ from itertools import zip_longest
 from shlex import quote
 from typing import Final
 
-from assent.core.deeds import PUT_BACK
 from assent.core.event import CommandStarted
-from assent.core.journal import Ending, Result
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.operation import Operation, RunCommand
-from assent.core.quoting import script_line
-from assent.core.record import Revision
-from assent.core.undo import NOT_COVERED, STILL_OTHER
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.record import TextRevision
+from assent.core.run.journal import OperationResult, ReportedOutcome
+from assent.core.shell.quote import script_line
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
+from assent.core.undo.applied_change import PUT_BACK
+from assent.core.undo.inversion import NOT_COVERED, STILL_DIFFERENT
 from assent.views.commands import exit_words, subject
 from assent.views.lines import Line, Style, table, wrapped
 from assent.views.review import next_command, of_plan, standing
 from assent.views.rows import Row, kind, row_path
-from assent.views.visible import visible_line
 
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
 PARTIAL: Final = "Partly done: what is named below was left alone."
 NOTHING: Final = "There was nothing to do."
-_ENDINGS: Final[dict[Ending, tuple[Style, str, str]]] = {
+_ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
     "done": ("heading", "Done.", "assent undo"),
     "partial": ("risk", PARTIAL, "assent runs list"),
     "nothing": ("heading", NOTHING, "assent status"),
@@ -39,13 +39,16 @@ _ENDINGS: Final[dict[Ending, tuple[Style, str, str]]] = {
         "assent recover --resume, or --roll-back, or --accept",
     ),
 }
-_WORDS: Final[dict[Result, str]] = {
+_WORDS: Final[dict[OperationResult, str]] = {
     "done": "everything was applied",
     "undone": "everything was taken back",
 }
 # A record has contents, modes and links; owners, attributes and empty folders are not in it.
-_RECORDED: Final[dict[Result, str]] = {**_WORDS, "undone": "everything recorded was taken back"}
-_GOOD: Final[frozenset[Result]] = frozenset({"done", "undone", "not_started"})
+_RECORDED: Final[dict[OperationResult, str]] = {
+    **_WORDS,
+    "undone": "everything recorded was taken back",
+}
+_GOOD: Final[frozenset[OperationResult]] = frozenset({"done", "undone", "not_started"})
 
 
 def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
@@ -59,7 +62,7 @@ def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
             ("plan", _text(row["name"])),
             ("session", _text(row["session"])),
             ("file", _file(row)),
-            ("state", standing(State(str(row["state"])), approved=bool(row["approved"]))),
+            ("state", standing(PlanState(str(row["state"])), approved=bool(row["approved"]))),
             *([("expires", _text(row["expires_at"]))] if "expires_at" in row else []),
             ("digest", _text(row["digest"])),
             ("id", _text(row["plan_id"])),
@@ -102,7 +105,7 @@ def _counted(operations: int) -> str:
     return f"{operations} operation{'' if operations == 1 else 's'}"
 
 
-def history_lines(revisions: Sequence[Revision]) -> Iterator[Line]:
+def history_lines(revisions: Sequence[TextRevision]) -> Iterator[Line]:
     """Renders the versions of a plan's text, oldest first."""
     if not revisions:
         yield Line("plain", "The plan has no text yet.")
@@ -175,8 +178,8 @@ def open_lines(
 
 def run_lines(
     run: str,
-    outcome: Ending,
-    results: Iterable[tuple[Result, Operation]],
+    outcome: ReportedOutcome,
+    results: Iterable[tuple[OperationResult, Operation]],
     notes: Iterable[str] = (),
     exits: Sequence[int | None] = (),
     *,
@@ -227,7 +230,7 @@ def stopped_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
 
 def _told(op: Operation) -> str:
     """Returns what an operation is about, where nobody decides on it any more (F92)."""
-    return masked(subject(op)) if isinstance(op, RunCommand) else subject(op)
+    return redact(subject(op)) if isinstance(op, RunCommand) else subject(op)
 
 
 def _back(notes: Sequence[str]) -> str:
@@ -239,13 +242,13 @@ def _back(notes: Sequence[str]) -> str:
     )
 
 
-def done_words(results: Iterable[Result], notes: Sequence[str], *, recorded: bool) -> str:
+def done_words(results: Iterable[OperationResult], notes: Sequence[str], *, recorded: bool) -> str:
     """Says what done means: applied, taken back, or as much of it as was possible.
 
     `recorded`: there may be something that commands did, of which only a record can be taken back.
     """
     found = set(results)
-    if any(note.startswith(STILL_OTHER) for note in notes):
+    if any(note.startswith(STILL_DIFFERENT) for note in notes):
         return "Done, but not everything is as it was before:"
     if len(found) > 1 or not found <= _WORDS.keys():
         return "Done, as far as the list says."
@@ -255,7 +258,7 @@ def done_words(results: Iterable[Result], notes: Sequence[str], *, recorded: boo
 
 
 def _next(row: Row) -> str:
-    state = State(str(row["state"]))
+    state = PlanState(str(row["state"]))
     if row.get("imported") and row["approved"]:
         return f"assent build --plan {_text(row['plan_id'])}"
     return next_command(state, str(row["digest"] or ""), approved=bool(row["approved"]))

@@ -6,10 +6,9 @@ from typing import Any
 
 import msgspec
 
-from assent.core.event import Event, Recorded
-from assent.core.masking import masked
-from assent.core.model import Delta
-from assent.core.session_event import (
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     ChildEnded,
@@ -18,12 +17,13 @@ from assent.core.session_event import (
     PlannedCall,
     StepRetried,
 )
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.kin import Kin
 from assent.views.lines import Line, wrapped
 from assent.views.log import event_row
 from assent.views.repeats import counted, times
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 
 SHORT = 200
 TOUCHED = 4  # things of one call that a line names
@@ -31,12 +31,12 @@ ASKED = "ask"
 REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 
 
-def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
+def stream_row(heard: StoredEvent | StreamDelta, session: str, at: str) -> Row:
     """Returns what was stored with its place in the log, and what is being said without one."""
     match heard:
-        case Delta(kind, text):
-            return live_row("delta", session, at, {"kind": kind, "text": masked(text)})
-        case Recorded():
+        case StreamDelta(kind, text):
+            return live_row("delta", session, at, {"kind": kind, "text": redact(text)})
+        case StoredEvent():
             row = event_row(heard, {})
             row["session"] = row["session"] or session
             if isinstance(heard.event, BatchPlanned):
@@ -61,12 +61,12 @@ def activity_lines(event: Event, kin: Kin | None = None) -> Iterator[Line]:
         case CallEnded(tool=tool, title=title, result=result):
             told = _first(result.text) if result.failed else title
             failed = ": failed" if result.failed else ""
-            text = f"{visible_line(masked(tool))}{failed}"
-            text += f": {visible_line(masked(told))}" if told else ""
+            text = f"{visible_line(redact(tool))}{failed}"
+            text += f": {visible_line(redact(told))}" if told else ""
             yield from wrapped("dim", f"· {text}"[:SHORT])
         case StepRetried(attempt, wait, reason):
             again = f" Try {attempt + 1} follows in {wait:.0f} s." if wait else ""
-            yield from wrapped("dim", f"· {visible_line(masked(reason))}{again}")
+            yield from wrapped("dim", f"· {visible_line(redact(reason))}{again}")
         case Compacted():
             yield Line("dim", "· The conversation was summarised to make room.")
         case BatchPlanned(calls):
@@ -75,7 +75,7 @@ def activity_lines(event: Event, kin: Kin | None = None) -> Iterator[Line]:
             yield from _child_lines(event, kin or Kin())
 
 
-def child_lines(recorded: Recorded, kin: Kin) -> Iterator[Line]:
+def child_lines(recorded: StoredEvent, kin: Kin) -> Iterator[Line]:
     """Renders what a child does, each line with its name before it."""
     name = kin.name(recorded.stream.rpartition("/")[2])
     for line in activity_lines(recorded.event, kin):
@@ -103,12 +103,12 @@ def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
     alike = Counter((c.tool, c.touches, c.verdict, c.risk, c.reasons) for c in calls)
     for (tool, touches, verdict, risk, reasons), count in alike.items():
         call = PlannedCall("", tool, touches, verdict, risk, reasons)
-        touched = ", ".join([visible_line(masked(each)) for each in call.touches[:TOUCHED]])
+        touched = ", ".join([visible_line(redact(each)) for each in call.touches[:TOUCHED]])
         more = len(call.touches) - TOUCHED
         further = f" and {more} more" if more > 0 else ""
         about = f": {touched}{further}" if touched else ""
         told = ", ".join(filter(None, [call.verdict, f"{call.risk} risk"]))
-        text = f"  {visible_line(masked(call.tool))} ({told}){about}"[:SHORT]
+        text = f"  {visible_line(redact(call.tool))} ({told}){about}"[:SHORT]
         yield from wrapped("dim", text + times(count))
         yield from _reasons(call)
 
@@ -142,12 +142,12 @@ def batch_row(batch: BatchPlanned) -> list[Row]:
 
 def _valid(text: str) -> str:
     """Returns a text without secrets that can be encoded, whatever bytes a file name has."""
-    return masked(text).encode("utf-8", "backslashreplace").decode()
+    return redact(text).encode("utf-8", "backslashreplace").decode()
 
 
 def _reasons(call: PlannedCall) -> Iterator[Line]:
     """Says why a call is refused, or what could go very wrong."""
-    why = visible_line(masked(" ".join(call.reasons)))
+    why = visible_line(redact(" ".join(call.reasons)))
     if call.verdict in REFUSED and why:
         yield from wrapped("risk", f"    refused: {why}"[:SHORT])
     elif call.risk == "high" and why:
@@ -155,7 +155,7 @@ def _reasons(call: PlannedCall) -> Iterator[Line]:
 
 
 def _short(text: str) -> str:
-    return visible_line(masked(_first(text)))[:SHORT]
+    return visible_line(redact(_first(text)))[:SHORT]
 
 
 def _first(text: str) -> str:

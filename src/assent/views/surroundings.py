@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.text.hidden_chars import visible_line
 from assent.ports import DETACHED, Repository
 from assent.views.lines import BLANK, Line, wrapped
-from assent.views.visible import visible_line
 
 NO_BRANCH: Final = "no branch (detached HEAD)"
 GIT: Final = "(`git status` shows it)"
@@ -30,8 +30,8 @@ def moved(was: bytes, now: bytes) -> Iterator[str]:
     """Says that the workspace's folder has another path by now."""
     if was and was != now:
         yield (
-            f"The workspace was moved: the plan was made in {visible_line(shown(was))}, and it is "
-            f"now {visible_line(shown(now))}. Paths in its commands may lead elsewhere."
+            f"The workspace was moved: the plan was made in {visible_line(display_path(was))}, and it is "
+            f"now {visible_line(display_path(now))}. Paths in its commands may lead elsewhere."
         )
 
 

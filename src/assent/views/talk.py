@@ -7,15 +7,13 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import SANDBOX, AssentError, LimitReached, NotRun
-from assent.core.event import Event, Recorded
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.message import Text
-from assent.core.model import Usage
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord, added
-from assent.core.session_event import (
+from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import TokenUsage
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     Compacted,
@@ -28,14 +26,16 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
-from assent.core.tool import LACKS
+from assent.core.session.record import SessionRecord, add_usage
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.core.text.redaction import redact
+from assent.core.tool import MISSING_CAPABILITY
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.questions import open_questions_lines
 from assent.views.repeats import counted, times
 from assent.views.rows import Row
 from assent.views.stream import batch_row
-from assent.views.visible import visible_line, visible_path
 
 IDLE: Final = "IDLE"  # the state of a session without a plan
 PLAN_ENDED: Final = 3
@@ -68,7 +68,7 @@ class Tally(msgspec.Struct, frozen=True):
     saying: tuple[str, ...] = ()
     said: str = ""  # by the last step that said anything
     steps: int = 0
-    usage: Usage = Usage()
+    usage: TokenUsage = TokenUsage()
     cost: float | None = 0.0
     why: str = ""
     words: str = ""
@@ -99,7 +99,7 @@ class Ending(msgspec.Struct, frozen=True):
         return f" --plan {quote(self.of)}" if self.of else ""
 
 
-def of_session(recorded: Recorded, session: str) -> bool:
+def of_session(recorded: StoredEvent, session: str) -> bool:
     """Tells whether something happened in a session itself, and not in a child of it."""
     return recorded.stream.rpartition("/")[2] == session
 
@@ -124,7 +124,7 @@ def tallied(tally: Tally, event: Event) -> Tally:
         case StepStarted(agent=agent, model=model):
             steps = tally.steps + 1
             return changed(tally, agent=agent, model=model, steps=steps, saying=())
-        case PartSaid(part=Text(text)):
+        case PartSaid(part=TextPart(text)):
             return changed(tally, saying=(*tally.saying, text))
         case StepRetried():
             return changed(tally, saying=())
@@ -145,7 +145,7 @@ def _closed(tally: Tally, event: Event) -> Tally:
         case QuestionAnswered(id, answers) if answers is not None:
             return _answered(tally, id, said=any(answers))
         case CallEnded(call, tool, metadata=metadata) if tool != ASKING:
-            if metadata.get(LACKS) == SANDBOX:
+            if metadata.get(MISSING_CAPABILITY) == SANDBOX:
                 tally = changed(tally, unrun=(*tally.unrun, event.title))
             # Whether a call may run waits for nobody.
             over = [one for one in tally.asked if one.call == call and not one.answered]
@@ -173,9 +173,9 @@ def _spoken(tally: Tally) -> Tally:
     return msgspec.structs.replace(tally, said=said, saying=())
 
 
-def _counted(tally: Tally, usage: Usage, cost: float | None) -> Tally:
+def _counted(tally: Tally, usage: TokenUsage, cost: float | None) -> Tally:
     total = None if cost is None or tally.cost is None else tally.cost + cost
-    return msgspec.structs.replace(tally, usage=added(tally.usage, usage), cost=total)
+    return msgspec.structs.replace(tally, usage=add_usage(tally.usage, usage), cost=total)
 
 
 def exit_code(ending: Ending) -> int:
@@ -189,7 +189,7 @@ def exit_code(ending: Ending) -> int:
         return PLAN_ENDED
     if _unanswered(tally):
         return WAITS
-    return NotRun.exit if tally.unrun else 0
+    return SandboxRequired.exit if tally.unrun else 0
 
 
 def problem(ending: Ending) -> AssentError | None:
@@ -201,10 +201,10 @@ def problem(ending: Ending) -> AssentError | None:
         return LimitReached(tally.words, _next(ending))
     if tally.why in _EXITS or not tally.unrun or _presented(ending):
         return None
-    first, more = masked(tally.unrun[0]), len(tally.unrun) - 1
+    first, more = redact(tally.unrun[0]), len(tally.unrun) - 1
     others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
     message = f"Not run, because no sandbox holds here: {first}{others}. Nothing was staged for it."
-    return NotRun(message, f"{prefix} doctor")
+    return SandboxRequired(message, f"{prefix} doctor")
 
 
 def draft_words(ending: Ending) -> list[str]:
@@ -266,7 +266,7 @@ def refused_words(ending: Ending) -> list[str]:
     if not refused:
         return []
     calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
-    alike = Counter(masked(one.question.question) for one in refused)
+    alike = Counter(redact(one.question.question) for one in refused)
     listed = [f"{words}{times(count)}" for words, count in [*alike.items()][:MOST_REFUSED]]
     more = [f"And {len(alike) - MOST_REFUSED} more."] if len(alike) > MOST_REFUSED else []
     way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
@@ -280,14 +280,14 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
         yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
         return
     if tally.words and tally.why != "limit":  # which is told as an error
-        yield from wrapped("dim", visible_line(masked(tally.words)))
+        yield from wrapped("dim", visible_line(redact(tally.words)))
     if tally.why == "declined":
         yield Line("plain", f"Go on: {_next(ending)}")
     if ending.session.questions or tally.why == "waiting":
         yield Line("plain", f"Answer: {ending.prefix} questions list")
     elif asked := [one.question for one in tally.asked if one.call]:  # a budget's is over
         yield from open_questions_lines(masked_row(asked), go_on)
-    if ending.plan is not None and ending.plan.state is State.EXECUTING:
+    if ending.plan is not None and ending.plan.state is PlanState.EXECUTING:
         yield BLANK
         yield Line("heading", "The build of the plan has not ended.")
         yield Line("plain", f"End it:    {ending.prefix} build{ending.option}")
@@ -335,7 +335,7 @@ def _presented(ending: Ending) -> bool:
 
 def _awaits(ending: Ending) -> bool:
     plan = ending.plan
-    return plan is not None and plan.state is State.AWAITING_APPROVAL and not ending.approved
+    return plan is not None and plan.state is PlanState.AWAITING_APPROVAL and not ending.approved
 
 
 def _after_a_person(ending: Ending) -> str:
@@ -352,7 +352,7 @@ def _next(ending: Ending) -> str:
     plan, prefix, of = ending.plan, ending.prefix, ending.option
     if way_on := _after_a_person(ending):
         return way_on
-    if plan is not None and plan.state is State.EXECUTING:
+    if plan is not None and plan.state is PlanState.EXECUTING:
         return f"{prefix} build{of}"
     if ending.session.mode != "plan" or plan is None:
         return f"{prefix} -c -p 'WHAT NEXT'"

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from posixpath import join, normpath
 from typing import Final, TypeAlias
 
-from assent.core.command_line import CommandLine
-from assent.core.operation import RunCommand
-from assent.core.paths import GIT, folded, shown
-from assent.core.protected import executed_later, holds_protected, protected
-from assent.views.lookalike import disguised, disguised_program
+from assent.core.paths import GIT, casefolded, display_path
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.protected_paths import executed_later, holds_protected, protected_reason
+from assent.core.plan.operation import RunCommand
+from assent.core.text.confusables import confusable_letters, is_confusable_program
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -18,14 +18,14 @@ _SILENT: Final[tuple[Words, ...]] = (
 )  # fmt: skip
 
 
-def targets(op: RunCommand, line: CommandLine | None, root: str) -> tuple[str, ...]:
+def targets(op: RunCommand, line: CommandAnalysis | None, root: str) -> tuple[str, ...]:
     """Returns what a command writes, or may, as seen from the workspace.
 
     A folder that is meant with all in it ends with a slash.
     """
     if line is None or line.reads is not None:
         return ()
-    folder = shown(op.cwd)
+    folder = display_path(op.cwd)
     found = [_placed(target, folder, root) for target in (*line.writes, *line.perhaps)]
     return tuple(dict.fromkeys(found))
 
@@ -46,12 +46,12 @@ def takes_for_another(programs: Iterable[str], found: Iterable[str]) -> bool:
     paths = {name for name in names if "/" in name}
     known = {path.rpartition("/")[2] for path in paths}  # by their path, so not by name alone
     parts = [part for target in found if not target.isascii() for part in target.split("/")]
-    return any(disguised_program(name) for name in names if name not in known) or any(
-        map(disguised, parts)
+    return any(is_confusable_program(name) for name in names if name not in known) or any(
+        map(confusable_letters, parts)
     )
 
 
-def empties(commands: Sequence[Words], line: CommandLine | None) -> bool:
+def empties(commands: Sequence[Words], line: CommandAnalysis | None) -> bool:
     """Tells whether a command throws away what stands in a file, without removing it."""
     if any(_truncates(command) for command in commands):
         return True
@@ -84,6 +84,6 @@ def _placed(target: str, folder: str, root: str) -> str:
 
 def _is_protected(target: str) -> bool:
     path = target.rstrip("/").encode("utf-8", "surrogateescape")
-    if protected(path) is not None or GIT in folded(path).split(b"/"):
+    if protected_reason(path) is not None or GIT in casefolded(path).split(b"/"):
         return True
     return target.endswith("/") and holds_protected(path)

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.masking import masked
-from assent.core.session_event import Status, Todo
+from assent.core.session.event import Todo, TodoStatus
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.lines import Line, Style
-from assent.views.visible import visible_line
 
-_STATES: Final[dict[Status, tuple[str, str, Style]]] = {
+_STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {
     "pending": ("○", "", "plain"),
     "in_progress": ("▶", "now: ", "heading"),
     "completed": ("✓", "done: ", "dim"),
@@ -24,7 +24,7 @@ def todo_lines(todos: Sequence[Todo]) -> Iterator[Line]:
         yield Line("dim", NONE)
     for todo in todos:
         sign, word, style = _STATES[todo.status]
-        yield Line(style, f"{sign} {word}{visible_line(masked(todo.content))}")
+        yield Line(style, f"{sign} {word}{visible_line(redact(todo.content))}")
 
 
 def todo_count(todos: Sequence[Todo]) -> str:

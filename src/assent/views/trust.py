@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.paths import shown
-from assent.core.trust import Consequence, ProjectFile, Trust
+from assent.core.paths import display_path
+from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.rows import Row
-from assent.views.visible import visible_line, visible_path
 
 SHORT = 12  # characters of a digest in a list
 STAYS = "Trust is for this content alone: a changed byte, and it is ignored again."
@@ -79,17 +79,17 @@ def revoked_lines(paths: Sequence[str]) -> Iterator[Line]:
         yield Line("plain", f"{visible_line(path)} is not trusted any more.")
 
 
-def trust_row(trust: Trust) -> Row:
+def trust_row(trust: TrustedFile) -> Row:
     """Returns one trusted content as JSON shows it."""
     return {
-        "root": shown(trust.root),
+        "root": display_path(trust.root),
         "path": trust.path,
         "digest": trust.content_hash,
         "at": trust.at,
     }
 
 
-def trust_lines(trusts: Sequence[Trust]) -> Iterator[Line]:
+def trust_lines(trusts: Sequence[TrustedFile]) -> Iterator[Line]:
     """Renders everything that is trusted on this machine."""
     if not trusts:
         yield Line("plain", "Nothing is trusted.")

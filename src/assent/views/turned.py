@@ -5,15 +5,15 @@ from typing import Final, Literal
 
 import msgspec
 
-from assent.core.operation import FileOperation
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.plan.operation import FileOperation
+from assent.core.text.hidden_chars import visible_line
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, table, wrapped
 from assent.views.masks import masked_row
 from assent.views.patch import diff_lines
 from assent.views.rows import Row, kind
 from assent.views.staged import UNSHOWN, changed
-from assent.views.visible import visible_line
 
 NOTHING: Final = "No turn of this session has changed files."
 _TAKEN: Final = {"": "", "some": "undone in part", "all": "undone"}
@@ -101,8 +101,8 @@ def _file_row(file: FileChange, *, diffs: bool) -> Row:
     op = file.operation
     row: Row = {
         "kind": kind(op),
-        "path": shown(op.path),
-        "to": shown(to) if (to := getattr(op, "to", None)) else None,
+        "path": display_path(op.path),
+        "to": display_path(to) if (to := getattr(op, "to", None)) else None,
         "additions": file.additions,
         "deletions": file.deletions,
     }

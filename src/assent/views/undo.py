@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from assent.core.deeds import Gap
-from assent.core.journal import Result
-from assent.core.operation import Operation
-from assent.core.plan import Plan
-from assent.core.undo import FILES_ONLY, MISSED, Extent, Inversion, undo_command
+from assent.core.plan.operation import Operation
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import OperationResult
+from assent.core.text.hidden_chars import visible_line
+from assent.core.undo.applied_change import UndoGap
+from assent.core.undo.inversion import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, undo_command
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
@@ -14,7 +15,6 @@ from assent.views.patch import diff_lines
 from assent.views.review import unshown_lines
 from assent.views.rows import Row, kind, operation_row, path_fields
 from assent.views.status import SHORT, done_words
-from assent.views.visible import visible_line
 
 
 def undo_lines(
@@ -22,7 +22,7 @@ def undo_lines(
     plan: Plan,
     ids: Sequence[str],
     inversion: Inversion,
-    extent: Extent = FILES_ONLY,
+    extent: UndoExtent = FILES_ONLY,
     diffs: Sequence[str | None] = (),
 ) -> Iterator[Line]:
     """Renders what an undo would do, what it leaves alone or cannot cover, and its digest.
@@ -57,7 +57,10 @@ def undo_lines(
 
 
 def end_lines(
-    lines: Iterable[Line], results: Sequence[Result], notes: Sequence[str], extent: Extent
+    lines: Iterable[Line],
+    results: Sequence[OperationResult],
+    notes: Sequence[str],
+    extent: UndoExtent,
 ) -> Iterator[Line]:
     """Passes on how an undo ended, under a sentence that says how much of it was done.
 
@@ -67,7 +70,7 @@ def end_lines(
     good, verb = ("done", "done again") if extent.again else ("undone", "taken back")
     if good not in results:
         yield Line("risk", f"Accepted as it stands: nothing was {verb}.")
-    elif not MISSED.isdisjoint(results):
+    elif not NOT_APPLIED.isdisjoint(results):
         yield Line("risk", f"Accepted as it stands: not everything was {verb}.")
     elif not {"conflict", "denied"}.isdisjoint(results):
         yield Line("risk", f"Partly {verb}: what is named below was left alone.")
@@ -76,13 +79,13 @@ def end_lines(
     yield from rest
 
 
-def gap_lines(gaps: Iterable[Gap]) -> Iterator[Line]:
+def gap_lines(gaps: Iterable[UndoGap]) -> Iterator[Line]:
     """Renders what an undo does not cover, and why."""
     for gap in gaps:
         yield from wrapped("risk", f"not covered: {visible_line(gap.line)}")
 
 
-def gap_rows(gaps: Iterable[Gap]) -> list[Row]:
+def gap_rows(gaps: Iterable[UndoGap]) -> list[Row]:
     """Returns what an undo does not cover as rows; a path is null where none is meant."""
     return masked_row(
         [{"command": gap.command, **path_fields("path", gap.path), "why": gap.why} for gap in gaps]
@@ -94,7 +97,7 @@ def preview_row(
     plan: Plan,
     undone: tuple[Sequence[str], Sequence[Operation]],
     inversion: Inversion,
-    extent: Extent,
+    extent: UndoExtent,
     diffs: Sequence[str | None] = (),
 ) -> Row:
     """Returns what an undo would do as one object; `undone` are the originals with their ids.

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from assent.core.text.hidden_chars import visible_line
 from assent.views.lines import BLANK, GUTTER, Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.pending import age, seconds_since
 from assent.views.rows import Row
-from assent.views.visible import visible_line
 from assent.views.waits import Waits
 
 SHORT: Final = 12  # characters of a digest in a list

@@ -5,11 +5,11 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.inquiry import Pending
-from assent.core.masking import masked
-from assent.core.paths import shown
-from assent.core.record import PlanRecord, RunNote
-from assent.core.session_event import Question
+from assent.core.paths import display_path
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.session.event import Question
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.text.redaction import redact
 from assent.views.commands import brief
 from assent.views.lines import GUTTER, foreign
 from assent.views.review import Review
@@ -40,7 +40,7 @@ class Waits(msgspec.Struct, frozen=True):
     look: str = ""  # what shows all of it
 
 
-def question_waits(pending: Pending) -> Waits:
+def question_waits(pending: PendingQuestion) -> Waits:
     """Returns a question that nobody has answered."""
     asked, root = pending.inquiry.asked, pending.root
     first = asked.questions[0] if asked.questions else Question("", "")
@@ -84,12 +84,12 @@ def plan_waits(record: PlanRecord, review: Review, at: str) -> Waits:
         digest=record.digest,
         operations=len(review.operations),
         risks=sum(1 for operation in review.operations if operation.risks) + text,
-        preview=(*_preview(_without_front_matter(shown(review.text))), *_operations(review)),
+        preview=(*_preview(_without_front_matter(display_path(review.text))), *_operations(review)),
         look=f"assent review {of}",
     )
 
 
-def run_waits(record: PlanRecord | None, run: RunNote, at: str) -> Waits:
+def run_waits(record: PlanRecord | None, run: PlanRun, at: str) -> Waits:
     """Returns a run that stopped halfway; a permit's has no plan."""
     of = f" of plan {record.name}" if record else ""
     how = "stopped where only you can decide" if run.halted else "was interrupted"
@@ -107,7 +107,7 @@ def run_waits(record: PlanRecord | None, run: RunNote, at: str) -> Waits:
     )
 
 
-def build_waits(record: PlanRecord, run: RunNote, at: str) -> Waits:
+def build_waits(record: PlanRecord, run: PlanRun, at: str) -> Waits:
     """Returns a plan of prose that a model began to build, and at which nobody works."""
     return Waits(
         "build",
@@ -125,13 +125,13 @@ def build_waits(record: PlanRecord, run: RunNote, at: str) -> Waits:
 
 def _preview(text: str) -> tuple[str, ...]:
     """Returns the first lines of a text that say something, harmless and not too wide."""
-    lines = (line.text.removeprefix(GUTTER) for line in foreign(masked(text)))
+    lines = (line.text.removeprefix(GUTTER) for line in foreign(redact(text)))
     return tuple([_cut(line) for line in islice(filter(str.strip, lines), FEW)])
 
 
 def _operations(review: Review) -> tuple[str, ...]:
     some = [
-        masked(_cut(f"{number}. {kind(one.op)} {brief(one.op)}"))
+        redact(_cut(f"{number}. {kind(one.op)} {brief(one.op)}"))
         for number, one in enumerate(review.operations[:FEW], 1)
     ]
     left = len(review.operations) - FEW

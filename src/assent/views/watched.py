@@ -6,28 +6,34 @@ from threading import Lock
 from typing import Final
 
 from assent.core.errors import AssentError
-from assent.core.journal import Doing, Live, Progress, Said, Step
-from assent.core.masking import masked
-from assent.core.operation import Operation, RunCommand
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.run.journal import (
+    CommandProgress,
+    LiveCommandOutput,
+    RunStep,
+    RunUpdate,
+    StepProgress,
+)
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.views.commands import brief
 from assent.views.lines import GUTTER, Line
 from assent.views.rows import kind
 from assent.views.spoken import Spoken, doing_line
-from assent.views.visible import visible_line
 
 MOST: Final = 5000  # lines of output that are kept to be looked at
 BAR: Final = 30
 NEAR: Final = 6  # operations before and after the present one that are listed
 SIGNS: Final = {"done": "✓", "at work": "▶", "waits": "·"}
-_WORDS: Final[dict[Step, str]] = {
-    Step.PREPARE: "writing new contents beside the files",
-    Step.FINISH: "putting files in place",
-    Step.CONTINUE: "putting files in place",
-    Step.REVERSE: "putting files back",
-    Step.ABANDON: "cleaning up what was prepared",
-    Step.SWEEP: "removing what is no longer needed",
-    Step.ENTER: "checking files",
-    Step.TURN: "working out how to go back",
+_WORDS: Final[dict[RunStep, str]] = {
+    RunStep.PREPARE: "writing new contents beside the files",
+    RunStep.FINISH: "putting files in place",
+    RunStep.CONTINUE: "putting files in place",
+    RunStep.REVERSE: "putting files back",
+    RunStep.ABANDON: "cleaning up what was prepared",
+    RunStep.SWEEP: "removing what is no longer needed",
+    RunStep.ENTER: "checking files",
+    RunStep.TURN: "working out how to go back",
 }
 
 
@@ -42,22 +48,22 @@ class WatchedRun:
         self._spoken = Spoken()
         self._lines: deque[Line] = deque(maxlen=MOST)
         self._left_out = 0
-        self._progress: Progress | None = None
+        self._progress: StepProgress | None = None
         self._end: tuple[Line, ...] = ()
 
-    def take(self, live: Live) -> None:
+    def take(self, live: RunUpdate) -> None:
         """Takes in one report."""
         with self._lock:
             match live:
-                case Progress():
+                case StepProgress():
                     if self._progress is None and self._is_command(self._first):
                         self._first += 1  # files come after it
                     self._progress = live
-                case Doing():
+                case CommandProgress():
                     self._progress = None
                     self._first = live.index
                     self._add([Line("heading", doing_line(live))])
-                case Said():
+                case LiveCommandOutput():
                     self._add([_output(text) for text in self._spoken.take(live)])
 
     def end(self, lines: Sequence[Line]) -> None:
@@ -69,9 +75,9 @@ class WatchedRun:
 
     def fail(self, error: AssentError) -> None:
         """Takes in why it could not go on."""
-        told = [Line("risk", visible_line(masked(error.message)))]
+        told = [Line("risk", visible_line(redact(error.message)))]
         if error.next:
-            told.append(Line("plain", f"Next: {visible_line(masked(error.next))}"))
+            told.append(Line("plain", f"Next: {visible_line(redact(error.next))}"))
         self.end(told)
 
     def lines(self) -> tuple[Line, ...]:
@@ -98,7 +104,7 @@ class WatchedRun:
 
     def _row(self, at: int, op: Operation, last: int) -> str:
         state = "done" if at < self._first else "at work" if at <= last else "waits"
-        return f"{SIGNS[state]} {state:<7}  {at + 1}. {kind(op)} {masked(brief(op))}"
+        return f"{SIGNS[state]} {state:<7}  {at + 1}. {kind(op)} {redact(brief(op))}"
 
     def _is_command(self, at: int) -> bool:
         return at < len(self._operations) and isinstance(self._operations[at], RunCommand)
@@ -113,7 +119,7 @@ def _output(text: str) -> Line:
     return Line("plain", GUTTER + text)
 
 
-def _progress_line(progress: Progress) -> Line:
+def _progress_line(progress: StepProgress) -> Line:
     """Renders how far a step is, as a bar of characters and in numbers."""
     words = _WORDS.get(progress.step, progress.step.value)
     if not progress.total:

@@ -7,7 +7,7 @@ import re
 from stat import S_ISREG
 from typing import Final
 
-from assent.core.paths import shown
+from assent.core.paths import display_path
 from assent.ports import DETACHED, Repository
 
 _HEAD: Final = re.compile(rb"ref: refs/heads/([^\n]{1,200})\n?")
@@ -67,7 +67,7 @@ def _folder(root: bytes) -> bytes | None:
 def _branch(folder: bytes) -> str:
     head = _read(os.path.join(folder, b"HEAD"))
     if found := _HEAD.fullmatch(head):
-        return shown(found[1])
+        return display_path(found[1])
     return DETACHED if _COMMIT.fullmatch(head) else ""
 
 

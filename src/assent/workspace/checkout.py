@@ -5,8 +5,8 @@ from stat import S_ISDIR
 from typing import BinaryIO
 
 from assent.core.errors import Refused, UsageError
-from assent.core.motion import Seen
-from assent.core.paths import inside, shown
+from assent.core.paths import display_path, is_inside
+from assent.core.run.slot_move import PathState
 from assent.ports import Sort
 from assent.workspace.disk import Disk
 from assent.workspace.failure import failure, telling
@@ -28,9 +28,9 @@ class LocalCheckout:
         self._states = States(self._disk, self._folders)
         self._files = LocalFiles(root, root, self._disk)
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
-        seen: dict[bytes, Seen] = {}
+        seen: dict[bytes, PathState] = {}
         for path in paths:
             with telling(self._root + b"/" + path):
                 seen[path] = self._states.of(path)
@@ -59,12 +59,12 @@ def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
         told = failure(error, argument)
         raise type(told)(told.message, _HELP) from error
     if not is_folder:
-        raise UsageError(f"{shown(argument)} is no folder.", "assent stage patch FILE")
+        raise UsageError(f"{display_path(argument)} is no folder.", "assent stage patch FILE")
     same = _identity(disk, other) == _identity(disk, root)
     if same or _within(disk, other, root) or _within(disk, root, other):
         relation = "is" if same else "holds" if _within(disk, root, other) else "lies in"
         raise Refused(
-            f"{shown(argument)} {relation} the workspace; name a copy that lies elsewhere. "
+            f"{display_path(argument)} {relation} the workspace; name a copy that lies elsewhere. "
             "Nothing was staged.",
             _HELP,
         )
@@ -73,7 +73,7 @@ def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
 
 def _within(disk: Disk, path: bytes, folder: bytes) -> bool:
     """Tells whether a real path lies in a folder, by name or by what the folders above it are."""
-    if inside(path, folder.rstrip(b"/")):
+    if is_inside(path, folder.rstrip(b"/")):
         return True
     home = _identity(disk, folder)
     while path := path.rpartition(b"/")[0]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from assent.core.errors import AssentError, Refused, WorkspaceError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 
 
 class NoFile(OSError):
@@ -26,14 +26,14 @@ def failure(error: OSError, path: bytes) -> AssentError:
     """Returns the error to show: a refusal of symlinks and odd files, else what went wrong."""
     if isinstance(error, NoFile):
         return Refused(
-            f"{shown(path)} is {error.strerror}; plans are about files and symlinks only."
+            f"{display_path(path)} is {error.strerror}; plans are about files and symlinks only."
         )
     if error.errno == errno.ELOOP:
         link = os.fsencode(error.filename or path)
         return Refused(
-            f"{shown(link)} is a symlink, and Assent goes through none to {shown(path)}."
+            f"{display_path(link)} is a symlink, and Assent goes through none to {display_path(path)}."
         )
-    return WorkspaceError(f"{shown(path)}: {error.strerror or error}. Nothing was changed.")
+    return WorkspaceError(f"{display_path(path)}: {error.strerror or error}. Nothing was changed.")
 
 
 @contextmanager

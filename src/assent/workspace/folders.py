@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from stat import S_ISLNK
 
-from assent.core.paths import STAGE, ancestors, inside, parent
+from assent.core.paths import STAGE, ancestors, is_inside, parent
 from assent.workspace.disk import Disk, Kind
 from assent.workspace.failure import Symlinked, symlinked
 
@@ -88,7 +88,7 @@ class Folders:
             above, _, name = path.rpartition(b"/")
             # Only the person may look into slots: they hold contents before modes are set. What
             # lies deeper will stand in the workspace as it is.
-            mode = 0o700 if inside(path, STAGE) and path.count(b"/") <= _DEEPEST else 0o777
+            mode = 0o700 if is_inside(path, STAGE) and path.count(b"/") <= _DEEPEST else 0o777
             with suppress(FileExistsError):  # somebody was faster; what it is shows next
                 self._disk.mkdir(name, mode, self.open(above))
             self.open(path)

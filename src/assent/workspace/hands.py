@@ -6,10 +6,10 @@ from errno import EBUSY, EEXIST, ENOTEMPTY
 
 import msgspec
 
-from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation, FileState, WriteFile
-from assent.core.orphan import PROBES
-from assent.core.paths import STAGE, inside, parent
+from assent.core.paths import STAGE, is_inside, parent
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.run.orphan_slot import PROBES
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
 from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.failure import Symlinked
@@ -49,7 +49,7 @@ class LocalHands:
         self._unsynced = Unsynced(self._disk, self._folders)
         self._spares = spares
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name, nothing behind a symlink; OSError if it is odd."""
         asked = tuple(paths)
         try:
@@ -62,7 +62,7 @@ class LocalHands:
         except Symlinked:
             return {path: self._unless_behind(path) for path in asked}
 
-    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
         self._folders.forget()
         self._slots.forget()
@@ -83,7 +83,7 @@ class LocalHands:
                 gone[folder] = None
         return tuple(gone)
 
-    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
         folder, _, name = fill.slot.rpartition(b"/")
         self._slots.create(fill, name, self._slot_folder(folder), content)
@@ -92,7 +92,7 @@ class LocalHands:
         else:
             self._unsynced.changed(folder)
 
-    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
         """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
         if self._spares is None or fill.after.kind != "file":
             return False
@@ -109,7 +109,7 @@ class LocalHands:
         """Keeps what is in the slots of a run as spares; False: the slots are to be emptied."""
         if self._spares is None or not self._spares.take(run, old, self._folders.open(STAGE)):
             return False
-        self._unsynced.removed(Layout(run).folder, STAGE)
+        self._unsynced.removed(SlotLayout(run).folder, STAGE)
         self._folders.forget()
         return True
 
@@ -193,12 +193,12 @@ class LocalHands:
         try:
             return self._folders.open(folder)
         except FileNotFoundError:
-            if not inside(folder, STAGE):
+            if not is_inside(folder, STAGE):
                 raise
             self.create_folder(folder)
             return self._folders.open(folder)
 
-    def _unless_behind(self, path: bytes) -> Seen:
+    def _unless_behind(self, path: bytes) -> PathState:
         """Looks at one name; a slot that cannot be reached is no empty one."""
         try:
             return self._states.of(path)
@@ -245,4 +245,4 @@ class LocalHands:
 
 def _is_slot(path: bytes) -> bool:
     """Tells whether a name is one that only a run of ours uses."""
-    return inside(path, STAGE) or path.rpartition(b"/")[2].startswith(b".assent-")
+    return is_inside(path, STAGE) or path.rpartition(b"/")[2].startswith(b".assent-")

@@ -3,9 +3,9 @@
 import os
 from stat import S_ISREG
 
-from assent.core.briefing import Instruction
-from assent.core.paths import shown
-from assent.core.secret_names import why_secret
+from assent.core.paths import display_path
+from assent.core.permission.secret_files import secret_reason
+from assent.core.session.prompt_context import InstructionFile
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 from assent.workspace.real import real_path
@@ -18,7 +18,7 @@ DEEPEST = 40  # folders between the root and where the person is
 
 def read_instructions(
     root: bytes, cwd: bytes, config: bytes, disk: Disk | None = None
-) -> tuple[Instruction, ...]:
+) -> tuple[InstructionFile, ...]:
     """Returns the user's own, the root's and those on the way down to `cwd`: the nearest last."""
     disk = disk or Disk()
     found = [_users(disk, config)]
@@ -39,7 +39,7 @@ def _way(root: bytes, cwd: bytes) -> list[bytes]:
     return [b"/".join(names[:depth]) for depth in range(min(len(names), DEEPEST) + 1)]
 
 
-def _users(disk: Disk, config: bytes) -> Instruction | None:
+def _users(disk: Disk, config: bytes) -> InstructionFile | None:
     path = config + b"/" + NAMES[0]
     try:
         fd = disk.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -48,13 +48,13 @@ def _users(disk: Disk, config: bytes) -> Instruction | None:
     return _read(disk, fd, path)
 
 
-def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> Instruction | None:
+def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> InstructionFile | None:
     """Reads one file; a symlink may lead to another Markdown file of the workspace."""
     prefix = root.rstrip(b"/") + b"/"
     try:
         real = real_path(disk, prefix + path)
         below = real[len(prefix) :]
-        if not real.startswith(prefix) or not below.endswith(b".md") or why_secret(below):
+        if not real.startswith(prefix) or not below.endswith(b".md") or secret_reason(below):
             return None
         folder, _, name = below.rpartition(b"/")
         fd = disk.open(name, READ, 0, folders.open(folder))
@@ -63,7 +63,7 @@ def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> Instruction
     return _read(disk, fd, path)
 
 
-def _read(disk: Disk, fd: int, path: bytes) -> Instruction | None:
+def _read(disk: Disk, fd: int, path: bytes) -> InstructionFile | None:
     try:
         if not S_ISREG(disk.stat(fd).st_mode):
             return None
@@ -77,9 +77,9 @@ def _read(disk: Disk, fd: int, path: bytes) -> Instruction | None:
     return _instruction(path, content)
 
 
-def _instruction(path: bytes, content: bytes) -> Instruction | None:
+def _instruction(path: bytes, content: bytes) -> InstructionFile | None:
     text = content[:LIMIT].decode("utf-8-sig", "replace").strip()
     if not text:
         return None
     cut = f"\n(Only the first {LIMIT} bytes are here; read the file for the rest.)"
-    return Instruction(shown(path), text + cut if len(content) > LIMIT else text)
+    return InstructionFile(display_path(path), text + cut if len(content) > LIMIT else text)

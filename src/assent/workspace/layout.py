@@ -6,9 +6,9 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.motion import Layout, prunable
-from assent.core.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.paths import STATE, ancestors, parent
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.run.slot_move import SlotLayout, prunable_folders
 from assent.workspace.disk import Disk
 from assent.workspace.failure import Symlinked
 from assent.workspace.folders import Folders
@@ -32,14 +32,14 @@ class Place(msgspec.Struct, frozen=True):
 
 def lay_out(
     folders: Folders, mounts: Sequence[bytes], run: str, operations: Sequence[FileOperation]
-) -> Layout:
+) -> SlotLayout:
     """Finds the paths that no rename joins with the state folder, and a folder for each."""
     places = _Places(folders, mounts)
     home = places.of(STATE)
     every = sorted({op.path.rpartition(b"/")[0] for op in operations} | _targets(operations))
     near = {folder for folder in every if places.of(folder).joins(home)}
     if len(near) == len(every):
-        return Layout(run)
+        return SlotLayout(run)
     doomed = _Doomed(operations)
     beside: list[tuple[bytes, bytes]] = []
     copied: list[int] = []
@@ -55,7 +55,7 @@ def lay_out(
         ]
         if not found[0].joins(found[-1]):
             copied.append(index)
-    return Layout(run, beside=tuple(beside), copied=tuple(copied))
+    return SlotLayout(run, beside=tuple(beside), copied=tuple(copied))
 
 
 def apart(folders: Folders, mounts: Sequence[bytes], wanted: Iterable[bytes]) -> list[bytes]:
@@ -126,7 +126,7 @@ class _Doomed:
 
     @cached_property
     def _pruned(self) -> set[bytes]:
-        return set(prunable(self._operations))
+        return set(prunable_folders(self._operations))
 
     @cached_property
     def _filled(self) -> set[bytes]:

@@ -9,8 +9,8 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from threading import Lock
 from typing import Any, BinaryIO
 
-from assent.core.motion import Seen
 from assent.core.paths import parent
+from assent.core.run.slot_move import PathState
 from assent.ports import Facts, Target
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
@@ -49,9 +49,9 @@ class LocalFiles:
         self._states = States(self._disk, self._folders, digests)
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
-        seen: dict[bytes, Seen] = {}
+        seen: dict[bytes, PathState] = {}
         for path in paths:
             with self._alone, telling(path):
                 seen[path] = self._states.of(path)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from assent.core.orphan import BESIDE, SLOTS
-from assent.core.paths import GIT, STAGE, STATE, name
+from assent.core.paths import GIT, STAGE, STATE, base_name
+from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
 from assent.workspace.disk import Kind
 from assent.workspace.folders import Folders
 
@@ -26,7 +26,7 @@ def slots_beside(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
     for folder in wanted:
         prefix = folder + b"/" if folder else b""
         for found, _ in _entries(folders, folder):
-            if BESIDE.fullmatch(found):
+            if SLOT_NAME_PATTERN.fullmatch(found):
                 yield prefix + found
 
 
@@ -41,7 +41,7 @@ def slots_anywhere(folders: Folders) -> Iterator[bytes]:
             path = prefix + found
             if kind == "folder" and found != GIT and path != STATE:
                 waiting.append(path)
-            elif BESIDE.fullmatch(name(path)):
+            elif SLOT_NAME_PATTERN.fullmatch(base_name(path)):
                 yield path
 
 

@@ -7,8 +7,8 @@ from threading import Lock
 from typing import TypeAlias
 
 from assent.core.errors import NotFound, Refused
-from assent.core.paths import folded, inside, name, one_line, parent
-from assent.core.secret_names import FOLDERS
+from assent.core.paths import base_name, casefolded, is_inside, one_line, parent
+from assent.core.permission.secret_files import SECRET_FOLDERS
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
@@ -50,7 +50,7 @@ class LocalOutside:
         content = bytearray()
         with self._alone, telling(path):
             at = self._folders.open_now(parent(path)[1:])
-            fd = self._disk.open(name(path), READ, 0, at)
+            fd = self._disk.open(base_name(path), READ, 0, at)
             try:
                 _check_file(self._disk.stat(fd).st_mode, path)
                 while len(content) <= limit and (chunk := self._disk.read(fd, CHUNK)):
@@ -91,13 +91,13 @@ class LocalOutside:
     def _why_not(self, path: bytes) -> str:
         """Says why a real path is never shown; empty if a person may decide."""
         way = [*_way(path)]
-        if any(inside(path, folder) for folder in MACHINE) or self._is_machine(way):
+        if any(is_inside(path, folder) for folder in MACHINE) or self._is_machine(way):
             return "shows the machine and holds no files."
         if not way or (len(way) == 1 and self._kind(path) != "folder"):
             return "lies at the top of the disk, where one yes would be one to everything."
-        if FOLDERS.intersection(folded(path).split(b"/")):
+        if SECRET_FOLDERS.intersection(casefolded(path).split(b"/")):
             return "lies among keys, which no model reads."
-        if self._leads_to(way, (folded(self._root),), {self._identity(self._root)}):
+        if self._leads_to(way, (casefolded(self._root),), {self._identity(self._root)}):
             return "lies in the workspace; name it by its path from there."
         if self._leads_to(way, self._named, self._known):
             return "lies where keys and passwords are kept, or is Assent's own."
@@ -107,13 +107,13 @@ class LocalOutside:
         self, way: Sequence[bytes], named: Container[bytes], known: set[Identity | None]
     ) -> bool:
         """Tells whether one of the steps is one of some places, by its name or by what it is."""
-        if any(folded(step) in named for step in way):
+        if any(casefolded(step) in named for step in way):
             return True
         return not (known - {None}).isdisjoint(map(self._identity, way))
 
     @cached_property
     def _named(self) -> frozenset[bytes]:
-        return frozenset(map(folded, self._refused))
+        return frozenset(map(casefolded, self._refused))
 
     @cached_property
     def _known(self) -> set[Identity | None]:
@@ -143,6 +143,6 @@ def _check_file(mode: int, path: bytes) -> None:
 
 def _way(path: bytes) -> Iterator[bytes]:
     """Yields a path and the folders above it, the nearest first, without the top."""
-    while name(path):
+    while base_name(path):
         yield path
         path = parent(path)

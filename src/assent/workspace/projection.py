@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from assent.core.errors import AssentError, BadPlan, Refused, UsageError
+from assent.core.errors import AssentError, InvalidPlan, Refused, UsageError
 from assent.core.ids import plan_name, session_name
-from assent.core.paths import GIT, STATE, TREE, folded, inside, normal, shown
+from assent.core.paths import GIT, STATE, TREE, casefolded, display_path, is_inside, normalize
 from assent.ports import PlanFile
 from assent.workspace.disk import Disk, Kind
 from assent.workspace.tree import LIMIT, Tree
@@ -78,7 +78,7 @@ class LocalProjection:
         """Replaces a plan file."""
         if self._session_of(path) is None:
             raise Refused(
-                f"{shown(path)} is not where plans lie: plan.dir changed to {shown(self._plans)} "
+                f"{display_path(path)} is not where plans lie: plan.dir changed to {display_path(self._plans)} "
                 "since the plan was made. Nothing was written.",
                 "assent plan new NAME",
             )
@@ -204,22 +204,24 @@ def hiding_state(text: bytes) -> bytes:
 def _check_text(path: bytes, size: int) -> None:
     """Refuses a text that no person can review."""
     if size > LIMIT:
-        raise BadPlan(f"{shown(path)} has {size} bytes; a plan has at most {LIMIT}.")
+        raise InvalidPlan(f"{display_path(path)} has {size} bytes; a plan has at most {LIMIT}.")
 
 
 def _checked(plan_dir: bytes) -> bytes:
     """Refuses a place for plans outside the workspace, in git's data, or around our own state."""
     try:
-        path = normal(plan_dir)
+        path = normalize(plan_dir)
     except Refused:
         path = b""
     if not path:
         raise Refused(
-            f"plan.dir must name a folder inside the workspace; {shown(PLANS)} is the usual place."
+            f"plan.dir must name a folder inside the workspace; {display_path(PLANS)} is the usual place."
         )
-    low = folded(path)
-    if GIT in low.split(b"/") or inside(low, STATE) or inside(STATE, low):
-        raise Refused(f"plan.dir cannot be {shown(plan_dir)}; {shown(PLANS)} is the usual place.")
+    low = casefolded(path)
+    if GIT in low.split(b"/") or is_inside(low, STATE) or is_inside(STATE, low):
+        raise Refused(
+            f"plan.dir cannot be {display_path(plan_dir)}; {display_path(PLANS)} is the usual place."
+        )
     return path
 
 

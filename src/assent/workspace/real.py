@@ -5,7 +5,7 @@ import os
 from functools import partial
 
 from assent.core.errors import Refused, UsageError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 from assent.ports import Target
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
@@ -47,7 +47,7 @@ def locate(
     if not argument:
         raise UsageError("A path is empty.")
     if b"\0" in argument:
-        raise Refused(f"{shown(argument)} holds a zero byte; no file has such a name.")
+        raise Refused(f"{display_path(argument)} holds a zero byte; no file has such a name.")
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
     read = _drafted(disk, root, target) if target else None
     with telling(argument):
@@ -56,10 +56,10 @@ def locate(
             above, _, name = real_path(disk, typed, read).rpartition(b"/")
         folder = real_path(disk, above, read)
         if os.path.join(folder, name) == root:
-            raise Refused(f"{shown(argument)} is the workspace itself, not a file in it.")
+            raise Refused(f"{display_path(argument)} is the workspace itself, not a file in it.")
         within = _within(disk, root, folder)
     if within is None:
-        raise Refused(f"{shown(argument)} lies outside the workspace {shown(root)}.")
+        raise Refused(f"{display_path(argument)} lies outside the workspace {display_path(root)}.")
     return within + b"/" + name if within else name
 
 

@@ -4,7 +4,7 @@ import os
 from stat import S_ISDIR
 
 from assent.core.errors import UsageError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.real import real_path
@@ -19,7 +19,7 @@ def find_root(start: bytes, disk: Disk | None = None) -> bytes:
     with telling(start):
         here = real_path(disk, os.path.join(os.getcwdb(), start))
     if not _is_folder(disk, here):
-        raise UsageError(f"{shown(start)} is not a folder.")
+        raise UsageError(f"{display_path(start)} is not a folder.")
     ours, nearer = _nearest(disk, here, _OURS), _nearest(disk, here, _GIT) or here
     if ours is None or (len(ours) < len(nearer) and not _is_trusted(disk, ours)):
         return nearer

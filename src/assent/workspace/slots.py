@@ -8,8 +8,8 @@ from stat import S_ISGID, S_ISREG
 from typing import TypeAlias
 
 from assent.core.digest import sha256
-from assent.core.motion import Fill
 from assent.core.paths import ancestors
+from assent.core.run.slot_move import SlotContent
 from assent.workspace.attributes import Rights, bears_none, copy_attributes, new_owner
 from assent.workspace.disk import Disk
 from assent.workspace.failure import Symlinked
@@ -40,7 +40,7 @@ class Slots:
         self._made.clear()
         self._plain = None
 
-    def create(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
+    def create(self, fill: SlotContent, name: bytes, at: int, content: Iterable[bytes]) -> None:
         """Makes the name in a folder; FileExistsError if it is there."""
         after = fill.after
         if after.kind == "link":
@@ -77,7 +77,7 @@ class Slots:
             size += length
         return size
 
-    def _finish(self, fd: int, fill: Fill, alike: Alike) -> None:
+    def _finish(self, fd: int, fill: SlotContent, alike: Alike) -> None:
         folder, mode = fill.slot.rpartition(b"/")[0], alike[1]
         made = self._made.get((folder, mode))  # one stat for all of them
         if made is None:
@@ -126,7 +126,9 @@ class Slots:
             self._disk.close(source)
         return copied or owner is not None
 
-    def _create_link(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
+    def _create_link(
+        self, fill: SlotContent, name: bytes, at: int, content: Iterable[bytes]
+    ) -> None:
         target = b"".join(content)
         if fill.source is not None:
             source, source_at, _ = self._find(fill.source)
@@ -143,7 +145,7 @@ class Slots:
             at = self._folders.open(fill.slot.rpartition(b"/")[0])
             self._disk.chown_link(name, at, *owner)
 
-    def _copied(self, fill: Fill, source: bytes) -> Iterator[bytes]:
+    def _copied(self, fill: SlotContent, source: bytes) -> Iterator[bytes]:
         """Reads another file of the workspace; OSError at its end if it is not the approved one."""
         name, at, _ = self._find(source)
         fd = self._disk.open(name, READ, 0, at)

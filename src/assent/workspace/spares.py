@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from stat import S_IFREG
 
-from assent.core.motion import Fill
-from assent.core.operation import FileState
 from assent.core.paths import STAGE
+from assent.core.plan.operation import FileState
+from assent.core.run.slot_move import SlotContent
 from assent.workspace.attributes import attributes_of
 from assent.workspace.disk import Disk
 from assent.workspace.folders import FOLDER
@@ -65,7 +65,7 @@ class LocalSpares:
         self._tidy()
         return True
 
-    def give(self, slot: bytes, fill: Fill, owner: tuple[int, int] | None, at: int) -> bool:
+    def give(self, slot: bytes, fill: SlotContent, owner: tuple[int, int] | None, at: int) -> bool:
         """Moves the spare that was once in a slot to the slot of a fill, if it fits.
 
         `owner`, user and group, has to be the spare's where it takes the place of another file.

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
 
 from assent.core.digest import sha256
-from assent.core.motion import Seen
-from assent.core.operation import FileState
 from assent.core.paths import STAGE
+from assent.core.plan.operation import FileState
+from assent.core.run.slot_move import PathState
 from assent.workspace.disk import Disk
 from assent.workspace.failure import NoFile
 from assent.workspace.folders import Folders
@@ -69,7 +69,7 @@ class States:
         self._folders = folders
         self._digests = digests or Digests()
 
-    def of(self, path: bytes) -> Seen:
+    def of(self, path: bytes) -> PathState:
         """Returns what stands under a name; OSError if that is odd, unreadable or never at rest."""
         for _ in range(_TRIES):
             try:
@@ -79,10 +79,10 @@ class States:
         raise OSError(errno.EAGAIN, "it keeps changing while it is read", path)
 
     def of_all(
-        self, paths: Iterable[bytes], wanted: Mapping[bytes, Seen] | None = None
-    ) -> dict[bytes, Seen]:
+        self, paths: Iterable[bytes], wanted: Mapping[bytes, PathState] | None = None
+    ) -> dict[bytes, PathState]:
         """Looks at many names; names of one folder that follow each other share a way to it."""
-        seen: dict[bytes, Seen] = {}
+        seen: dict[bytes, PathState] = {}
         last: bytes | None = None
         at: int | None = None
         hoped = (wanted or {}).get
@@ -135,14 +135,14 @@ class States:
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def _glance(self, path: bytes) -> Seen:
+    def _glance(self, path: bytes) -> PathState:
         if not path:
             return "folder"
         folder, _, name = path.rpartition(b"/")
         at = self._way(folder)
         return None if at is None else self._stands(name, at, path)
 
-    def _stands(self, name: bytes, at: int, path: bytes) -> Seen:
+    def _stands(self, name: bytes, at: int, path: bytes) -> PathState:
         """Returns what stands under a name in a folder."""
         try:
             found = self._disk.lstat(name, at)

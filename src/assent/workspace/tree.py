@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Concatenate, ParamSpec, TypeVar
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.core.paths import shown
+from assent.core.paths import display_path
 from assent.workspace.disk import Disk, Kind
 from assent.workspace.failure import failure, symlinked, telling
 from assent.workspace.folders import Folders
@@ -30,7 +30,7 @@ def check_size(path: bytes, size: int) -> None:
     """Refuses a file that is larger than any of Assent's own."""
     if size > LIMIT:
         raise WorkspaceError(
-            f"{shown(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a file. "
+            f"{display_path(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a file. "
             "Make it smaller; nothing was changed."
         )
 
@@ -182,14 +182,16 @@ def _refuse_links(path: bytes, found: os.stat_result) -> None:
         raise Refused(refused.message, _aside(path))
     if not S_ISREG(found.st_mode):
         raise Refused(
-            f"{shown(path)} is no plain file; Assent keeps its own files there.", _aside(path)
+            f"{display_path(path)} is no plain file; Assent keeps its own files there.",
+            _aside(path),
         )
     if found.st_nlink != 1:
         raise Refused(
-            f"{shown(path)} has {found.st_nlink} names; Assent's own files have one.", _aside(path)
+            f"{display_path(path)} has {found.st_nlink} names; Assent's own files have one.",
+            _aside(path),
         )
 
 
 def _aside(path: bytes) -> str:
     """Returns what to type to have the name free."""
-    return f"mv {quote(shown(path))} {quote(shown(path))}.aside"
+    return f"mv {quote(display_path(path))} {quote(display_path(path))}.aside"

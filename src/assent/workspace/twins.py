@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from errno import EEXIST
 
-from assent.core.operation import FileOperation, footprint
-from assent.core.paths import STAGE, folded, one_line
+from assent.core.paths import STAGE, casefolded, one_line
+from assent.core.plan.operation import FileOperation, footprint
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 
@@ -16,7 +16,7 @@ def refuse_twins(disk: Disk, folders: Folders, operations: Iterable[FileOperatio
     known: dict[bytes, tuple[int, bytes]] = {}
     for index, op in enumerate(operations):
         for path, *_ in footprint(op):
-            owner, name = known.setdefault(folded(path), (index, path))
+            owner, name = known.setdefault(casefolded(path), (index, path))
             if owner != index:
                 told = f"{one_line(name)} and {one_line(path)} are one file here"
                 raise OSError(EEXIST, told)

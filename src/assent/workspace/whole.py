@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from stat import S_ISGID
 
-from assent.core.motion import Layout, needed_folders
-from assent.core.operation import FileOperation
-from assent.core.paths import STAGE, inside, parent
-from assent.core.whole import brought, taken
+from assent.core.paths import STAGE, is_inside, parent
+from assent.core.plan.operation import FileOperation
+from assent.core.run.slot_move import SlotLayout, needed_folders
+from assent.core.run.whole_folders import added_folders, removed_folders
 from assent.workspace.attributes import attributes_of
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
@@ -19,18 +19,18 @@ def whole_folders(
 ) -> list[bytes]:
     """Returns the folders that one rename brings, or takes away."""
     wanted = _missing(folders, needed_folders(operations))
-    new = brought(operations, wanted)
+    new = added_folders(operations, wanted)
     if new and not _hands_nothing_down(disk, folders, STAGE):
         new = []
     new = [folder for folder in new if _hands_nothing_down(disk, folders, parent(folder))]
-    gone = taken(operations, lambda folder: _files(folders, folder))
-    return [f for f in (*new, *gone) if not any(inside(mount, f) for mount in mounts)]
+    gone = removed_folders(operations, lambda folder: _files(folders, folder))
+    return [f for f in (*new, *gone) if not any(is_inside(mount, f) for mount in mounts)]
 
 
-def without(layout: Layout, found: Sequence[bytes]) -> tuple[bytes, ...]:
+def without(layout: SlotLayout, found: Sequence[bytes]) -> tuple[bytes, ...]:
     """Leaves out folders with files whose slots have to lie beside them."""
     aside = [path for path, _ in layout.beside]
-    return tuple(folder for folder in found if not any(inside(path, folder) for path in aside))
+    return tuple(folder for folder in found if not any(is_inside(path, folder) for path in aside))
 
 
 def _missing(folders: Folders, wanted: Sequence[bytes]) -> list[bytes]:

@@ -5,15 +5,15 @@ from base64 import b85decode
 from hashlib import sha1, sha256
 
 from assent.core.errors import Refused
-from assent.core.patch.values import Binary
+from assent.core.patch.file_patch import BinaryPatch
 
-LARGEST = 256 << 20  # bytes of a content that a patch may bring
+MAX_CONTENT_BYTES = 256 << 20  # bytes of a content that a patch may bring
 
 _GROUP, _LETTERS = 4, 5  # so many bytes are so many letters
 _DAMAGED = "its binary part is damaged"
 
 
-def row(line: bytes) -> bytes:
+def decoded_row(line: bytes) -> bytes:
     """Returns the bytes of one line; its first letter says how many there are."""
     count = line[0] - (64 if line[:1].isupper() else 70)
     try:
@@ -26,10 +26,10 @@ def row(line: bytes) -> bytes:
     return found[:count]
 
 
-def inflated(packed: bytes, size: int) -> bytes:
+def inflate_exactly(packed: bytes, size: int) -> bytes:
     """Returns what was deflated; refuses anything but exactly that many bytes."""
-    if size > LARGEST:
-        raise Refused(f"it brings {size} bytes, and a patch may bring {LARGEST}.")
+    if size > MAX_CONTENT_BYTES:
+        raise Refused(f"it brings {size} bytes, and a patch may bring {MAX_CONTENT_BYTES}.")
     stream = zlib.decompressobj()
     try:
         found = stream.decompress(packed, size + 1)
@@ -40,7 +40,7 @@ def inflated(packed: bytes, size: int) -> bytes:
     return found
 
 
-def rebuilt(binary: Binary, before: bytes) -> bytes:
+def rebuild_content(binary: BinaryPatch, before: bytes) -> bytes:
     """Returns the new content."""
     return binary.content if binary.kind == "literal" else _patched(binary.content, before)
 
@@ -53,7 +53,7 @@ def blob_id(content: bytes, like: str) -> str:
     return sha1(title + content, usedforsecurity=False).hexdigest()
 
 
-def is_whole(identity: str) -> bool:
+def is_full_id(identity: str) -> bool:
     """Tells whether a name of git's is given in full."""
     return len(identity) in (sha1(usedforsecurity=False).digest_size * 2, sha256().digest_size * 2)
 
@@ -64,7 +64,7 @@ def _patched(delta: bytes, before: bytes) -> bytes:
         raise Refused("its binary part was made for another content.")
     wanted, at = _number(delta, at)
     made, length = [], 0
-    while at < len(delta) and length <= min(wanted, LARGEST):
+    while at < len(delta) and length <= min(wanted, MAX_CONTENT_BYTES):
         piece, at = _piece(delta, at, before)
         made.append(piece)
         length += len(piece)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 import msgspec
 
-from assent.core.advice import absent_from
-from assent.core.agent import Agent
-from assent.core.briefing import Briefing
-from assent.core.errors import AssentError, Overflow
-from assent.core.message import Message, Text
-from assent.core.model import Offer, Prompt, Usage
-from assent.core.session_event import PartSaid, SessionEvent, StepStarted
+from assent.core.errors import AssentError, ContextOverflow
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import ModelRequest, TokenUsage, ToolDefinition
+from assent.core.session.agent import Agent
+from assent.core.session.event import PartSaid, SessionEvent, StepStarted
+from assent.core.session.prompt_context import PromptContext
+from assent.core.text.tool_mentions import missing_tools
 from assent.drivers.native.compact import ATTEMPTS, Compaction, is_full
 from assent.drivers.native.gauge import CHARACTERS, Gauge
 from assent.drivers.native.prompt import layers, system, words
@@ -23,7 +23,7 @@ class Asking:
     """The requests of one turn. What a step costs here does not grow with the session."""
 
     def __init__(
-        self, turn: Turn, briefing: Briefing, purse: Purse, clock: Callable[[], float]
+        self, turn: Turn, briefing: PromptContext, purse: Purse, clock: Callable[[], float]
     ) -> None:
         self._turn = turn
         self._briefing = briefing
@@ -34,7 +34,9 @@ class Asking:
         self._stuck = False  # whatever is summarised, it stays full
         self._step: Step | None = None
         # The system prompt, with what it was made of.
-        self._told: tuple[tuple[Agent, str, tuple[Offer, ...]], tuple[str, ...]] | None = None
+        self._told: tuple[tuple[Agent, str, tuple[ToolDefinition, ...]], tuple[str, ...]] | None = (
+            None
+        )
 
     def answer(self, opened: Opened, *, last: bool) -> Generator[Shown, None, Answered]:
         """Makes one step; where the model cannot read it all, of less and less."""
@@ -52,7 +54,7 @@ class Asking:
             prompt = self._prompt(opened, number)
             try:
                 answered = yield from step.ask(_without_tools(prompt) if last else prompt)
-            except Overflow as error:
+            except ContextOverflow as error:
                 trouble = error
                 yield from step.void(attempt + 1, 0.0, error.message)
             else:
@@ -91,9 +93,9 @@ class Asking:
         self._gauge.restart()
         return done
 
-    def _prompt(self, opened: Opened, number: int) -> Prompt:
+    def _prompt(self, opened: Opened, number: int) -> ModelRequest:
         turn = self._turn
-        return Prompt(
+        return ModelRequest(
             self._system(opened),
             turn.messages,
             turn.available_tools(),
@@ -107,23 +109,23 @@ class Asking:
         agent, offers = self._turn.agent, self._turn.available_tools()
         told = (agent, opened.name, offers)
         if self._told is None or self._told[0] != told:
-            absent = absent_from([each.name for each in offers])
+            absent = missing_tools([each.name for each in offers])
             texts = system(layers(agent, self._briefing, opened.name, absent=absent))
             self._told = (told, texts)
         return self._told[1]
 
-    def _payer(self, opened: Opened) -> Callable[[Usage, Sequence[PartSaid]], float | None]:
-        def pay(usage: Usage, said: Sequence[PartSaid]) -> float | None:
-            if usage != Usage():
+    def _payer(self, opened: Opened) -> Callable[[TokenUsage, Sequence[PartSaid]], float | None]:
+        def pay(usage: TokenUsage, said: Sequence[PartSaid]) -> float | None:
+            if usage != TokenUsage():
                 return self._purse.spend(opened, usage)
             spoken = sum(len(str(each.part)) for each in said) // CHARACTERS
-            self._purse.spend(opened, Usage(self._used, spoken), guessed=True)
+            self._purse.spend(opened, TokenUsage(self._used, spoken), guessed=True)
             return None
 
         return pay
 
 
-def _without_tools(prompt: Prompt) -> Prompt:
+def _without_tools(prompt: ModelRequest) -> ModelRequest:
     """Returns the prompt of a turn's last step, which must end in words (F109)."""
-    last = Message("user", (Text(words("last")),))
+    last = ChatMessage("user", (TextPart(words("last")),))
     return msgspec.structs.replace(prompt, messages=(*prompt.messages, last), tools=())

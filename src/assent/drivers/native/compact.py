@@ -2,11 +2,19 @@
 
 from collections.abc import Generator, Sequence
 
-from assent.core.errors import ModelError, Overflow
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Prompt, Retried, Said, Stopped
-from assent.core.session_event import Compacted, MessageAdded, PartSaid, StepRetried
-from assent.core.transcript import SUMMARY
+from assent.core.errors import ContextOverflow, ModelError
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried, StreamEnded
+from assent.core.session.event import Compacted, MessageAdded, PartSaid, StepRetried
+from assent.core.session.transcript import SUMMARY
 from assent.drivers.native.gauge import CHARACTERS, tokens
 from assent.drivers.native.prompt import words
 from assent.drivers.native.step import Pay, Shown
@@ -34,14 +42,14 @@ def is_full(used: int, opened: Opened) -> bool:
     return used > FULL * window(opened)
 
 
-def kept(messages: Sequence[Message], most: int) -> int:
+def kept(messages: Sequence[ChatMessage], most: int) -> int:
     """Returns how many of the newest messages stay; a result never stays without its call."""
     size, stay = 0, 0
     for count, message in enumerate(reversed(messages), start=1):
         size += tokens(message)
         if size > most:
             break
-        if not any(isinstance(part, Result) for part in message.parts):
+        if not any(isinstance(part, ToolResult) for part in message.parts):
             stay = count
     return stay
 
@@ -68,32 +76,32 @@ class Compaction:
         return False
 
     def _summarise(
-        self, old: Sequence[Message], stay: int, most: int
+        self, old: Sequence[ChatMessage], stay: int, most: int
     ) -> Generator[Shown, None, Compacted]:
         """Asks for a summary, of less where the model cannot read it all."""
         for attempt in range(1, ATTEMPTS + 1):
-            told = Message("user", (Text(rendered(old, most >> attempt)),))
+            told = ChatMessage("user", (TextPart(rendered(old, most >> attempt)),))
             try:
-                return (yield from self._ask(Prompt((words("compact"),), (told,)), stay))
-            except Overflow as error:
+                return (yield from self._ask(ModelRequest((words("compact"),), (told,)), stay))
+            except ContextOverflow as error:
                 trouble = error
         raise trouble
 
-    def _ask(self, prompt: Prompt, stay: int) -> Generator[Shown, None, Compacted]:
-        asked = Prompt(prompt.system, prompt.messages, kind="compact")
+    def _ask(self, prompt: ModelRequest, stay: int) -> Generator[Shown, None, Compacted]:
+        asked = ModelRequest(prompt.system, prompt.messages, kind="compact")
         texts: list[str] = []
         answers = self._opened.model.stream(asked)
         try:
             for answer in answers:
                 match answer:
-                    case Said(Text(text)):
+                    case PartCompleted(TextPart(text)):
                         texts.append(text)
-                    case Retried(attempt, wait, reason):
+                    case RequestRetried(attempt, wait, reason):
                         texts.clear()
                         yield from self._turn.append_events(StepRetried(attempt, wait, reason))
-                    case Stopped(usage=usage):
+                    case StreamEnded(usage=usage):
                         summary = _checked("".join(texts), self._opened.name)
-                        cost = self._pay(usage, [PartSaid(Text(summary))])
+                        cost = self._pay(usage, [PartSaid(TextPart(summary))])
                         return Compacted(summary, stay, usage, cost)
                     case _:
                         pass
@@ -108,11 +116,11 @@ class Compaction:
         if not text:
             return ()
         id = f"reminder_{record.seq + 2}"
-        parts = (Text(text),)
+        parts = (TextPart(text),)
         return (MessageAdded(id, self._turn.agent.name, parts, "reminder", record.model),)
 
 
-def rendered(messages: Sequence[Message], most: int) -> str:
+def rendered(messages: Sequence[ChatMessage], most: int) -> str:
     """Returns messages as plain text of at most so many characters; the oldest go first."""
     first = _words(messages[0]) + "\n" if messages and _summary(messages[0]) else ""
     rest = messages[1:] if first else messages
@@ -121,23 +129,23 @@ def rendered(messages: Sequence[Message], most: int) -> str:
     return first + (text if len(text) <= room else LEFT_OUT + text[len(text) - room :])
 
 
-def _words(message: Message) -> str:
+def _words(message: ChatMessage) -> str:
     said = [words for part in message.parts if (words := _part_words(part))]
     who = "Agent" if message.role == "assistant" else "Person or tool"
     return f"# {who}\n" + "\n".join(said) + "\n"
 
 
-def _part_words(part: Part) -> str:
+def _part_words(part: MessagePart) -> str:
     match part:
-        case Text(text):
+        case TextPart(text):
             return text
-        case Call():
+        case ToolCall():
             return _short(f"[calls {part.tool} with {part.args}]")
-        case Result(_, text, failed):
+        case ToolResult(_, text, failed):
             return f"[{'failed' if failed else 'result'}] {_short(text)}"
-        case Image():
+        case ImagePart():
             return "[a picture]"
-        case Reasoning():
+        case ReasoningPart():
             return ""
 
 
@@ -145,9 +153,9 @@ def _short(text: str) -> str:
     return text if len(text) <= RESULT else f"{text[:RESULT]} (and {len(text) - RESULT} more)"
 
 
-def _summary(message: Message) -> bool:
+def _summary(message: ChatMessage) -> bool:
     match message.parts:
-        case (Text(text),):
+        case (TextPart(text),):
             return message.role == "user" and text.startswith(SUMMARY)
         case _:
             return False

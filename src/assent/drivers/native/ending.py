@@ -1,9 +1,9 @@
 """Endings: how a turn comes to rest, and what is said about it."""
 
-from assent.core.errors import ModelError, Overflow, UsageError
-from assent.core.mode import Mode
-from assent.core.model import Stop
-from assent.core.session_event import SessionEvent, TurnEnded
+from assent.core.errors import ContextOverflow, ModelError, UsageError
+from assent.core.llm.request import StopReason
+from assent.core.permission.mode import Mode
+from assent.core.session.event import SessionEvent, TurnEnded
 from assent.drivers.native.step import Answered, declined
 
 GO_ON = 'assent -c -p "go on"'
@@ -36,10 +36,10 @@ def events(
 
     Raises ModelError where the model refused.
     """
-    if answered.stop is Stop.REFUSED:
+    if answered.stop is StopReason.REFUSED:
         said = f": {answered.words.rstrip('.')}" if answered.words else ""
         raise ModelError(f"{name} refused to answer{said}.")
-    if answered.stop is Stop.LENGTH:
+    if answered.stop is StopReason.LENGTH:
         words = f"The answer of {name} is cut off: it reached its greatest length. {kept(mode)}"
         return *declined(answered.calls, TOO_LONG), TurnEnded("limit", words)
     if limit:
@@ -53,6 +53,6 @@ def told(error: ModelError | UsageError, mode: Mode) -> ModelError | UsageError:
     """Returns an error with what was kept and how to go on."""
     if isinstance(error, UsageError):
         return error
-    if isinstance(error, Overflow):
+    if isinstance(error, ContextOverflow):
         return type(error)(f"{error.message} {TOO_MUCH}", LARGER)
     return type(error)(f"{error.message} {kept(mode)}", error.next or GO_ON)

@@ -4,8 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Usage
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import TokenUsage
 
 CHARACTERS = 4  # of a token, about
 IMAGE = 1_500  # tokens, about
@@ -24,31 +32,31 @@ class Gauge:
         self._counted = 0  # messages
         self._told = False
 
-    def estimate(self, system: Sequence[str], messages: Sequence[Message]) -> int:
+    def estimate(self, system: Sequence[str], messages: Sequence[ChatMessage]) -> int:
         """Returns the tokens of a request; looks only at messages that it has not seen."""
         self._tokens += sum(map(tokens, messages[self._counted :]))
         self._counted = len(messages)
         fixed = 0 if self._told else TOOLS + sum(map(len, system)) // CHARACTERS
         return self._tokens + fixed
 
-    def update(self, usage: Usage, sent: int) -> None:
+    def update(self, usage: TokenUsage, sent: int) -> None:
         """Takes in what a provider counted for a request with so many messages, and its answer."""
         if usage.input:
             self._tokens, self._counted, self._told = usage.input + usage.output, sent + 1, True
 
 
-def tokens(message: Message) -> int:
+def tokens(message: ChatMessage) -> int:
     """Returns how many tokens a message has, about."""
     return sum(map(_tokens, message.parts))
 
 
-def _tokens(part: Part) -> int:
+def _tokens(part: MessagePart) -> int:
     match part:
-        case Text(text) | Reasoning(text):
+        case TextPart(text) | ReasoningPart(text):
             return len(text) // CHARACTERS
-        case Result(_, text, _, images):
+        case ToolResult(_, text, _, images):
             return len(text) // CHARACTERS + IMAGE * len(images)
-        case Call():
+        case ToolCall():
             return len(msgspec.json.encode(part.args)) // CHARACTERS
-        case Image():
+        case ImagePart():
             return IMAGE

@@ -5,11 +5,11 @@ from collections.abc import Callable, Generator, Iterator
 
 import msgspec
 
-from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted, ModelError, UsageError
-from assent.core.interruption import interrupted
-from assent.core.model import Stop
-from assent.core.session_event import TurnEnded
+from assent.core.llm.request import StopReason
+from assent.core.session.cancellation import interrupted_turn
+from assent.core.session.event import TurnEnded
+from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native import ending
 from assent.drivers.native.asking import Asking
 from assent.drivers.native.purse import Limits, Purse
@@ -27,7 +27,7 @@ class NativeDriver:
     def __init__(
         self,
         open_model: Callable[[str], Opened],
-        briefing: Briefing,
+        briefing: PromptContext,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -60,11 +60,11 @@ class NativeDriver:
         try:
             yield from self._turn(turn, asking)
         except (KeyboardInterrupt, Interrupted):
-            end = interrupted(turn.record.mode)
+            end = interrupted_turn(turn.record.mode)
             yield from turn.append_events(*asking.aborted(), end)
             raise Interrupted(end.words, ending.AGAIN) from None
         except GeneratorExit:  # whoever listened has gone
-            turn.append_events(*asking.aborted(), interrupted(turn.record.mode))
+            turn.append_events(*asking.aborted(), interrupted_turn(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:
             yield from turn.append_events(*asking.failed(error), TurnEnded("failed", error.message))
@@ -85,11 +85,11 @@ class NativeDriver:
                 return
             last = yield from steps.take(turn)
             answered = yield from asking.answer(opened, last=last)
-            cut = cut + 1 if answered.stop is Stop.LENGTH else 0
+            cut = cut + 1 if answered.stop is StopReason.LENGTH else 0
             asking.hand_over()
             if _is_at_rest(answered, last=last) and (yield from turn.wait_for_children()):
                 continue
-            if last or cut == CUT or answered.stop is Stop.REFUSED or not answered.calls:
+            if last or cut == CUT or answered.stop is StopReason.REFUSED or not answered.calls:
                 taken = steps.taken if last else 0
                 mode = turn.record.mode
                 yield from turn.append_events(*ending.events(answered, opened.name, taken, mode))
@@ -124,4 +124,4 @@ class NativeDriver:
 
 def _is_at_rest(answered: Answered, *, last: bool) -> bool:
     """Tells whether the model has nothing more to do, and could go on if there were."""
-    return not last and not answered.calls and answered.stop in (Stop.END, Stop.CALLS)
+    return not last and not answered.calls and answered.stop in (StopReason.END, StopReason.CALLS)

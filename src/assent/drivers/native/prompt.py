@@ -5,9 +5,9 @@ from collections.abc import Collection
 
 import msgspec
 
-from assent.core.advice import fitting
-from assent.core.agent import Agent
-from assent.core.briefing import Briefing
+from assent.core.session.agent import Agent
+from assent.core.session.prompt_context import PromptContext
+from assent.core.text.tool_mentions import without_missing_tools
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "prompts")
 # Which providers' models are told something of their own, and in which file it stands.
@@ -24,7 +24,7 @@ class Layer(msgspec.Struct, frozen=True):
 
 def layers(
     agent: Agent,
-    briefing: Briefing,
+    briefing: PromptContext,
     model: str = "",
     message: str = "",
     absent: Collection[str] = (),
@@ -37,9 +37,11 @@ def layers(
     return (
         Layer("base", words("base")),
         Layer("provider", _header(model)),
-        Layer("agent", fitting(prompt, absent) if agent.source == "builtin" else prompt),
-        Layer("tools", fitting(words("tools"), absent)),
-        Layer("environment", fitting("\n".join(briefing.environment), absent)),
+        Layer(
+            "agent", without_missing_tools(prompt, absent) if agent.source == "builtin" else prompt
+        ),
+        Layer("tools", without_missing_tools(words("tools"), absent)),
+        Layer("environment", without_missing_tools("\n".join(briefing.environment), absent)),
         Layer("instructions", _instructions(briefing)),
         Layer("facts", _facts(briefing.facts)),
         Layer("message", message),
@@ -65,7 +67,7 @@ def _header(model: str) -> str:
     return words(name) if name else ""
 
 
-def _instructions(briefing: Briefing) -> str:
+def _instructions(briefing: PromptContext) -> str:
     if not briefing.instructions:
         return ""
     told = [f"From {each.path}:\n{each.text.strip()}" for each in briefing.instructions]

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.model import Usage
+from assent.core.llm.request import TokenUsage
 from assent.ports import Opened
 
 Kind: TypeAlias = Literal["dollars", "tokens", "seconds"]
@@ -105,7 +105,7 @@ class Purse:
         """Remembers that a person does not want to go on."""
         self._closed = True
 
-    def spend(self, opened: Opened, usage: Usage, *, guessed: bool = False) -> float | None:
+    def spend(self, opened: Opened, usage: TokenUsage, *, guessed: bool = False) -> float | None:
         """Spends tokens and what they cost; returns the latter if it is known."""
         cost = opened.prices.of(usage) if opened.prices else None
         with self._lock:

@@ -7,10 +7,19 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.errors import AnswerTooLong, AssentError, Unavailable
-from assent.core.event import Recorded
-from assent.core.message import Call, Image, Result
-from assent.core.model import Delta, Pause, Prompt, Retried, Said, Stop, Stopped, Usage
-from assent.core.session_event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ImagePart, ToolCall, ToolResult
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamPaused,
+    TokenUsage,
+)
+from assent.core.session.event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
 from assent.ports import Opened, Turn
 
 LONGEST = 64  # characters of a tool's name or a call's id
@@ -22,17 +31,17 @@ TOO_LARGE = (
 )
 ABORTED = "The person interrupted the turn before this call began. It was not carried out."
 
-Shown: TypeAlias = Recorded | Delta
+Shown: TypeAlias = StoredEvent | StreamDelta
 # Turns the tokens of a request into dollars; where none were told, what was said must do.
-Pay: TypeAlias = Callable[[Usage, Sequence[PartSaid]], float | None]
+Pay: TypeAlias = Callable[[TokenUsage, Sequence[PartSaid]], float | None]
 
 
 class Answered(msgspec.Struct, frozen=True):
     """A complete answer."""
 
-    stop: Stop
-    calls: tuple[Call, ...] = ()
-    usage: Usage = Usage()
+    stop: StopReason
+    calls: tuple[ToolCall, ...] = ()
+    usage: TokenUsage = TokenUsage()
     words: str = ""
 
 
@@ -55,30 +64,30 @@ class Step:
         self._open = True  # the answer is not complete
         self._handed_over = False
 
-    def ask(self, prompt: Prompt) -> Generator[Shown, None, Answered]:
+    def ask(self, prompt: ModelRequest) -> Generator[Shown, None, Answered]:
         """Asks once; wrappers of the model may try again, which voids what was said before."""
         answers = self._opened.model.stream(prompt)
         since = self._clock()
         try:
             for answer in answers:
                 match answer:
-                    case Delta():
+                    case StreamDelta():
                         yield answer
-                    case Said():
+                    case PartCompleted():
                         self._keep(answer, self._clock() - since)
                         since = self._clock()
-                    case Pause():
+                    case StreamPaused():
                         yield from self._turn.append_events()
-                    case Retried(attempt, wait, reason):
+                    case RequestRetried(attempt, wait, reason):
                         yield from self.void(attempt, wait, reason)
                         since = self._clock()
-                    case Stopped():
+                    case StreamEnded():
                         return self._end(answer)
         finally:
             answers.close()
         raise Unavailable("The answer broke off before its end.")
 
-    def void(self, attempt: int, wait: float, reason: str) -> tuple[Recorded, ...]:
+    def void(self, attempt: int, wait: float, reason: str) -> tuple[StoredEvent, ...]:
         """Notes that what was said does not count."""
         self._said.clear()
         self._ids.clear()
@@ -91,15 +100,15 @@ class Step:
         if not isinstance(error, AnswerTooLong):
             return (StepRetried(1, 0.0, error.message),)
         self._open = False  # what was said before the limit was said, as after an interruption
-        cost = self._pay(Usage(), self._said)
-        cut = StepEnded(Stop.LENGTH, cost=cost, words=error.message)
+        cost = self._pay(TokenUsage(), self._said)
+        cut = StepEnded(StopReason.LENGTH, cost=cost, words=error.message)
         return cut, *declined(self._calls, TOO_LARGE)
 
     def aborted(self) -> tuple[SessionEvent, ...]:
         """Returns what has to be noted where the person interrupts: no call is left open."""
         if self._handed_over or not self._calls:
             return ()
-        cut = StepEnded(Stop.END, words="The person interrupted the answer.")
+        cut = StepEnded(StopReason.END, words="The person interrupted the answer.")
         return *((cut,) if self._open else ()), *declined(self._calls, ABORTED)
 
     def hand_over(self) -> None:
@@ -107,29 +116,29 @@ class Step:
         self._handed_over = True
 
     @property
-    def _calls(self) -> tuple[Call, ...]:
-        return tuple(said.part for said in self._said if isinstance(said.part, Call))
+    def _calls(self) -> tuple[ToolCall, ...]:
+        return tuple(said.part for said in self._said if isinstance(said.part, ToolCall))
 
-    def _keep(self, said: Said, seconds: float) -> None:
+    def _keep(self, said: PartCompleted, seconds: float) -> None:
         """Keeps a part; it is durable before anybody waits for what the model says next."""
-        if isinstance(said.part, Image | Result):
+        if isinstance(said.part, ImagePart | ToolResult):
             return  # no model says such a thing
         spoken = said.part
-        if isinstance(spoken, Call):
+        if isinstance(spoken, ToolCall):
             spoken = mended(spoken, self._ids, self._turn.record.steps)
             self._ids.add(spoken.id)
         part = PartSaid(spoken, round(seconds, 3))
         self._said.append(part)
         self._turn.defer_events(part)
 
-    def _end(self, answer: Stopped) -> Answered:
+    def _end(self, answer: StreamEnded) -> Answered:
         cost = self._pay(answer.usage, self._said)
         self._open = False
         self._turn.defer_events(StepEnded(answer.stop, answer.usage, cost, answer.words))
         return Answered(answer.stop, self._calls, answer.usage, answer.words)
 
 
-def mended(call: Call, taken: Set[str], step: int) -> Call:
+def mended(call: ToolCall, taken: Set[str], step: int) -> ToolCall:
     """Returns a call with a name and an id that every provider takes back in later requests."""
     name = call.tool if _NAME.fullmatch(call.tool) else _ODD.sub("_", call.tool)[:LONGEST] or "_"
     fits = _NAME.fullmatch(call.id) and call.id not in taken
@@ -137,6 +146,6 @@ def mended(call: Call, taken: Set[str], step: int) -> Call:
     return msgspec.structs.replace(call, id=id, tool=name)
 
 
-def declined(calls: tuple[Call, ...], why: str) -> tuple[CallEnded, ...]:
+def declined(calls: tuple[ToolCall, ...], why: str) -> tuple[CallEnded, ...]:
     """Returns the ends of calls that were not carried out."""
-    return tuple(CallEnded(c.id, c.tool, Result(c.id, why, failed=True)) for c in calls)
+    return tuple(CallEnded(c.id, c.tool, ToolResult(c.id, why, failed=True)) for c in calls)

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator
 
-from assent.core.event import Recorded
+from assent.core.event import StoredEvent
 from assent.ports import Turn
 
 
@@ -15,7 +15,7 @@ class Steps:
         self._most = most
         self._fixed = fixed
 
-    def take(self, turn: Turn) -> Generator[Recorded, None, bool]:
+    def take(self, turn: Turn) -> Generator[StoredEvent, None, bool]:
         """Takes a step; tells whether it is the last, which must end in words (F109)."""
         self.taken += 1
         fixed = min((each for each in (turn.agent.steps, self._fixed) if each), default=0)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from assent.core.errors import ModelError
-from assent.core.message import Message, Text
-from assent.core.model import Prompt, Retried, Said
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried
 from assent.drivers.native.compact import rendered
 from assent.drivers.native.prompt import words
 from assent.ports import Model
@@ -13,17 +13,17 @@ LONGEST = 60
 READ = 8_000  # characters of a session that a title is made from
 
 
-def title(model: Model, messages: Sequence[Message]) -> str:
+def title(model: Model, messages: Sequence[ChatMessage]) -> str:
     """Asks a model for the title of a session; raises ModelError if it gives none."""
-    told = Message("user", (Text(rendered(messages, READ)),))
-    answers = model.stream(Prompt((words("title"),), (told,), kind="title"))
+    told = ChatMessage("user", (TextPart(rendered(messages, READ)),))
+    answers = model.stream(ModelRequest((words("title"),), (told,), kind="title"))
     texts: list[str] = []
     try:
         for answer in answers:
             match answer:
-                case Said(Text(text)):
+                case PartCompleted(TextPart(text)):
                     texts.append(text)
-                case Retried():
+                case RequestRetried():
                     texts.clear()
                 case _:
                     pass

@@ -5,7 +5,7 @@ from threading import Lock
 import msgspec
 
 from assent.core.errors import Interrupted
-from assent.core.model import Prompt
+from assent.core.llm.request import ModelRequest
 from assent.ports import Answers, Model, Opened
 
 STOPPED = "The work was stopped from elsewhere."
@@ -63,5 +63,5 @@ class _Stoppable:
         self._model = model
         self._underway = underway
 
-    def stream(self, prompt: Prompt) -> Answers:
+    def stream(self, prompt: ModelRequest) -> Answers:
         return self._underway.begun(self._model.stream(prompt))

@@ -3,13 +3,13 @@
 from collections.abc import Container
 from functools import partial
 
-from assent.core.commit import is_commit
-from assent.core.draft import check_tree, refuse_alike, segments
-from assent.core.errors import Drift, Impossible, NotFound, Refused, UsageError
-from assent.core.foreign import paths_of
-from assent.core.operation import Operation, RunCommand
-from assent.core.paths import ancestors, refuse_ours, shown
-from assent.core.plan import Plan
+from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused, UsageError
+from assent.core.paths import ancestors, display_path, refuse_own_paths
+from assent.core.plan.commit import is_commit
+from assent.core.plan.draft import check_tree, refuse_similar_names, segments
+from assent.core.plan.import_check import named_paths
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked
 from assent.engine.plan.held import refuse_denied
@@ -29,17 +29,17 @@ class Admission:
 
     def check(self, plan: Plan) -> None:
         """Looks at the plan and at the disk; changes nothing."""
-        files, paths = self._doors.files, frozenset(paths_of(plan.operations))
+        files, paths = self._doors.files, frozenset(named_paths(plan.operations))
         links = Overlay(files, self._doors.blobs, plan.operations).has_links
         target = partial(_read, paths, files) if links else None
         for path in sorted(paths):
             self._check_path(path, target)
         refuse_denied(self._doors, plan.operations, "Nothing was changed.")
         refuse_repositories(files, plan.operations, plan.operations)
-        refuse_alike(plan.operations)
+        refuse_similar_names(plan.operations)
         try:
             refuse_twins(files, plan.operations)
-        except Impossible as error:
+        except ImpossibleOperations as error:
             raise Refused(error.message) from None
         so_far: tuple[Operation, ...] = ()
         for segment in segments(plan.operations):
@@ -53,10 +53,12 @@ class Admission:
             raise made_elsewhere(drift) from None
 
     def _check_path(self, path: bytes, target: Target | None = None) -> None:
-        refuse_ours(path, self._place.plan_dir, self._place.private)
+        refuse_own_paths(path, self._place.plan_dir, self._place.private)
         here = self._doors.files.locate(self._place.root + b"/" + path, target)
         if here != path:
-            raise Refused(f"{shown(path)} is {shown(here)} here: a symlink leads there.")
+            raise Refused(
+                f"{display_path(path)} is {display_path(here)} here: a symlink leads there."
+            )
 
     def _check_command(self, command: RunCommand, before: tuple[Operation, ...]) -> None:
         if command.profile == "commit":

@@ -5,42 +5,42 @@ from contextlib import suppress
 
 import msgspec
 
-from assent.core.approval import Approval, expired, signed_bytes
-from assent.core.bundle import Bundle, Origin, helpful, needed, requested_bytes
-from assent.core.bundle_file import MOST, read_bundle
 from assent.core.digest import sha256
 from assent.core.errors import (
+    ApprovalUsed,
     AssentError,
     Busy,
-    Damaged,
+    ConcurrentChange,
+    CorruptFile,
+    DigestMismatch,
     Drift,
     Expired,
-    IllegalStep,
-    Moved,
+    IllegalState,
     NotApproved,
     NotFound,
     NotIndependent,
-    OtherDigest,
-    OtherWorkspace,
     Refused,
-    Spent,
-    Untrusted,
+    UntrustedKey,
     UsageError,
+    WorkspaceMismatch,
 )
-from assent.core.event import (
-    DraftChanged,
-    PlanApproved,
-    PlanCreated,
-    PlanDeclined,
-    TextRevised,
-)
+from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised
 from assent.core.ids import plan_name, session_name
-from assent.core.lifecycle import State
-from assent.core.operation import MoveFile
-from assent.core.paths import shown
-from assent.core.plan import Plan
-from assent.core.record import Consent, PlanRecord
-from assent.core.risk_codes import RISKS
+from assent.core.paths import display_path
+from assent.core.permission.risk_codes import RISK_CODES
+from assent.core.plan.approval import Approval, is_expired, signed_bytes
+from assent.core.plan.bundle import (
+    Bundle,
+    BundleOrigin,
+    origin_bytes,
+    required_contents,
+    review_contents,
+)
+from assent.core.plan.bundle_format import MAX_CONTENT_BYTES, read_bundle
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import MoveFile
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import ApprovalRecord, PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.admission import Admission
 from assent.engine.plan.consents import Consents
@@ -78,10 +78,10 @@ class Bundles:
         plan = self._plans.repository().plan(record)
         if plan.workspace or plan.is_text_only:
             again = "assent propose --portable --out FILE"
-            raise IllegalStep("The plan is not portable.", again)
+            raise IllegalState("The plan is not portable.", again)
         contents = self._contents(plan)
         found = self._reviews.review(record).operations
-        asked = Origin(
+        asked = BundleOrigin(
             self._doors.clock.new_id(),
             record.name,
             record.session,
@@ -91,7 +91,7 @@ class Bundles:
             self._doors.signer.key(),
             tuple(each.risks for each in found),
         )
-        signature = self._doors.signer.sign(requested_bytes(asked))
+        signature = self._doors.signer.sign(origin_bytes(asked))
         return Bundle(msgspec.structs.replace(asked, signature=signature), plan, contents)
 
     def read(self, content: bytes) -> Bundle:
@@ -99,9 +99,9 @@ class Bundles:
         bundle = read_bundle(content)
         origin = bundle.origin
         _check_names(origin)
-        asked = requested_bytes(origin)
+        asked = origin_bytes(origin)
         if not self._doors.keys.verify(origin.key, asked, origin.signature):
-            raise Damaged("The signature of whoever asks for the plan does not verify.")
+            raise CorruptFile("The signature of whoever asks for the plan does not verify.")
         return bundle
 
     def review(self, bundle: Bundle, next: str) -> Review:
@@ -147,7 +147,9 @@ class Bundles:
     def import_plan(self, bundle: Bundle, file: bytes) -> PlanRecord:
         """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
         for _ in range(TRIES):
-            with suppress(Moved):  # somebody else takes in the same; what they did counts
+            with suppress(
+                ConcurrentChange
+            ):  # somebody else takes in the same; what they did counts
                 return self._taken_in(bundle, file)
         raise Busy("Others keep taking this plan in; nothing was changed.", "assent status")
 
@@ -171,23 +173,23 @@ class Bundles:
         fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
         if not fits or approval.plan_id != bundle.origin.plan_id:
             told = f"The approval is for {approval.digest[:12]}…, not for what is in the bundle."
-            return OtherDigest(told, f"assent review {self.file}")
+            return DigestMismatch(told, f"assent review {self.file}")
         again = f"assent approve {self.file}"
         signed = (approval.key, signed_bytes(approval), approval.signature)
         if not self._doors.keys.verify(*signed):
             return Refused("The approval's signature does not verify.", again)
         if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
             told = f"The approval is signed with {approval.key}, which is not trusted here."
-            return Untrusted(told, "assent keys list")
+            return UntrustedKey(told, "assent keys list")
         if self._doors.store.streams(spent_stream(approval.id)):
-            return Spent(USED_HERE, again)
+            return ApprovalUsed(USED_HERE, again)
         seen = latest(self._doors, *self._given(bundle, approval))
         note_expired(self._doors, [approval], seen)
-        if expired(approval, now, seen.get(approval.id, "")):
+        if is_expired(approval, now, seen.get(approval.id, "")):
             return Expired(outdated(approval, now), again)
         return self._dependent(bundle, approval.key)
 
-    def _given(self, bundle: Bundle, approval: Approval) -> tuple[str, list[Consent]]:
+    def _given(self, bundle: Bundle, approval: Approval) -> tuple[str, list[ApprovalRecord]]:
         """Returns an approval with its place in the log; one of elsewhere has none here."""
         stream = _stream(bundle)
         found = [
@@ -195,7 +197,7 @@ class Bundles:
             for one in self._doors.store.read(stream)
             if isinstance(one.event, PlanApproved) and one.event.approval.id == approval.id
         ]
-        return stream, [Consent(approval, seq=found[-1] if found else 0)]
+        return stream, [ApprovalRecord(approval, seq=found[-1] if found else 0)]
 
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
         store, stream = self._doors.store, _stream(bundle)
@@ -246,15 +248,15 @@ class Bundles:
         )
 
     def _contents(self, plan: Plan) -> dict[str, bytes]:
-        sizes = needed(plan)
-        if sum((sizes | helpful(plan)).values()) > MOST:
+        sizes = required_contents(plan)
+        if sum((sizes | review_contents(plan)).values()) > MAX_CONTENT_BYTES:
             raise Refused(
-                f"A bundle holds at most {MOST} bytes; the contents of this plan are more.",
+                f"A bundle holds at most {MAX_CONTENT_BYTES} bytes; the contents of this plan are more.",
                 "assent propose",
             )
         found = {digest: self._doors.blobs.read(digest) for digest in sizes}
         places = {op.before.digest: op.path for op in plan.operations if isinstance(op, MoveFile)}
-        old = {digest: self._shown(digest, places.get(digest)) for digest in helpful(plan)}
+        old = {digest: self._shown(digest, places.get(digest)) for digest in review_contents(plan)}
         return {**found, **old}
 
     def _shown(self, digest: str, path: bytes | None) -> bytes:
@@ -264,35 +266,37 @@ class Bundles:
         with self._doors.files.open(path) as stream:
             content = stream.read()
         if sha256(content) != digest:
-            raise Drift(f"{shown(path)} changed while it was being read.", "assent stage list")
+            raise Drift(
+                f"{display_path(path)} changed while it was being read.", "assent stage list"
+            )
         return content
 
 
-def _check_names(origin: Origin) -> None:
+def _check_names(origin: BundleOrigin) -> None:
     try:
         plan_name(origin.name)
         if origin.session:
             session_name(origin.session)
     except UsageError as error:
-        raise Damaged(error.message) from None
-    if not RISKS.keys() >= {code for codes in origin.risks for code in codes}:
-        raise Damaged("It names a risk that this version does not know.")
+        raise CorruptFile(error.message) from None
+    if not RISK_CODES.keys() >= {code for codes in origin.risks for code in codes}:
+        raise CorruptFile("It names a risk that this version does not know.")
 
 
 def _known(ledger: Ledger, plan_id: str) -> PlanRecord | None:
     try:
         return ledger.load(plan_id)
-    except (NotFound, OtherWorkspace):
+    except (NotFound, WorkspaceMismatch):
         return None
 
 
 def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
     """Returns what a plan's events would have left, had it been made here."""
     origin = bundle.origin
-    consents = tuple(map(Consent, counting))
+    consents = tuple(map(ApprovalRecord, counting))
     return PlanRecord(
         origin.plan_id, "", origin.session, origin.name, b"", "", "", origin.requested_at, 0,
-        State.AWAITING_APPROVAL, digest=bundle.plan.digest, consents=consents, user=origin.user,
+        PlanState.AWAITING_APPROVAL, digest=bundle.plan.digest, consents=consents, user=origin.user,
         imported=bundle.plan.digest,
     )  # fmt: skip
 

@@ -5,22 +5,22 @@ from typing import BinaryIO, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.errors import Drift, Impossible, NotFound, Refused
-from assent.core.motion import Seen
-from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.patch.modes import executable, is_executable
+from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused
+from assent.core.patch.file_modes import executable, is_executable
 from assent.core.paths import (
-    DEEPEST,
     GIT,
+    MAX_FOLDERS,
     TREE,
     ancestors,
-    folded,
-    inside,
-    name,
+    base_name,
+    casefolded,
+    is_inside,
     one_line,
-    refuse_ours,
+    refuse_own_paths,
 )
-from assent.core.record import PlanRecord
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.plan.record import PlanRecord
+from assent.core.run.slot_move import PathState
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, located
@@ -82,12 +82,12 @@ class Checkouts:
 
     def _wanted(self, argument: bytes, overlay: Overlay) -> bytes:
         path = located(self._doors.files, overlay, argument)
-        refuse_ours(path, self._place.plan_dir, self._place.private)
+        refuse_own_paths(path, self._place.plan_dir, self._place.private)
         return path
 
     def _is_nested(self, folder: bytes) -> bool:
         try:
-            return GIT in map(folded, self._doors.files.names(folder))
+            return GIT in map(casefolded, self._doors.files.names(folder))
         except Refused:
             return False  # here it is reached through a symlink: nothing of the workspace
 
@@ -116,7 +116,7 @@ class _Respelled:
         self._spelling = spelling
         self._there: dict[bytes, bytes] = {}  # the paths that are written otherwise there
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
         there = {self._path(path): path for path in paths}
         return {there[path]: seen for path, seen in self._other.read_states(there).items()}
@@ -131,7 +131,7 @@ class _Respelled:
                 joined(self._path(folder), each),
             )
             if ours in found:
-                raise Impossible(
+                raise ImpossibleOperations(
                     f"{one_line(known[ours])} and {one_line(theirs)} are one file here, and two "
                     "there. Rename one of them there. Nothing was staged.",
                     "assent stage from DIR",
@@ -185,14 +185,14 @@ class _Walk:
     def _is_wanted(self, path: bytes, sort: Sort) -> bool:
         """Tells whether a path was asked for, or leads to one that was."""
         return not self._wanted or any(
-            inside(path, wanted) or (sort == "folder" and inside(wanted, path))
+            is_inside(path, wanted) or (sort == "folder" and is_inside(wanted, path))
             for wanted in self._wanted
         )
 
     def _why_not(self, path: bytes, sort: Sort) -> Why | None:
-        if folded(name(path)) == GIT:
+        if casefolded(base_name(path)) == GIT:
             return "git"
-        if path.count(b"/") > DEEPEST:
+        if path.count(b"/") > MAX_FOLDERS:
             return "deep"
         if self._is_ours(path):
             return "ours"
@@ -201,10 +201,10 @@ class _Walk:
         return "odd" if sort == "other" else None
 
     def _is_ours(self, path: bytes) -> bool:
-        if folded(path) == TREE:
+        if casefolded(path) == TREE:
             return False  # the person's own files are in there, too
         try:
-            refuse_ours(path, self._place.plan_dir, self._place.private)
+            refuse_own_paths(path, self._place.plan_dir, self._place.private)
         except Refused:
             return True
         return False
@@ -247,7 +247,7 @@ class _Difference:
         ]
         return [*moves, *self.written, *deletes]
 
-    def _compare(self, path: bytes, seen: Seen, state: FileState) -> None:
+    def _compare(self, path: bytes, seen: PathState, state: FileState) -> None:
         before = None if seen == "folder" else seen  # whether it goes is checked with all of it
         after = msgspec.structs.replace(state, mode=_mode(before, state))
         if before == after:
@@ -264,7 +264,7 @@ class _Difference:
         for op in self._writes:
             sources = leaving.get(_content(op.after))
             if op.before is None and op.after.size and sources:
-                alike = [path for path in sources if name(path) == name(op.path)]
+                alike = [path for path in sources if base_name(path) == base_name(op.path)]
                 pairs[op.path] = (alike or sources)[0]
                 sources.remove(pairs[op.path])
         return pairs
@@ -289,7 +289,7 @@ def _mode(before: FileState | None, state: FileState) -> int:
 
 def _is_repository(names: Iterable[bytes]) -> bool:
     known = set(names)
-    return GIT in map(folded, known) or known >= _BARE
+    return GIT in map(casefolded, known) or known >= _BARE
 
 
 def _entries(overlay: Overlay, spelling: Spelling) -> Callable[[bytes], dict[bytes, Sort]]:
@@ -309,7 +309,7 @@ def _in_the_way(overlay: Overlay, there: Iterable[bytes]) -> list[bytes]:
     folders = sorted({above for path in there for above in ancestors(path)})
     found: list[bytes] = []
     for folder in folders:
-        if not any(inside(folder, each) for each in found) and overlay.is_file(folder):
+        if not any(is_inside(folder, each) for each in found) and overlay.is_file(folder):
             found.append(folder)
     return found
 
@@ -330,7 +330,7 @@ def _standing(
 
 def _check_found(wanted: Iterable[bytes], found: Sequence[bytes]) -> None:
     for path in wanted:
-        if not any(inside(each, path) or inside(path, each) for each in found):
+        if not any(is_inside(each, path) or is_inside(path, each) for each in found):
             told = f"{one_line(path)} is neither there nor here. Nothing was staged."
             raise NotFound(told, "assent stage from --help")
 

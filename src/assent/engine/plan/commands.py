@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
-from assent.core.operation import RunCommand
-from assent.core.paths import one_line, parent, shown
-from assent.core.variables import refuse_variables
+from assent.core.paths import display_path, one_line, parent
+from assent.core.plan.operation import RunCommand
+from assent.core.shell.environment import refuse_variables
 from assent.tools.looking.overlay import Overlay
 
 LONGEST_S: Final = 86_400
@@ -38,7 +38,7 @@ def folder_of(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
     try:
         return parent(locate(inside))
     except AssentError as error:  # it names what nobody typed
-        told = error.message.replace(shown(inside), shown(typed))
+        told = error.message.replace(display_path(inside), display_path(typed))
         raise type(error)(told, error.next or _HELP) from error
 
 

@@ -4,13 +4,20 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.comment import MOST_LINES, PLAN, Anchor, Comment, Part, Placed
-from assent.core.errors import IllegalStep, Moved, NotFound, UsageError
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.event import CommentAdded, CommentEvent, CommentRemoved, CommentsSent
-from assent.core.feedback import Feedback, with_comments
-from assent.core.lifecycle import Moment, State, advance
-from assent.core.meant import meant
-from assent.core.record import PlanRecord
+from assent.core.plan.comment import (
+    MAX_LINES,
+    PLAN,
+    Comment,
+    CommentAnchor,
+    CommentTarget,
+    PlacedComment,
+)
+from assent.core.plan.feedback import Feedback, with_comments
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.plans import Plans
@@ -21,7 +28,7 @@ from assent.views.review import Review
 
 TRIES = 5
 MOST_BYTES = 1 << 16  # of one comment's words
-OPEN = (State.DRAFTING, State.AWAITING_APPROVAL)
+OPEN = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
 LIST = "assent comment list"
 
 
@@ -37,18 +44,20 @@ class Comments:
         self._reviews = reviews
         self._consents = consents
 
-    def part(self, record: PlanRecord, where: str) -> Part:
+    def part(self, record: PlanRecord, where: str) -> CommentTarget:
         """Returns the lines that comments can be tied to: of the plan's text, or an operation."""
         if where == PLAN:
             return text_part(self._reviews.text(record))
         found = self._reviews.review(record).operations
-        matches = meant([one.id for one in found], where)
+        matches = matching_operations([one.id for one in found], where)
         if len(matches) != 1:
             many = "means several operations" if matches else "is no operation of this plan"
             raise NotFound(f"{where!a} {many}. Nothing was noted.", "assent review")
         return operation_part(matches[0] + 1, found[matches[0]])
 
-    def anchor(self, record: PlanRecord, where: str, first: int = 0, last: int = 0) -> Anchor:
+    def anchor(
+        self, record: PlanRecord, where: str, first: int = 0, last: int = 0
+    ) -> CommentAnchor:
         """Returns what a comment is tied to, with its lines; without lines, all of it.
 
         `where` is `plan`, or an operation by its number or the start of its id.
@@ -56,8 +65,8 @@ class Comments:
         part, last = self.part(record, where), last or first
         if last < first:
             raise UsageError("These lines end before they begin. Nothing was noted.")
-        if last - first >= MOST_LINES:
-            raise UsageError(f"A comment is tied to at most {MOST_LINES} lines. Nothing was noted.")
+        if last - first >= MAX_LINES:
+            raise UsageError(f"A comment is tied to at most {MAX_LINES} lines. Nothing was noted.")
         if first < 0 or last > len(part.lines):
             many = f"has {len(part.lines)} lines" if part.lines else "is not shown line by line"
             raise NotFound(
@@ -66,21 +75,21 @@ class Comments:
                 f"assent comment lines {where}",
             )
         quote = part.lines[first - 1 : last] if first else ()
-        return Anchor(part.operation, first, last, quote, part.about, part.seen)
+        return CommentAnchor(part.operation, first, last, quote, part.about, part.seen)
 
-    def add(self, record: PlanRecord, anchor: Anchor, text: str) -> Comment:
+    def add(self, record: PlanRecord, anchor: CommentAnchor, text: str) -> Comment:
         """Notes a person's words to some lines; they wait until they are sent with a no."""
         if record.state not in OPEN:
-            advance(record.state, Moment.REJECT)  # says why not, and what else
+            next_state(record.state, PlanAction.REJECT)  # says why not, and what else
         clock, text = self._doors.clock, _checked(text)
         comment = Comment(clock.new_id(), anchor, text, clock.now(), self._user, record.digest)
         for _ in range(TRIES):
             try:
                 self._append(record, self._read(record)[0], CommentAdded(record.plan_id, comment))
-            except Moved:  # somebody else noted something meanwhile
+            except ConcurrentChange:  # somebody else noted something meanwhile
                 continue
             return comment
-        raise Moved("Others keep commenting at the same time; nothing was noted.", LIST)
+        raise ConcurrentChange("Others keep commenting at the same time; nothing was noted.", LIST)
 
     def change(self, record: PlanRecord, reference: str, text: str) -> Comment:
         """Gives a comment that waits other words."""
@@ -103,7 +112,7 @@ class Comments:
         """Returns everybody's comments, those that were sent too, oldest first."""
         return tuple(_standing(self._read(record)[1]).values())
 
-    def placed(self, record: PlanRecord) -> tuple[Placed, ...]:
+    def placed(self, record: PlanRecord) -> tuple[PlacedComment, ...]:
         """Returns the person's waiting comments with where their lines are now."""
         return self._placed(record, self.waiting(record))
 
@@ -117,7 +126,7 @@ class Comments:
 
         It is one request for a revision: feedback in parts, and each comment under its lines.
         """
-        advance(record.state, Moment.REJECT)
+        next_state(record.state, PlanAction.REJECT)
         for _ in range(TRIES):
             seq, events = self._read(record)
             found = self._placed(record, self._waiting(events))
@@ -125,12 +134,14 @@ class Comments:
                 raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
             try:
                 return self._send(record, seq, with_comments(feedback, found), found), len(found)
-            except Moved:
+            except ConcurrentChange:
                 if self._plans.repository().load(record.plan_id).seq != record.seq:
                     raise
-        raise Moved("Others keep commenting at the same time; nothing was sent.", LIST)
+        raise ConcurrentChange("Others keep commenting at the same time; nothing was sent.", LIST)
 
-    def _send(self, record: PlanRecord, seq: int, note: str, found: Sequence[Placed]) -> PlanRecord:
+    def _send(
+        self, record: PlanRecord, seq: int, note: str, found: Sequence[PlacedComment]
+    ) -> PlanRecord:
         comments = tuple([msgspec.structs.replace(p.comment, anchor=p.anchor) for p in found])
         if not comments:
             return self._consents.reject(record, note)
@@ -139,18 +150,18 @@ class Comments:
         batch = Batch(self._stream(record), seq, self._doors.clock.now(), (sent,))
         return self._consents.reject(record, note, comments, (batch,))
 
-    def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[Placed, ...]:
+    def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
         return placed_in(self._reviews.review(record), comments) if comments else ()
 
     def _waiting_one(self, record: PlanRecord, reference: str) -> tuple[int, Comment]:
         seq, events = self._read(record)
         waiting = self._waiting(events)
-        matches = meant([comment.id for comment in waiting], reference)
+        matches = matching_operations([comment.id for comment in waiting], reference)
         if len(matches) == 1:
             return seq, waiting[matches[0]]
         sent = {comment.id for comment in _standing(events).values()}
         if reference in sent:
-            raise IllegalStep("That comment was sent and stays on record.", LIST)
+            raise IllegalState("That comment was sent and stays on record.", LIST)
         many = "several comments wait" if matches else "no comment waits"
         raise NotFound(f"Under {reference!a} {many}. Nothing was changed.", LIST)
 

@@ -5,27 +5,27 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assent.core.approval import LONGEST_S, Approval, Approver, signed_bytes
-from assent.core.comment import Comment
-from assent.core.commit import commit_command, title_of, without_commit
 from assent.core.errors import (
-    BadPlan,
+    ApprovalUsed,
+    DigestMismatch,
     Expired,
-    IllegalStep,
+    IllegalState,
+    InvalidPlan,
     NotApproved,
     NotFound,
-    OtherDigest,
-    Spent,
 )
 from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
-from assent.core.front_matter import misspelt
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
-from assent.core.lifecycle import Moment, State, advance
-from assent.core.operation import FileState, Operation
-from assent.core.paths import GIT, normal, shown
-from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.paths import GIT, display_path, normalize
+from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
+from assent.core.plan.comment import Comment
+from assent.core.plan.commit import commit_command, plan_title, without_commit
+from assent.core.plan.front_matter import misspelled_keys
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation import FileState, Operation
+from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.cautions import cautions
@@ -57,7 +57,7 @@ def check_digest(record: PlanRecord, digest: str) -> None:
     if digest != record.digest:
         now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
         told = f"The plan changed: it {now}, not {digest}. Nothing was done."
-        raise OtherDigest(told, "assent review")
+        raise DigestMismatch(told, "assent review")
 
 
 def _unread(record: PlanRecord) -> "Review":
@@ -101,26 +101,30 @@ class Consents:
     def _check_text(self, record: PlanRecord, text: bytes) -> None:
         """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
         if not text.strip():
-            raise BadPlan(f"{shown(record.path)} is empty.", WRITE)
+            raise InvalidPlan(f"{display_path(record.path)} is empty.", WRITE)
         if not self._plans.is_untouched(record, text):
             return
         if not self._plans.repository().operations(record):
-            raise BadPlan(f"{shown(record.path)} is still the template, {NO_PLAN}", WRITE)
+            raise InvalidPlan(
+                f"{display_path(record.path)} is still the template, {NO_PLAN}", WRITE
+            )
         if not record.goal.strip():
-            raise BadPlan(f"{shown(record.path)} is still the template, {NO_TEXT}", WRITE)
+            raise InvalidPlan(
+                f"{display_path(record.path)} is still the template, {NO_TEXT}", WRITE
+            )
 
     def freeze(
         self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None
     ) -> Plan:
         """Returns the immutable plan that the text and the draft make, or other operations."""
-        relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
+        relied_on = sorted(map(self._relied_on, set(map(normalize, declared_reliance(text)))))
         scope = declared_scope(text)
         known = self._plans.repository().operations(record) if staged is None else tuple(staged)
         drafted = without_commit(known)
         operations = self._exports.added(text, drafted)
         export = self._exports.path() if operations and not drafted else b""
         if drafted and self._commits():
-            operations = (*operations, commit_command(title_of(text)))
+            operations = (*operations, commit_command(plan_title(text)))
         return Plan(text, operations, scope, tuple(relied_on), record.workspace, export)
 
     def _commits(self) -> bool:
@@ -153,7 +157,7 @@ class Consents:
         """Records a person's yes to the digest that was shown, unless the plan changed since."""
         record = self._plans.repository().load(record.plan_id)
         check_digest(record, digest)
-        advance(record.state, Moment.APPROVE)
+        next_state(record.state, PlanAction.APPROVE)
         self._plans.check_live(record)
         self.check_independent(record)
         plan = self._plans.repository().plan(record)
@@ -180,7 +184,7 @@ class Consents:
         """Makes the signed record of a yes, with the setting's expiry unless another is wanted."""
         clock = self._doors.clock
         seconds = self._place.expires_s if expires_s is None else expires_s
-        expires_at = clock.later(min(seconds, LONGEST_S)) if seconds else ""
+        expires_at = clock.later(min(seconds, MAX_LIFETIME_S)) if seconds else ""
         approval = Approval(
             clock.new_id(),
             plan_id,
@@ -222,8 +226,8 @@ class Consents:
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
         approval = self.current_approval(record)
-        if record.state is State.DISCARDED:
-            refusal = IllegalStep if approval else NotApproved
+        if record.state is PlanState.DISCARDED:
+            refusal = IllegalState if approval else NotApproved
             raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
         if approval is not None:
             return approval
@@ -234,15 +238,18 @@ class Consents:
                 "assent review" if record.digest else "assent propose",
             )
         again = f"assent approve --digest {record.digest}"
-        if record.state is State.COMPLETED:
+        if record.state is PlanState.COMPLETED:
             again = self.next_after_run(record.runs[-1].run)
         if fitting[-1].run:
-            raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
+            raise ApprovalUsed(f"The approval was used by run {fitting[-1].run}.", again)
         raise Expired(outdated(fitting[-1].approval, self._doors.clock.now()), again)
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        return record.state is State.AWAITING_APPROVAL and self.current_approval(record) is not None
+        return (
+            record.state is PlanState.AWAITING_APPROVAL
+            and self.current_approval(record) is not None
+        )
 
     def current_approval(self, record: PlanRecord) -> Approval | None:
         """Returns the approval of the current digest that counts; one seen expired never does."""
@@ -266,7 +273,7 @@ class Consents:
 
     def _warnings(self, plan: Plan) -> list[str]:
         """Says what a person may have meant otherwise, although the plan is in order."""
-        keys = misspelt(plan.text)
+        keys = misspelled_keys(plan.text)
         told = [f"In the front matter, `{key}` is not read; `{ours}` is." for key, ours in keys]
         return [*told, COVERS_NOTHING] if plan.covers_nothing else told
 
@@ -275,8 +282,8 @@ class Consents:
         refuse_twins(self._doors.files, plan.operations)
         check_disk(plan, first_files(plan), self._doors.files)
 
-    def _relied_on(self, path: bytes) -> ReliedOn:
+    def _relied_on(self, path: bytes) -> ReliedOnFile:
         seen = self._doors.files.read_states((path,))[path]
         if not isinstance(seen, FileState):
-            raise NotFound(f"The plan relies on {shown(path)}, which is no file here.")
-        return ReliedOn(path, seen.digest)
+            raise NotFound(f"The plan relies on {display_path(path)}, which is no file here.")
+        return ReliedOnFile(path, seen.digest)

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from assent.core.errors import Drift, StoreError
-from assent.core.operation import DeleteFile, FileState, Operation, WriteFile
-from assent.core.paths import shown
-from assent.core.succession import origins
+from assent.core.paths import display_path
+from assent.core.plan.dependencies import content_sources
+from assent.core.plan.operation import DeleteFile, FileState, Operation, WriteFile
 from assent.engine.doors import Doors
 from assent.tools.looking.overlay import Overlay
 
@@ -36,7 +36,7 @@ class Contents:
         # Old ones come last: of two with one content, those are where it can be read from.
         states = {state.digest: state for state in (*new, *old) if state}
         missing = [states[digest] for digest in self._doors.blobs.missing(states)]
-        origin = origins(operations) if missing else {}
+        origin = content_sources(operations) if missing else {}
         for state in missing:
             self._keep_from_disk(origin.get(state), state)
 
@@ -49,4 +49,6 @@ class Contents:
             )
         digest, _ = self._doors.blobs.keep(self.overlay().chunks(path))
         if digest != state.digest:
-            raise Drift(f"{shown(path)} changed while it was being read.", "assent stage list")
+            raise Drift(
+                f"{display_path(path)} changed while it was being read.", "assent stage list"
+            )

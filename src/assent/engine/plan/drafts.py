@@ -7,10 +7,28 @@ from posixpath import normpath
 import msgspec
 
 from assent.core.digest import operation_ids, sha256
-from assent.core.draft import check_tree, refuse_alike, stage
-from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, Refused, UsageError
+from assent.core.errors import (
+    Busy,
+    ConcurrentChange,
+    ImpossibleOperations,
+    NoMatch,
+    NotFound,
+    Refused,
+    UsageError,
+)
 from assent.core.event import DraftChanged
-from assent.core.operation import (
+from assent.core.paths import (
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    parent,
+    refuse_deep_paths,
+    refuse_own_paths,
+)
+from assent.core.plan.dependencies import check_dependencies, without_operation
+from assent.core.plan.draft import check_tree, refuse_similar_names, stage
+from assent.core.plan.operation import (
     DeleteFile,
     FileState,
     MoveFile,
@@ -19,10 +37,8 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.paths import folded, inside, name, parent, refuse_deep, refuse_ours, shown
-from assent.core.record import PlanRecord
-from assent.core.search import matches, spliced
-from assent.core.succession import check_succession, without
+from assent.core.plan.record import PlanRecord
+from assent.core.text.stream_search import count_matches, splice
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked, folder_of
 from assent.engine.plan.contents import Contents
@@ -71,7 +87,7 @@ class Drafts:
         before = self._before(draft, path)
         if content is None:
             if before is None or before.kind == "link" or mode is None:
-                raise UsageError(f"{shown(path)} is no file whose mode could change.")
+                raise UsageError(f"{display_path(path)} is no file whose mode could change.")
             return self._stage_write(
                 record, path, before, msgspec.structs.replace(before, mode=mode)
             )
@@ -101,14 +117,16 @@ class Drafts:
         path = self._file(argument, draft)
         before = self._before(draft, path)
         if before is None or before.kind == "link":
-            raise NotFound(f"{shown(path)} is no file to edit.", "assent stage write PATH --from -")
-        count, at = matches(draft.chunks(path), find)
+            raise NotFound(
+                f"{display_path(path)} is no file to edit.", "assent stage write PATH --from -"
+            )
+        count, at = count_matches(draft.chunks(path), find)
         if count != 1:
             raise NoMatch(
-                f"The text to find must occur once in {shown(path)}; it occurs {count} times.",
+                f"The text to find must occur once in {display_path(path)}; it occurs {count} times.",
                 "assent stage edit PATH --find MORE_CONTEXT --put NEW",
             )
-        digest, size = self._contents.keep(spliced(draft.chunks(path), at, len(find), put))
+        digest, size = self._contents.keep(splice(draft.chunks(path), at, len(find), put))
         after = FileState(digest, size, before.mode)
         return self._stage_write(record, path, before, after)
 
@@ -128,9 +146,9 @@ class Drafts:
         draft = self._drafted(record)
         path, to = self._path(source, draft), self._path(target, draft)
         if draft.state(to) == "folder" and not _only_case(path, to):
-            to = self._path(b"/".join([target.rstrip(b"/"), name(path)]), draft)
-        if inside(to, path) and to != path:
-            raise Impossible(f"{shown(path)} cannot move into itself.")
+            to = self._path(b"/".join([target.rstrip(b"/"), base_name(path)]), draft)
+        if is_inside(to, path) and to != path:
+            raise ImpossibleOperations(f"{display_path(path)} cannot move into itself.")
         operations = []
         for file, state in self._files(draft, path):
             goal = to + file[len(path) :]
@@ -145,7 +163,7 @@ class Drafts:
             folder = folder_of(typed, partial(located, self._doors.files, draft))
             command = msgspec.structs.replace(command, cwd=folder)
         if command.cwd:
-            refuse_ours(command.cwd, self._plan_dir, self._private)
+            refuse_own_paths(command.cwd, self._plan_dir, self._private)
         return self.stage(record, [checked(command, draft)])
 
     def remove(self, record: PlanRecord, reference: str) -> Staged:
@@ -160,7 +178,7 @@ class Drafts:
                 "assent stage list",
             )
         at = ids.index(found[0])
-        left = without(operations, at)
+        left = without_operation(operations, at)
         replaced = self._replace(record, left)
         return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
 
@@ -177,16 +195,16 @@ class Drafts:
         """
         for op in operations:
             for path, *_ in footprint(op):
-                refuse_deep(path)
+                refuse_deep_paths(path)
         begun(record)
         refuse_denied(self._doors, operations, "Nothing was staged.")
         for _ in range(TRIES):
             try:
                 wanted = stage(self.operations(record), operations)
-                refuse_alike(wanted)
+                refuse_similar_names(wanted)
                 refuse_twins(self._doors.files, wanted)
                 return self._replace(record, wanted)
-            except Moved:  # somebody else staged meanwhile; that is no reason to give up
+            except ConcurrentChange:  # somebody else staged meanwhile; that is no reason to give up
                 record = self._plans.repository().load(record.plan_id)
         raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
 
@@ -202,7 +220,7 @@ class Drafts:
         return self._contents.overlay(self.operations(record))
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
-        check_succession(wanted)
+        check_dependencies(wanted)
         check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
         old, new = operation_ids(self.operations(record)), operation_ids(wanted)
         known, kept = set(old), set(new)
@@ -231,7 +249,7 @@ class Drafts:
 
     def _path(self, argument: bytes, draft: Overlay) -> bytes:
         path = located(self._doors.files, draft, argument)
-        refuse_ours(path, self._plan_dir, self._private)
+        refuse_own_paths(path, self._plan_dir, self._private)
         return path
 
     def _file(self, argument: bytes, draft: Overlay) -> bytes:
@@ -244,11 +262,11 @@ class Drafts:
             return path
         try:
             real = draft.follow(path)
-            refuse_ours(real, self._plan_dir, self._private)
+            refuse_own_paths(real, self._plan_dir, self._private)
         except Refused as refused:
             raise Refused(
-                f"{shown(path)} is a symlink. {refused.message} Nothing was staged.",
-                f"assent stage delete {shown(path)}",
+                f"{display_path(path)} is a symlink. {refused.message} Nothing was staged.",
+                f"assent stage delete {display_path(path)}",
             ) from refused
         return real
 
@@ -256,9 +274,11 @@ class Drafts:
         seen = draft.state(path)
         if seen != "folder":
             return seen
-        if any(inside(gone, path) for gone, after in draft.drafted().items() if after is None):
+        if any(is_inside(gone, path) for gone, after in draft.drafted().items() if after is None):
             return None  # check_tree says whether the draft really empties the folder
-        raise Impossible(f"{shown(path)} is a folder.", f"assent stage delete {shown(path)}")
+        raise ImpossibleOperations(
+            f"{display_path(path)} is a folder.", f"assent stage delete {display_path(path)}"
+        )
 
     def _files(self, draft: Overlay, path: bytes) -> list[tuple[bytes, FileState]]:
         """Returns the files under a name with the draft applied: the file itself, or a folder's."""
@@ -267,29 +287,31 @@ class Drafts:
             return [(path, seen)]
         below = draft.below(path)
         for file in below:
-            refuse_ours(file, self._plan_dir, self._private)
+            refuse_own_paths(file, self._plan_dir, self._private)
         looked = [(file, draft.state(file)) for file in below]
         files = [(file, state) for file, state in looked if isinstance(state, FileState)]
         if not files:
             what = "is an empty folder" if seen == "folder" else "does not exist"
-            raise NotFound(f"{shown(path)} {what}; there is nothing to stage.")
+            raise NotFound(f"{display_path(path)} {what}; there is nothing to stage.")
         return files
 
     def _check_free(self, draft: Overlay, path: bytes, to: bytes, state: FileState) -> None:
         seen = draft.state(to)
         if seen is None or (seen == "folder" and self._before(draft, to) is None):
             return
-        listed = name(to) in self._doors.files.names(parent(to))
+        listed = base_name(to) in self._doors.files.names(parent(to))
         if _only_case(path, to) and seen == state and not listed:
             return  # a file system without case: the new name is the file itself
         Spelling(self._doors.files).refuse_own(path, to)
-        raise Impossible(f"{shown(to)} exists.", f"assent stage delete {shown(to)}")
+        raise ImpossibleOperations(
+            f"{display_path(to)} exists.", f"assent stage delete {display_path(to)}"
+        )
 
 
 def located(files: Files, draft: Overlay, argument: bytes) -> bytes:
     """Returns the path of what a person typed, as symlinks lead with the draft applied."""
     if not argument.startswith(b"/"):
-        refuse_deep(normpath(argument))
+        refuse_deep_paths(normpath(argument))
     return files.locate(argument, draft.link_target if draft.has_links else None)
 
 
@@ -298,4 +320,4 @@ def _touches(op: Operation, path: bytes) -> bool:
 
 
 def _only_case(path: bytes, to: bytes) -> bool:
-    return path != to and folded(path) == folded(to)
+    return path != to and casefolded(path) == casefolded(to)

@@ -3,8 +3,8 @@
 from typing import Final
 
 from assent.core.errors import AssentError
-from assent.core.operation import footprint
-from assent.core.plan import Plan
+from assent.core.plan.operation import footprint
+from assent.core.plan.plan import Plan
 from assent.execute.check import differences, first_files, told
 from assent.ports import Files
 from assent.views.drifted import Drifted

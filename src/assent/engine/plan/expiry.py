@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-from assent.core.approval import Approval
 from assent.core.errors import AssentError
 from assent.core.event import ApprovalExpired
-from assent.core.record import Consent, PlanRecord
+from assent.core.plan.approval import Approval
+from assent.core.plan.record import ApprovalRecord, PlanRecord
 from assent.engine.doors import Doors
 from assent.ports import Batch
 
 
-def latest(doors: Doors, stream: str, consents: Iterable[Consent]) -> dict[str, str]:
+def latest(doors: Doors, stream: str, consents: Iterable[ApprovalRecord]) -> dict[str, str]:
     """Returns the latest times that the log knows of after approvals that expire, by their ids.
 
     What was recorded before an approval says nothing of it: the clock may have been wrong then.

@@ -1,9 +1,9 @@
 """Exports: the file that gets a plan's own text, as one of the plan's operations (plan.export)."""
 
-from assent.core.draft import check_tree, stage
-from assent.core.errors import Impossible, Refused
-from assent.core.operation import FileState, Operation, WriteFile
-from assent.core.paths import normal, refuse_ours, shown
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import display_path, normalize, refuse_own_paths
+from assent.core.plan.draft import check_tree, stage
+from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.held import refuse_denied
@@ -26,7 +26,9 @@ class Exports:
         path = self.path()
         before = self._contents.overlay(operations).state(path)
         if before == "folder":
-            raise Impossible(f"plan.export names {shown(path)}, which is a folder.")
+            raise ImpossibleOperations(
+                f"plan.export names {display_path(path)}, which is a folder."
+            )
         digest, size = self._contents.keep([text])
         mode = before.mode if before and before.kind == "file" else MODE
         export = WriteFile(path, before, FileState(digest, size, mode))
@@ -41,8 +43,8 @@ class Exports:
     def path(self) -> bytes:
         """Returns where the export goes; refuses a path that no plan may touch."""
         try:
-            path = normal(self._place.export)
+            path = normalize(self._place.export)
         except Refused as refused:
             raise Refused(f"plan.export: {refused.message}") from refused
-        refuse_ours(path, self._place.plan_dir, self._place.private)
+        refuse_own_paths(path, self._place.plan_dir, self._place.private)
         return path

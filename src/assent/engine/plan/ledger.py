@@ -5,12 +5,12 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import NotFound, OtherWorkspace, StoreError
-from assent.core.event import Event, Recorded
-from assent.core.operation import Operation
-from assent.core.permit_book import PermitBook, PermitRun, fold_permit, permit_runs
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote, fold, fold_all
+from assent.core.errors import NotFound, StoreError, WorkspaceMismatch
+from assent.core.event import Event, StoredEvent
+from assent.core.plan.operation import Operation
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
+from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 from assent.engine.doors import Doors
 from assent.engine.heads import readable
 from assent.ports import Batch
@@ -18,7 +18,7 @@ from assent.ports import Batch
 USED_HERE: Final = "The approval was used on this machine."
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
-_decode_book = msgspec.json.Decoder(PermitBook).decode
+_decode_book = msgspec.json.Decoder(PermitLog).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
 
@@ -40,7 +40,7 @@ class Ledger:
         if record is not None:
             return record
         if any(name.endswith("/" + plan_id) for name in self._doors.store.streams("plan/")):
-            raise OtherWorkspace(
+            raise WorkspaceMismatch(
                 f"Plan {plan_id} was made for another workspace.", "assent plan list"
             )
         raise NotFound(f"There is no plan {plan_id}.", "assent plan list")
@@ -61,7 +61,7 @@ class Ledger:
         after = record.seq if record else 0
         head = record
         for seq, event in enumerate(events, after + 1):
-            head = fold(head, Recorded(0, stream, seq, at, event))
+            head = fold_plan(head, StoredEvent(0, stream, seq, at, event))
         return Batch(stream, after, at, events, msgspec.json.encode(head))
 
     def append(
@@ -85,9 +85,9 @@ class Ledger:
         """The stream of the workspace's permits."""
         return f"permit/{self.workspace}"
 
-    def permit_log(self) -> PermitBook:
+    def permit_log(self) -> PermitLog:
         """Returns the permits as their newest event left them."""
-        book = readable(self._doors.store.head(self.permit_stream), _decode_book) or PermitBook()
+        book = readable(self._doors.store.head(self.permit_stream), _decode_book) or PermitLog()
         for recorded in self._doors.store.read(self.permit_stream, book.seq):
             book = fold_permit(book, recorded)
         return book
@@ -96,11 +96,11 @@ class Ledger:
         """Returns every permit that was given here, oldest first."""
         return permit_runs(self._doors.store.read(self.permit_stream)) if self.workspace else []
 
-    def permit_batch(self, book: PermitBook, *events: Event) -> Batch:
+    def permit_batch(self, book: PermitLog, *events: Event) -> Batch:
         """Prepares events for the permits together with the head that they make."""
         at, head = self._doors.clock.now(), book
         for seq, event in enumerate(events, book.seq + 1):
-            head = fold_permit(head, Recorded(0, self.permit_stream, seq, at, event))
+            head = fold_permit(head, StoredEvent(0, self.permit_stream, seq, at, event))
         return Batch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
@@ -124,7 +124,7 @@ class Ledger:
         self._frozen = frozen, plan
         return frozen
 
-    def plan(self, note: PlanRecord | RunNote) -> Plan:
+    def plan(self, note: PlanRecord | PlanRun) -> Plan:
         """Returns a frozen plan, or the one of a run, checked against the digest that names it."""
         content = self._doors.blobs.read(note.frozen)  # it is what its name says, or an error
         name, plan = self._frozen
@@ -138,14 +138,14 @@ class Ledger:
             )
         return plan
 
-    def unchecked_plan(self, note: RunNote) -> Plan:
+    def unchecked_plan(self, note: PlanRun) -> Plan:
         """Returns the plan of a run as it is stored, for whoever trusts nothing that it says."""
         return _decode_plan(self._doors.blobs.read(note.frozen))
 
     def _load(self, stream: str) -> PlanRecord | None:
         kept = self._doors.store.head(stream)
         record = readable(kept, _decode)
-        return fold_all(record, self._doors.store.read(stream, record.seq if record else 0))
+        return fold_plan_events(record, self._doors.store.read(stream, record.seq if record else 0))
 
 
 def spent_stream(approval: str) -> str:

@@ -2,8 +2,8 @@
 
 from assent.core.errors import UsageError
 from assent.core.event import NotesCarried
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.engine.plan.ledger import Ledger
 from assent.engine.workspaces import Workspaces
 from assent.ports import Batch
@@ -27,7 +27,7 @@ class Notes:
         if home is None:
             return ()
         records = {record.plan_id: record for record in ledger.all()}
-        idle = {p for p, r in records.items() if r.state is State.DISCARDED and not r.runs}
+        idle = {p for p, r in records.items() if r.state is PlanState.DISCARDED and not r.runs}
         found = [noted for record in records.values() for noted in of_record(record)]
         left = [n for n in found if home.carried.get(n.approval, "") in ("", *idle)]
         return tuple(sorted(left, key=lambda noted: (noted.at, noted.approval)))

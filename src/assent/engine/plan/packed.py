@@ -4,11 +4,11 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
-from assent.core.bundle import Bundle
 from assent.core.errors import StoreError
-from assent.core.motion import Seen
-from assent.core.operation import FileState, MoveFile
-from assent.core.paths import name, parent
+from assent.core.paths import base_name, parent
+from assent.core.plan.bundle import Bundle
+from assent.core.plan.operation import FileState, MoveFile
+from assent.core.run.slot_move import PathState
 from assent.ports import Facts, Target
 
 
@@ -52,7 +52,7 @@ class PackedFiles:
             if isinstance(op, MoveFile):
                 self._before.setdefault(op.path, op.before)
 
-    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         return {path: self._before.get(path) for path in paths}
 
     def locate(self, argument: bytes, target: Target | None = None) -> bytes:
@@ -74,7 +74,7 @@ class PackedFiles:
         return None
 
     def names(self, folder: bytes) -> list[bytes]:
-        return [name(path) for path in self._before if parent(path) == folder]
+        return [base_name(path) for path in self._before if parent(path) == folder]
 
     def size(self, path: bytes) -> int:
         return 0

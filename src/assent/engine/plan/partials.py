@@ -5,21 +5,15 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from assent.core.digest import operation_ids
-from assent.core.draft import check_tree
-from assent.core.errors import IllegalStep, Impossible, OtherDigest, StoreError
-from assent.core.event import (
-    DraftChanged,
-    Event,
-    OperationsDeclined,
-    PlanProposed,
-    PlanRevised,
-)
+from assent.core.errors import DigestMismatch, IllegalState, ImpossibleOperations, StoreError
+from assent.core.event import DraftChanged, Event, OperationsDeclined, PlanProposed, PlanRevised
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
-from assent.core.lifecycle import Moment, advance
-from assent.core.operation import Operation, RunCommand, WriteFile
-from assent.core.partial import Smaller, chosen, smaller
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.plan.draft import check_tree
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, tell
 from assent.engine.plan.consents import Consents
@@ -37,7 +31,7 @@ class Partial(msgspec.Struct, frozen=True):
     record: PlanRecord
     was: Plan
     plan: Plan
-    smaller: Smaller
+    smaller: PartialPlan
 
     @property
     def excluded(self) -> tuple[LeftOut, ...]:
@@ -59,11 +53,11 @@ class Partials:
 
     def preview(self, record: PlanRecord, references: Sequence[str]) -> Partial:
         """Returns what is left of a proposed plan without some operations; records nothing."""
-        advance(record.state, Moment.APPROVE)
+        next_state(record.state, PlanAction.APPROVE)
         if record.imported:
-            raise IllegalStep("The plan was made elsewhere and cannot be changed here.", REJECT)
+            raise IllegalState("The plan was made elsewhere and cannot be changed here.", REJECT)
         was = self.plans.repository().plan(record)
-        left = smaller(was.operations, chosen(was.ids, references))
+        left = partial_plan(was.operations, chosen_operations(was.ids, references))
         self._refuse_empty(was, left)
         files = self._doors.files
         check_tree(left.kept, files.is_file, files.below)
@@ -81,7 +75,9 @@ class Partials:
         ledger = self.plans.repository()
         record, plan = ledger.load(partial.record.plan_id), partial.plan
         if record.digest != partial.was.digest:
-            raise OtherDigest("The plan changed meanwhile; nothing was approved.", "assent review")
+            raise DigestMismatch(
+                "The plan changed meanwhile; nothing was approved.", "assent review"
+            )
         self.plans.check_live(record)
         self._consents.check_independent(record)
         self._consents.check_plan(plan)
@@ -116,22 +112,24 @@ class Partials:
         frozen = {e.digest: e.frozen for e in events if isinstance(e, PlanProposed)}
         for event in record.declined:
             try:
-                was = ledger.plan(RunNote("", event.digest, frozen[event.digest]))
+                was = ledger.plan(PlanRun("", event.digest, frozen[event.digest]))
             except StoreError:  # it is only said in the log, then
                 continue
-            left = smaller(was.operations, chosen(was.ids, event.declined))
+            left = partial_plan(was.operations, chosen_operations(was.ids, event.declined))
             found += _left_out(was, left, now)
             unsure = unsure or any(was.ids[index] in now for index in left.unsure)
         return tuple(found), unsure
 
-    def _refuse_empty(self, was: Plan, left: Smaller) -> None:
+    def _refuse_empty(self, was: Plan, left: PartialPlan) -> None:
         if not left.declined:
-            raise IllegalStep("Nothing is declined.", "assent approve")
+            raise IllegalState("Nothing is declined.", "assent approve")
         if not left.kept:
             also = " and what cannot stay without it" if left.followed else ""
-            raise Impossible(f"That{also} is the whole plan: nothing would be left.", REJECT)
+            raise ImpossibleOperations(
+                f"That{also} is the whole plan: nothing would be left.", REJECT
+            )
         if all(self._by_a_setting(op, was) for op in left.kept):
-            raise Impossible(
+            raise ImpossibleOperations(
                 "Only what your settings add to a plan would be left: its commit, or the export of "
                 "its text.",
                 REJECT,
@@ -162,7 +160,7 @@ class Partials:
                 return False
 
 
-def _left_out(was: Plan, left: Smaller, now: Set[str] = frozenset()) -> tuple[LeftOut, ...]:
+def _left_out(was: Plan, left: PartialPlan, now: Set[str] = frozenset()) -> tuple[LeftOut, ...]:
     reasons = {**dict.fromkeys(left.declined, ""), **dict(left.followed)}
     return tuple(
         LeftOut(was.ids[index], was.operations[index], reasons[index], was.ids[index] in now)

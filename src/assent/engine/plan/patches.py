@@ -6,16 +6,22 @@ from itertools import groupby
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Drift, Impossible, NoMatch, NotFound, Refused
-from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.patch.applying import binary_content, check_kind, check_target, is_link, mode_of
-from assent.core.patch.binary import LARGEST
-from assent.core.patch.fitting import fitted, is_applied
-from assent.core.patch.modes import is_executable
-from assent.core.patch.parsing import parsed
-from assent.core.patch.values import FilePatch
-from assent.core.paths import name, one_line, parent, refuse_ours, shown
-from assent.core.record import PlanRecord
+from assent.core.errors import AssentError, Drift, ImpossibleOperations, NoMatch, NotFound, Refused
+from assent.core.patch.binary import MAX_CONTENT_BYTES
+from assent.core.patch.file_modes import is_executable
+from assent.core.patch.file_patch import FilePatch
+from assent.core.patch.hunks import apply_hunks, is_applied
+from assent.core.patch.parser import parse_patch
+from assent.core.patch.target_state import (
+    binary_content,
+    check_kind,
+    check_target,
+    is_link,
+    target_mode,
+)
+from assent.core.paths import base_name, display_path, one_line, parent, refuse_own_paths
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.plan.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import LINK_MODE, Drafts, Staged
@@ -49,7 +55,7 @@ class Patches:
         Where one hunk does not fit, nothing is staged.
         """
         with nothing_staged(ANEW):
-            files = parsed(content, strip)
+            files = parse_patch(content, strip)
         begun(record)
         overlay = self._contents.overlay(self._drafts.operations(record))
         tree = _Tree(overlay, Spelling(self._files))
@@ -61,7 +67,7 @@ class Patches:
 
     def _apply(self, files: Sequence[FilePatch], tree: "_Tree") -> None:
         for path in {path for file in files for path in (file.old, file.new)}:
-            refuse_ours(path, self._place.plan_dir, self._place.private)
+            refuse_own_paths(path, self._place.plan_dir, self._place.private)
         for _, group in groupby(files, lambda file: file.group):
             _Group(tree).apply(list(group))
 
@@ -94,7 +100,7 @@ class _Tree:
         if state.digest in self._fresh:
             return self._fresh[state.digest]
         path = self._origins[state.digest]
-        content = self._overlay.content(path, LARGEST)
+        content = self._overlay.content(path, MAX_CONTENT_BYTES)
         _check_read(path, sha256(content), state)
         return content
 
@@ -111,7 +117,7 @@ class _Tree:
         """Where a new name in other case is the file itself, takes the name for free."""
         if to in self._now or not is_case_alone(path, to):
             return
-        if name(to) not in self._overlay.names(parent(to)):
+        if base_name(to) not in self._overlay.names(parent(to)):
             self._first[to] = self._now[to] = None
 
     def carry(self, path: bytes, to: bytes) -> None:
@@ -187,14 +193,14 @@ class _Group:
         after = self._after(file, before)
         if file.how in ("create", "rename", "copy"):
             if file.new in self._made:
-                raise Impossible(f"The patch makes {one_line(file.new)} twice.")
+                raise ImpossibleOperations(f"The patch makes {one_line(file.new)} twice.")
             if file.how == "rename":
                 self._tree.free_own(file.old, file.new)
             self._tree.state(file.new)
             self._fresh.append(file)
         if file.how == "rename":
             if file.old in self._gone:
-                raise Impossible(f"The patch takes {one_line(file.old)} away twice.")
+                raise ImpossibleOperations(f"The patch takes {one_line(file.old)} away twice.")
             self._gone.add(file.old)
             self._tree.carry(file.old, file.new)
         if file.how == "copy" or (file.how == "rename" and after != before):
@@ -227,7 +233,7 @@ class _Group:
         if before is not None:
             check_kind(file, before)
         link = is_link(file, before)
-        mode = LINK_MODE if link else mode_of(file, before)
+        mode = LINK_MODE if link else target_mode(file, before)
         kept = before is not None and not file.hunks and file.binary is None
         if kept and before is not None:
             after = msgspec.structs.replace(before, mode=mode)
@@ -250,7 +256,7 @@ class _Group:
             except Refused as refused:
                 raise Refused(_about(file, refused), ANEW) from refused
         try:
-            fit = fitted(old, file.hunks)
+            fit = apply_hunks(old, file.hunks)
         except NoMatch:
             if file.how == "change" and is_applied(old, file.hunks):
                 return old
@@ -266,8 +272,8 @@ class _Group:
         same = (seen.digest, seen.kind) == (made.digest, made.kind)
         if file.how != "create" or not same or is_executable(seen.mode) != is_executable(made.mode):
             self._tree.spelling.refuse_own(file.old, file.new)
-            next = f"assent stage delete {shown(file.new)}"
-            raise Impossible(f"The patch makes {one_line(file.new)}, which exists.", next)
+            next = f"assent stage delete {display_path(file.new)}"
+            raise ImpossibleOperations(f"The patch makes {one_line(file.new)}, which exists.", next)
         self._made[file.new] = seen
         self._tree.notes.append(f"{one_line(file.new)} is there already.")
 

@@ -4,29 +4,29 @@ from threading import RLock
 
 from assent.core.digest import sha256
 from assent.core.errors import (
-    BadPlan,
     Busy,
-    IllegalStep,
-    LiveDiffers,
-    Moved,
+    ConcurrentChange,
+    IllegalState,
+    InvalidPlan,
     NotFound,
-    OtherWorkspace,
+    PlanTextDiffers,
+    WorkspaceMismatch,
 )
 from assent.core.event import (
     Event,
     PlanCreated,
     PlanDiscarded,
     PlanRevised,
-    Recorded,
+    StoredEvent,
     TextRevised,
 )
 from assent.core.ids import plan_name, session_name, slug
-from assent.core.lifecycle import Moment, State, advance
-from assent.core.masking import masked
-from assent.core.paths import name as name_of
-from assent.core.paths import parent, shown
-from assent.core.plan import template, untouched
-from assent.core.record import PlanRecord
+from assent.core.paths import base_name as name_of
+from assent.core.paths import display_path, parent
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.plan import is_template_text, plan_template
+from assent.core.plan.record import PlanRecord
+from assent.core.text.redaction import redact
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.notes import Notes
@@ -51,17 +51,17 @@ class Plans:
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Makes a plan with its Markdown file and makes it the current one."""
         plan_name(name)
-        goal = masked(goal)  # it names a folder, and stands in a file that others read
+        goal = redact(goal)  # it names a folder, and stands in a file that others read
         session = session_name(session) if session else slug(goal or name)
         path = self._doors.projection.plan_path(session, name)
         if self._doors.projection.read_plan(path) is not None:
-            raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
+            raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
         ledger = Ledger(self._doors, self._workspaces.open().workspace)
-        alive = [record for record in ledger.all() if record.state is not State.DISCARDED]
+        alive = [record for record in ledger.all() if record.state is not PlanState.DISCARDED]
         self.delete([record for record in alive if record.path == path])  # its file was deleted
         self._doors.projection.prepare()
         waiting = self._notes.waiting(ledger)
-        text = self._notes.with_items(template(name, goal), waiting, MAX_TEXT)
+        text = self._notes.with_items(plan_template(name, goal), waiting, MAX_TEXT)
         with self._alone:
             # The file first: a crash in between leaves a plan file, which the next list takes in.
             self._doors.projection.write_plan(path, text)
@@ -104,7 +104,8 @@ class Plans:
         live = self.live_text(record)
         if live is None:
             raise NotFound(
-                f"{shown(record.path)} was deleted, and with it the plan.", "assent plan new NAME"
+                f"{display_path(record.path)} was deleted, and with it the plan.",
+                "assent plan new NAME",
             )
         return live, [*begun(record), *self._taken(record, live)]
 
@@ -123,7 +124,7 @@ class Plans:
     def check_live(self, record: PlanRecord) -> None:
         """Refuses to go on while the file differs from the text that was proposed (law 4)."""
         if difference := self.difference(record):
-            raise LiveDiffers(difference, "assent propose")
+            raise PlanTextDiffers(difference, "assent propose")
 
     def difference(self, record: PlanRecord) -> str:
         """Says how the live file differs from the text that was proposed, if it does."""
@@ -134,18 +135,18 @@ class Plans:
             return ""
         became = "was deleted" if live is None else "changed"
         return (
-            f"{shown(record.path)} {became} since the plan was proposed. "
+            f"{display_path(record.path)} {became} since the plan was proposed. "
             "`assent diff --live` shows the difference."
         )
 
     def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
         """Tells whether nobody has written anything into a plan's text, the live one as a rule."""
         first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
-        return untouched(text, record.name, record.goal, first=first)
+        return is_template_text(text, record.name, record.goal, first=first)
 
     def first_step(self, record: PlanRecord, text: bytes) -> str:
         """Returns what to type before a draft can be proposed; nothing where it can be."""
-        if record.state is not State.DRAFTING or not self.is_untouched(record, text):
+        if record.state is not PlanState.DRAFTING or not self.is_untouched(record, text):
             return ""
         if not text.strip() or not record.goal.strip():
             return WRITE
@@ -171,9 +172,10 @@ class Plans:
         shown_ones = [
             r
             for r in records
-            if everything or ((r.path in found or r.imported) and r.state is not State.DISCARDED)
+            if everything
+            or ((r.path in found or r.imported) and r.state is not PlanState.DISCARDED)
         ]
-        known = {r.path for r in records if r.state is not State.DISCARDED}
+        known = {r.path for r in records if r.state is not PlanState.DISCARDED}
         known |= {r.path for r in records if r.left and self._is_left(r)}
         strangers = [file for path, file in found.items() if path not in known]
         adopted = [self._adopt(ledger, file) for file in reversed(strangers)]
@@ -186,7 +188,7 @@ class Plans:
         home = self._workspaces.find()
         if home is None and (was := self._workspaces.moved_from()):
             raise NotFound(
-                f"There is no current plan here. This folder was moved or copied from {shown(was)} "
+                f"There is no current plan here. This folder was moved or copied from {display_path(was)} "
                 "as another folder: plans and approvals of that one do not count here.",
                 "assent plan list",
             )
@@ -205,7 +207,7 @@ class Plans:
         known = [one for one in self.repository().all() if not one.undoes]
         if all(one.plan_id != record.plan_id for one in known):
             return ""
-        alive = [one for one in known if one.state is not State.DISCARDED]
+        alive = [one for one in known if one.state is not PlanState.DISCARDED]
         alike = [one.plan_id for one in alive if one.name == record.name]
         return record.name if alike == [record.plan_id] else record.plan_id
 
@@ -220,7 +222,7 @@ class Plans:
         self._workspaces.select(record.plan_id)
         return record
 
-    def since(self, record: PlanRecord) -> list[Recorded]:
+    def since(self, record: PlanRecord) -> list[StoredEvent]:
         """Returns what happened to a plan after a record of it was read."""
         return self._doors.store.read(self.repository().stream(record.plan_id), record.seq)
 
@@ -242,7 +244,7 @@ class Plans:
     def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
         """Discards plans and removes their files; what their runs did can still be undone."""
         for record in records:
-            advance(record.state, Moment.DISCARD)
+            next_state(record.state, PlanAction.DISCARD)
         with self._alone:
             return [self._deleted(record) for record in records]
 
@@ -256,7 +258,7 @@ class Plans:
 
     def discard(self, record: PlanRecord) -> PlanRecord:
         """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
-        advance(record.state, Moment.DISCARD)
+        next_state(record.state, PlanAction.DISCARD)
         user = self._workspaces.user
         events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
         return self.repository().append(record, record.plan_id, *events)
@@ -269,7 +271,7 @@ class Plans:
     def _named(self, reference: str) -> PlanRecord:
         records = self.all(everything=True)
         exact = [r for r in records if reference in _names(r)]
-        alive = [r for r in exact if r.state is not State.DISCARDED] or exact
+        alive = [r for r in exact if r.state is not PlanState.DISCARDED] or exact
         alive = [r for r in alive if not r.imported] or alive  # what was made here comes first
         matches = alive or [r for r in records if r.plan_id.startswith(reference)]
         if len(matches) == 1:
@@ -283,7 +285,7 @@ class Plans:
     def _refuse_foreign(self, reference: str) -> None:
         streams = self._doors.store.streams("plan/")
         if any(stream.endswith("/" + reference) for stream in streams):
-            raise OtherWorkspace(
+            raise WorkspaceMismatch(
                 f"Plan {reference} was made for another workspace.", "assent plan list"
             )
 
@@ -307,7 +309,7 @@ class Plans:
             beside = self._notes.carrying(ledger, plan_id, text)
             try:
                 record = ledger.append(None, plan_id, created, revised, beside=beside)
-            except Moved:  # something else was recorded about the workspace meanwhile
+            except ConcurrentChange:  # something else was recorded about the workspace meanwhile
                 continue
             self._projections.plan(record, text)
             return record
@@ -351,21 +353,21 @@ TRIES = 20  # at a workspace that others are working on, too
 def begun(record: PlanRecord) -> list[Event]:
     """Returns what must happen first so that the plan may be drafted; refuses where it may not."""
     if record.imported:
-        raise IllegalStep(
+        raise IllegalState(
             "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
         )
-    if record.state is State.AWAITING_APPROVAL:
+    if record.state is PlanState.AWAITING_APPROVAL:
         return [PlanRevised()]
-    advance(record.state, Moment.DRAFT)
+    next_state(record.state, PlanAction.DRAFT)
     return []
 
 
 def check_length(text: bytes) -> None:
     """Refuses a text that is too long for a plan."""
     if len(text) > MAX_TEXT:
-        raise BadPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
+        raise InvalidPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
 
 
 def _names(record: PlanRecord) -> tuple[str, ...]:
     full = f"{record.session}/{record.name}"
-    return (record.plan_id, record.name, full, shown(record.path))
+    return (record.plan_id, record.name, full, display_path(record.path))

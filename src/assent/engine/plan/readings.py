@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from assent.core.errors import AssentError, Moved
+from assent.core.errors import AssentError, ConcurrentChange
 from assent.core.event import ReviewShown
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.notes import of_record
 from assent.engine.plan.partials import Partial, Partials
@@ -92,7 +92,7 @@ class Readings:
         last = _last(self._read(plan_id)[1], self._user)
         if last is None:
             return None
-        was = self._plans.repository().plan(RunNote("", last.digest, last.frozen))
+        was = self._plans.repository().plan(PlanRun("", last.digest, last.frozen))
         return since(was, plan, self._doors.blobs.read)
 
     def _append(self, shown: ReviewShown) -> None:
@@ -103,10 +103,10 @@ class Readings:
             try:
                 stream, at = self._stream(shown.plan_id), self._doors.clock.now()
                 self._doors.store.append(Batch(stream, seq, at, (shown,)))
-            except Moved:  # somebody else read something meanwhile
+            except ConcurrentChange:  # somebody else read something meanwhile
                 continue
             return
-        raise Moved("Others keep reading at the same time.")
+        raise ConcurrentChange("Others keep reading at the same time.")
 
     def _stream(self, plan_id: str) -> str:
         return f"reading/{self._plans.repository().workspace}/{plan_id}"

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from assent.core.digest import operation_ids, sha256
-from assent.core.draft import check_tree
-from assent.core.errors import AssentError, Drift, IllegalStep, NotFound
+from assent.core.errors import AssentError, Drift, IllegalState, NotFound
 from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
-from assent.core.lifecycle import Moment, State, advance
-from assent.core.motion import Seen
-from assent.core.operation import FileState, Operation, RunCommand, footprint
-from assent.core.paths import ancestors, shown
-from assent.core.plan import Plan
-from assent.core.rebase import Conflict, carried, told
-from assent.core.record import PlanRecord
+from assent.core.paths import ancestors, display_path
+from assent.core.plan.draft import check_tree
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.plan.rebase import RebaseConflict, conflict_text, rebase_operation
+from assent.core.plan.record import PlanRecord
+from assent.core.run.slot_move import PathState
 from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, tell
 from assent.engine.plan.consents import Consents
@@ -98,7 +98,7 @@ class Rebasing:
         fates = now.fates()
         relied_on = self._relied_on(was, now)
         if now.conflicts:
-            raise _unfit(map(told, now.conflicts))
+            raise _unfit(map(conflict_text, now.conflicts))
         found = Rebase(record, fates, was, None, relied_on, tuple(now.made.values()))
         if found.is_empty:
             return found
@@ -121,7 +121,7 @@ class Rebasing:
             events.append(PlanRebased(rebase.was.digest if rebase.was else "", rebase.paths))
         if rebase.plan is not None:
             if rebase.plan.text != text:
-                raise Drift(f"{shown(record.path)} changed meanwhile.", "assent rebase")
+                raise Drift(f"{display_path(record.path)} changed meanwhile.", "assent rebase")
             self._consents.check_plan(rebase.plan)
             events.append(self._consents.proposal(rebase.plan))
         changed = ledger.append(record, record.plan_id, *events)
@@ -137,7 +137,9 @@ class Rebasing:
         for file in was.relied_on if was else ():
             seen = now.on_disk(file.path)
             if not isinstance(seen, FileState):
-                now.conflicts.append(Conflict(file.path, "is relied on, and is no file any more."))
+                now.conflicts.append(
+                    RebaseConflict(file.path, "is relied on, and is no file any more.")
+                )
             elif seen.digest != file.digest:
                 changed.append(file.path)
         return tuple(changed)
@@ -156,7 +158,9 @@ class Rebasing:
     def _frozen(self, found: Rebase) -> Plan:
         text = self._plans.live_text(found.record)
         if text is None or found.was is None:
-            raise NotFound(f"{shown(found.record.path)} was deleted.", "assent plan new NAME")
+            raise NotFound(
+                f"{display_path(found.record.path)} was deleted.", "assent plan new NAME"
+            )
         plan = self._consents.freeze(text, found.record, found.operations)
         plan = msgspec.structs.replace(plan, workspace=found.was.workspace)
         try:
@@ -188,17 +192,17 @@ class _Now:
         self._overlay = contents.overlay()
         self._operations = operations
         self._left: dict[bytes, FileState | None] = {}
-        self._disk: dict[bytes, Seen] = {}
+        self._disk: dict[bytes, PathState] = {}
         gone = [path for op in operations for path, _, after in footprint(op) if after is None]
         self._freed = {above for path in gone for above in ancestors(path)}
         self.made: dict[str, bytes] = {}
-        self.conflicts: list[Conflict] = []
+        self.conflicts: list[RebaseConflict] = []
 
     def fates(self) -> tuple[tuple[Operation, Operation | None], ...]:
         """Returns every operation with what it becomes; what does not fit is a conflict."""
         return tuple((op, self._fate(op)) for op in self._operations)
 
-    def on_disk(self, path: bytes) -> Seen:
+    def on_disk(self, path: bytes) -> PathState:
         if path not in self._disk:
             self._disk[path] = self._doors.files.read_states((path,))[path]
         return self._disk[path]
@@ -207,10 +211,10 @@ class _Now:
         if isinstance(op, RunCommand):
             return op
         try:
-            found = carried(op, self._look, self._read)
+            found = rebase_operation(op, self._look, self._read)
         except AssentError as error:
-            found = Conflict(op.path, f"cannot be read: {error.message}")
-        if isinstance(found, Conflict):
+            found = RebaseConflict(op.path, f"cannot be read: {error.message}")
+        if isinstance(found, RebaseConflict):
             self.conflicts.append(found)
             return None
         if found.content is not None:
@@ -219,7 +223,7 @@ class _Now:
             self._left[path] = after
         return found.op
 
-    def _look(self, path: bytes) -> Seen:
+    def _look(self, path: bytes) -> PathState:
         if path in self._left:
             return self._left[path]
         seen = self.on_disk(path)
@@ -232,7 +236,7 @@ class _Now:
             return self._doors.blobs.read(state.digest)
         content = self._overlay.content(path)
         if sha256(content) != state.digest:
-            raise Drift(f"{shown(path)} changed while it was read.", "assent rebase")
+            raise Drift(f"{display_path(path)} changed while it was read.", "assent rebase")
         return content
 
 
@@ -245,11 +249,11 @@ def _same(op: Operation, others: Iterable[Operation]) -> Operation | None:
 
 def _check_state(record: PlanRecord) -> None:
     if record.imported or record.undoes:
-        raise IllegalStep(
+        raise IllegalState(
             "The plan was not made here; it is made anew for other files.", "assent plan list"
         )
-    if record.state is not State.AWAITING_APPROVAL:
-        advance(record.state, Moment.DRAFT)
+    if record.state is not PlanState.AWAITING_APPROVAL:
+        next_state(record.state, PlanAction.DRAFT)
 
 
 def _unfit(conflicts: Iterable[str]) -> Drift:

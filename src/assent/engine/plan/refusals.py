@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assent.core.errors import AssentError, IllegalStep, StoreError, WorkspaceError
+from assent.core.errors import AssentError, IllegalState, StoreError, WorkspaceError
 
 _SAFE = "Nothing was "  # changed, or staged
 
@@ -16,7 +16,7 @@ def nothing_staged(next: str, look: str = "") -> Iterator[None]:
     """
     try:
         yield
-    except (StoreError, IllegalStep):
+    except (StoreError, IllegalState):
         raise
     except AssentError as error:
         if _SAFE not in error.message:

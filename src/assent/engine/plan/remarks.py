@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from typing import Final
 
-from assent.core.held import FREE, Held
-from assent.core.operation import RunCommand
+from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
+from assent.core.permission.sensitive_names import masked_names
+from assent.core.plan.operation import RunCommand
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.views.foreseen import Foreseen
-from assent.views.named import masked_names
-from assent.views.visible import visible_line, visible_path
 
 FEW: Final = 6  # patterns of rules that are named
 
 
-def remarks(op: RunCommand, told: Foreseen, held: Held = FREE, unheld: str = "") -> tuple[str, ...]:
+def remarks(
+    op: RunCommand, told: Foreseen, held: CommandLimits = NO_COMMAND_LIMITS, unheld: str = ""
+) -> tuple[str, ...]:
     """Says what rules hold it to, what an undo does, and what will not work as confined.
 
     Where no sandbox holds, nothing is said of what one would do.
@@ -38,7 +40,7 @@ def _unseen(told: Foreseen) -> Iterator[str]:
             yield f"It {verb} not see what is in {listed}: the sandbox masks files with secrets."
 
 
-def _of_rules(op: RunCommand, told: Foreseen, held: Held) -> Iterator[str]:
+def _of_rules(op: RunCommand, told: Foreseen, held: CommandLimits) -> Iterator[str]:
     if op.profile == "commit":
         return
     if held.denial:
@@ -51,7 +53,7 @@ def _of_rules(op: RunCommand, told: Foreseen, held: Held) -> Iterator[str]:
         yield "Its text does not tell what it changes: there may be risks that are not listed."
 
 
-def _walls(held: Held) -> str:
+def _walls(held: CommandLimits) -> str:
     kinds = {"hidden": held.hidden, "read-only": held.kept}
     return " and ".join(f"{word} ({_some(each)})" for word, each in kinds.items() if each)
 

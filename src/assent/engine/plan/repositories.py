@@ -7,8 +7,8 @@ of configuration there makes git run a program.
 from collections.abc import Iterable
 
 from assent.core.errors import Refused
-from assent.core.operation import Operation, footprint
-from assent.core.paths import ancestors, shown
+from assent.core.paths import ancestors, display_path
+from assent.core.plan.operation import Operation, footprint
 from assent.ports import Files
 
 _PARTS = (b"objects", b"refs")
@@ -29,9 +29,9 @@ def refuse_repositories(
                 listed = not _takes_a_files_place(files, folder, going)
                 known[folder] = _is_repository(files if listed else None, folder, coming)
             if known[folder]:
-                where = shown(folder) or "the workspace"
+                where = display_path(folder) or "the workspace"
                 raise Refused(
-                    f"{shown(path)} lies in {where}, which is git's own, or would be; a plan never "
+                    f"{display_path(path)} lies in {where}, which is git's own, or would be; a plan never "
                     "touches it."
                 )
 

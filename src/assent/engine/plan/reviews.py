@@ -6,12 +6,12 @@ from typing import Literal, TypeGuard
 
 import msgspec
 
-from assent.core.changes import Coverage
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, BadPlan
-from assent.core.held import Held
-from assent.core.lifecycle import State
-from assent.core.operation import (
+from assent.core.errors import AssentError, InvalidPlan
+from assent.core.paths import ancestors, base_name, display_path, parent
+from assent.core.permission.command_limits import CommandLimits
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
     FileState,
@@ -22,9 +22,11 @@ from assent.core.operation import (
     footprint,
     reversibility,
 )
-from assent.core.paths import ancestors, name, parent, shown
-from assent.core.plan import Plan, Scope, declared_scope
-from assent.core.record import PlanRecord
+from assent.core.plan.plan import Plan, Scope, declared_scope
+from assent.core.plan.record import PlanRecord
+from assent.core.run.workspace_changes import SnapshotGaps
+from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
+from assent.core.text.hidden_chars import visible_line
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.cautions import cautions
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
@@ -39,14 +41,15 @@ from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted
 from assent.views.foreseen import foreseen, line_of
-from assent.views.lookalike import NOBODY, Siblings, lookalike, skeletons
 from assent.views.review import SHORT, OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
-from assent.views.visible import visible_line
 
 Basis = Literal["approved", "proposed", "recorded"]
-OPEN = (State.DRAFTING, State.AWAITING_APPROVAL)  # what rules deny to a run counts at its start
-OVER = (State.COMPLETED, State.DISCARDED)
+OPEN = (
+    PlanState.DRAFTING,
+    PlanState.AWAITING_APPROVAL,
+)  # what rules deny to a run counts at its start
+OVER = (PlanState.COMPLETED, PlanState.DISCARDED)
 PLAIN = Facts()
 
 
@@ -79,7 +82,7 @@ class Reviews:
     def undo_review(self, source: PlanRecord, plan: Plan, *, again: bool) -> Review:
         """Returns the plan of an undo, or of a redo (`again`), as it will be approved."""
         review = self._review(source, plan, plan.digest)
-        state, verb = State.AWAITING_APPROVAL, "redo" if again else "undo"
+        state, verb = PlanState.AWAITING_APPROVAL, "redo" if again else "undo"
         name = f"{verb} of {review.name}"
         return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
 
@@ -88,7 +91,7 @@ class Reviews:
 
         It is for those who only want to know where things stand; a yes and a build look at all.
         """
-        if record.state is not State.AWAITING_APPROVAL:
+        if record.state is not PlanState.AWAITING_APPROVAL:
             return ()
         return drifted_if_cheap(self._plans.repository().plan(record), self._doors.files)
 
@@ -100,7 +103,7 @@ class Reviews:
         text = self._plans.text(record.content_hash)
         if not record.frozen:
             return "recorded", text
-        if record.state is State.AWAITING_APPROVAL or not record.runs:
+        if record.state is PlanState.AWAITING_APPROVAL or not record.runs:
             approved = usable(self._doors, record) is not None
             return ("approved" if approved else "proposed"), text
         return "approved", text
@@ -119,7 +122,7 @@ class Reviews:
         ids = plan.ids
         around = _Around(self._doors, plan, self._place, over=over)
         prose = bool(digest) and plan.is_text_only and not record.undoes
-        awaited = record.state is State.AWAITING_APPROVAL
+        awaited = record.state is PlanState.AWAITING_APPROVAL
         approved = awaited and usable(self._doors, record) is not None
         here = awaited and digest == record.digest and not record.imported
         changed = drifted(plan, self._doors.files) if here else ()
@@ -185,7 +188,7 @@ class Reviews:
 
     def next_step(self, record: PlanRecord) -> str:
         """Returns what to type next where the state alone does not say it."""
-        if record.state is not State.DRAFTING:
+        if record.state is not PlanState.DRAFTING:
             return self._next(record, b"", approved=usable(self._doors, record) is not None)
         try:
             live = self._plans.live_text(record)
@@ -194,11 +197,11 @@ class Reviews:
         return "" if live is None else self._plans.first_step(record, live)
 
     def _next(self, record: PlanRecord, text: bytes, *, approved: bool) -> str:
-        if record.state is State.DRAFTING:
+        if record.state is PlanState.DRAFTING:
             return self._plans.first_step(record, text)
         if record.imported and approved:
             return f"assent build --plan {record.plan_id}"
-        if record.state is not State.COMPLETED or not record.runs:
+        if record.state is not PlanState.COMPLETED or not record.runs:
             return ""
         return self._next_after_run(record.runs[-1].run)
 
@@ -213,7 +216,7 @@ class _Around:
         self._operations = plan.operations
         self._scope = plan.scope
         self._siblings: dict[bytes, Siblings] = {}
-        self._coverages: dict[int, Coverage] = {}  # by how many operations on files come before
+        self._coverages: dict[int, SnapshotGaps] = {}  # by how many operations on files come before
         self._alike: dict[bytes, str] = {b"": ""}  # why a folder can be taken for another
         self._coming: dict[bytes, set[bytes]] = {}
         self._going: set[bytes] = set()
@@ -249,7 +252,7 @@ class _Around:
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
-        read, root = self._doors.classify_command_line, shown(self._place.root)
+        read, root = self._doors.classify_command_line, display_path(self._place.root)
         line = read(line_of(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = held_to(self._doors.rules, op)
@@ -269,11 +272,11 @@ class _Around:
             not_covered=(*not_covered(op, bounds.file >> 20), *here),
         )
 
-    def _coverage(self, op: RunCommand, at: int) -> Coverage:
+    def _coverage(self, op: RunCommand, at: int) -> SnapshotGaps:
         """How far a record would reach when a command begins, where an undo will rest on it."""
         needless = self._over or op.undo or op.profile == "commit"
         if needless or self._doors.files.stamps(b"") is None:
-            return Coverage()
+            return SnapshotGaps()
         before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
         if len(before) not in self._coverages:  # commands in a row meet the same files
             recorder = Recorder(self._doors.files, self._doors.blobs, self._place)
@@ -314,14 +317,14 @@ class _Around:
         """Returns the names beside a new name, and why a folder above it passes for another."""
         new = _new_path(op)
         if new is None:
-            return NOBODY, ""
+            return NO_SIBLINGS, ""
         folder = parent(new)
         return self._beside(folder), self._folder_alike(folder)
 
     def _folder_alike(self, folder: bytes) -> str:
         if folder not in self._alike:
             above = parent(folder)
-            reason = lookalike(name(folder), self._beside(above))
+            reason = confusable_name(base_name(folder), self._beside(above))
             self._alike[folder] = self._folder_alike(above) or reason or ""
         return self._alike[folder]
 
@@ -357,7 +360,7 @@ def _scope_if_readable(text: bytes) -> Scope:
     """A draft is shown even if its front matter cannot be read yet; proposing it is refused."""
     try:
         return declared_scope(text)
-    except BadPlan:
+    except InvalidPlan:
         return Scope()
 
 
@@ -366,7 +369,7 @@ def _command_denied(rules: Rules, op: Operation) -> str:
     return _denied_words(op, held_to(rules, op)) if isinstance(op, RunCommand) else ""
 
 
-def _denied_words(op: RunCommand, held: Held) -> str:
+def _denied_words(op: RunCommand, held: CommandLimits) -> str:
     denial = "" if op.profile == "commit" else visible_line(held.denial)
     return f"{brief(op)}: {denial}" if denial else ""
 

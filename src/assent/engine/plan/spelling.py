@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from assent.core.draft import segments
-from assent.core.errors import Impossible, Refused
-from assent.core.operation import FileState, Operation, footprint
-from assent.core.paths import ancestors, folded, name, one_line, parent, shown
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import ancestors, base_name, casefolded, display_path, one_line, parent
+from assent.core.plan.draft import segments
+from assent.core.plan.operation import FileState, Operation, footprint
 from assent.ports import Files
 
 
@@ -25,7 +25,7 @@ class Spelling:
         self._coming: dict[bytes, set[bytes]] = {}
         for path in self._drafted:
             for each in (path, *ancestors(path)):
-                self._coming.setdefault(parent(each), set()).add(name(each))
+                self._coming.setdefault(parent(each), set()).add(base_name(each))
 
     def name_on_disk(self, folder: bytes, other: bytes) -> bytes:
         """Returns how a name of elsewhere is written here: as in the draft, or else on disk."""
@@ -42,7 +42,7 @@ class Spelling:
 
     def is_same(self, one: bytes, other: bytes) -> bool:
         """Tells whether two paths are, or would be, one file."""
-        if folded(one) != folded(other):
+        if casefolded(one) != casefolded(other):
             return False
         folder = b""
         for each, twin in zip(one.split(b"/"), other.split(b"/"), strict=True):
@@ -54,10 +54,10 @@ class Spelling:
     def refuse_own(self, path: bytes, to: bytes) -> None:
         """Refuses a new name that is taken by the file itself: to delete that would lose it."""
         if path != to and self.is_same(path, to):
-            raise Impossible(
+            raise ImpossibleOperations(
                 f"{one_line(to)} is {one_line(path)} here, so it cannot move there. "
                 "Nothing was staged.",
-                f"assent stage move {shown(path)} OTHER",
+                f"assent stage move {display_path(path)} OTHER",
             )
 
     def is_one(self, folder: bytes, one: bytes, other: bytes) -> bool:
@@ -85,14 +85,14 @@ class Spelling:
         if folder not in self._known:
             known = self._known[folder] = {}
             for each in self._names(folder) | self._coming.get(folder, set()):
-                known.setdefault(folded(each), []).append(each)
-        return self._known[folder].get(folded(other), [])
+                known.setdefault(casefolded(each), []).append(each)
+        return self._known[folder].get(casefolded(other), [])
 
     def _rank(self, path: bytes) -> int:
         """What the draft makes comes first, then what it takes away, then what is on disk."""
         if path in self._drafted:
             return 0 if self._drafted[path] else 1
-        return 0 if name(path) in self._coming.get(parent(path), ()) else 2
+        return 0 if base_name(path) in self._coming.get(parent(path), ()) else 2
 
     def _names(self, folder: bytes) -> frozenset[bytes]:
         if folder not in self._listed:
@@ -114,7 +114,7 @@ def refuse_twins(files: Files, operations: Iterable[Operation]) -> None:
     spelling = Spelling(files)
     for one, other in _written_twice(operations):
         if spelling.is_same(one, other):
-            raise Impossible(
+            raise ImpossibleOperations(
                 f"{one_line(one)} and {one_line(other)} are one file here, and a plan does one "
                 "thing to a file at a time. Nothing was done.",
                 "assent stage list",
@@ -127,14 +127,14 @@ def _written_twice(operations: Iterable[Operation]) -> Iterator[tuple[bytes, byt
         known: dict[bytes, tuple[int, bytes]] = {}
         steps = [(index, step[0]) for index, op in enumerate(segment) for step in footprint(op)]
         for index, path in steps:
-            owner, other = known.setdefault(folded(path), (index, path))
+            owner, other = known.setdefault(casefolded(path), (index, path))
             if owner != index:
                 yield other, path
 
 
 def is_case_alone(path: bytes, to: bytes) -> bool:
     """Tells whether a new name differs from the old one in case alone, in the same folder."""
-    return path != to and parent(path) == parent(to) and folded(path) == folded(to)
+    return path != to and parent(path) == parent(to) and casefolded(path) == casefolded(to)
 
 
 def joined(folder: bytes, each: bytes) -> bytes:

@@ -5,37 +5,50 @@ from typing import Final
 
 import msgspec
 
-from assent.core.back import done_back
-from assent.core.changes import Changes, Why
-from assent.core.course import UNKNOWN, Course, course, ran, turned_at, well
-from assent.core.deeds import Deed, Ordered, gaps, put_back, taken_for_its_work
 from assent.core.errors import AssentError
-from assent.core.journal import (
-    Aborted,
-    Conflict,
-    Entry,
-    Finished,
-    Halted,
-    Outcome,
-    Ran,
-    Recovering,
-    Result,
-    Running,
-    started,
+from assent.core.paths import display_path
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RunOutcome,
+    started_entry,
 )
-from assent.core.masking import masked
-from assent.core.operation import Operation, RunCommand
-from assent.core.paths import shown
-from assent.core.plan import Plan
-from assent.core.quoting import shell_line
-from assent.core.results import run_results
+from assent.core.run.results import run_results
+from assent.core.run.rollback import rolled_back_operations
+from assent.core.run.state import (
+    UNKNOWN_END,
+    RunState,
+    command_ends,
+    fold_run,
+    rollback_start,
+    succeeded,
+)
+from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
+from assent.core.shell.quote import shell_line
+from assent.core.text.redaction import redact
+from assent.core.undo.applied_change import (
+    AppliedChange,
+    AppliedCommand,
+    attributed_text,
+    put_back_text,
+    undo_gaps,
+)
 from assent.engine.run.deeds import command_words
 from assent.execute.turning import read_backs, read_changes
 from assent.ports import Blobs
 
 TAIL: Final = 5  # lines of a failed command's output that are told
 WIDTH: Final = 200
-_UNFORESEEN: Final[tuple[Why, ...]] = ("too many", "odd")
+_UNFORESEEN: Final[tuple[SkipReason, ...]] = ("too many", "odd")
 MOVE_ASIDE: Final = (
     "A roll-back puts all of that back, also what you changed yourself: copy aside first what you "
     "want to keep."
@@ -52,89 +65,93 @@ LOOK_FIRST: Final = (
 class Account(msgspec.Struct, frozen=True):
     """How a run stands, operation by operation, and what a person should know about it."""
 
-    outcome: Outcome
-    results: tuple[Result, ...]
+    outcome: RunOutcome
+    results: tuple[OperationResult, ...]
     notes: tuple[str, ...]
     exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
 
 
-def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
+def account(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Account:
     """Says from the journal how a run stands."""
     last = entries[-1]
-    aborts = [entry for entry in entries if isinstance(entry, Aborted)]
-    told = [f"{shown(abort.path)}: {abort.reason}." for abort in aborts]
-    if isinstance(last, Finished):
+    aborts = [entry for entry in entries if isinstance(entry, AbortedEntry)]
+    told = [f"{display_path(abort.path)}: {abort.reason}." for abort in aborts]
+    if isinstance(last, FinishedEntry):
         notes = _once(*told, *_at_the_end(plan, entries, blobs))
         return Account(last.outcome, last.results, notes, _exits(plan, entries))
     backs = read_backs(entries, blobs)
     found = run_results(plan.operations, entries, backs)
-    now = course(plan.operations, entries, backs)
+    now = fold_run(plan.operations, entries, backs)
     notes = _once(*told, *_stops(plan.operations, entries, now))
     if any(isinstance(op, RunCommand) for op in plan.operations):
         said = _said(entries, blobs)
         taken = (*_waiting(plan, entries, now, blobs), *_not_obeyed(entries))
         back = (*_put_back(entries, blobs), *_uncovered(plan, entries, blobs))
-        last_halt = next((e for e in reversed(entries) if isinstance(e, Halted)), None)
+        last_halt = next((e for e in reversed(entries) if isinstance(e, HaltedEntry)), None)
         lost = may_have_run(plan.operations, found) if last_halt and last_halt.warned else ()
         notes = (*notes, *lost, *said, *taken, *back, *_ways(now))
     return Account("needs_you", found, notes, _exits(plan, entries))
 
 
-def may_have_run(operations: Sequence[Operation], results: Sequence[Result]) -> Iterator[str]:
+def may_have_run(
+    operations: Sequence[Operation], results: Sequence[OperationResult]
+) -> Iterator[str]:
     """Names the commands of which lost records could have told whether they ran."""
     for op, result in zip(operations, results, strict=True):
         if isinstance(op, RunCommand) and result == "unknown":
             yield f"{MAY_HAVE_RUN.format(command_words(op))} {LOOK_FIRST}"
 
 
-def _at_the_end(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Says what commands left behind that a person would not expect of such an end."""
     last = entries[-1]
     if not any(isinstance(op, RunCommand) for op in plan.operations):
         return
-    if not isinstance(last, Finished) or last.outcome != "rolled_back":
+    if not isinstance(last, FinishedEntry) or last.outcome != "rolled_back":
         yield from _unseen(entries, blobs)
         yield from _unrecorded(plan, entries, blobs)
         return
     yield from _put_back(entries, blobs)
     yield from _uncovered(plan, entries, blobs)
-    ends = ran(entries)
+    ends = command_ends(entries)
     for at, (op, result) in enumerate(zip(plan.operations, last.results, strict=True)):
         if isinstance(op, RunCommand) and result == "unknown" and at not in ends:
             told = MAY_HAVE_RUN.format(command_words(op))
             yield f"Not covered by a roll-back: {told}"
 
 
-def _exits(plan: Plan, entries: Sequence[Entry]) -> tuple[int | None, ...]:
+def _exits(plan: Plan, entries: Sequence[JournalEntry]) -> tuple[int | None, ...]:
     """Returns the exit code of each operation that is a command and ran, the last one of each."""
-    ends = ran(entries)
+    ends = command_ends(entries)
     if not ends:
         return ()
-    codes = {at: each[-1].code for at, each in ends.items() if each[-1].cut != UNKNOWN}
+    codes = {at: each[-1].code for at, each in ends.items() if each[-1].cut != UNKNOWN_END}
     return tuple(codes.get(at) for at in range(len(plan.operations)))
 
 
-def _stops(operations: Sequence[Operation], entries: Sequence[Entry], now: Course) -> Iterator[str]:
+def _stops(
+    operations: Sequence[Operation], entries: Sequence[JournalEntry], now: RunState
+) -> Iterator[str]:
     """Names every place that waits, and where the bytes are that were to stand there."""
-    halts = [entry for entry in entries if isinstance(entry, Halted)]
+    halts = [entry for entry in entries if isinstance(entry, HaltedEntry)]
     for conflict in halts[-1].conflicts if halts else ():
         where = _where(conflict, operations, now)
-        kept = f"; what was to stand there is kept in {shown(conflict.kept)}"
+        kept = f"; what was to stand there is kept in {display_path(conflict.kept)}"
         why = conflict.reason.removesuffix(".")  # an error's own words end with one
         yield f"{where}{why}{kept if conflict.kept else ''}."
 
 
-def _where(conflict: Conflict, operations: Sequence[Operation], now: Course) -> str:
+def _where(conflict: PathConflict, operations: Sequence[Operation], now: RunState) -> str:
     if conflict.path:
-        return f"{shown(conflict.path)}: "
+        return f"{display_path(conflict.path)}: "
     op = operations[conflict.index] if now.phase != "files" else None
     return f"$ {command_words(op)}: " if isinstance(op, RunCommand) else ""
 
 
-def _said(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _said(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Repeats the last words of the command that stopped the run."""
-    ends = [entry for entry in entries if isinstance(entry, Ran)]
-    if not ends or well(ends[-1]) or not ends[-1].output:
+    ends = [entry for entry in entries if isinstance(entry, CommandEndedEntry)]
+    if not ends or succeeded(ends[-1]) or not ends[-1].output:
         return
     try:
         content = blobs.read(ends[-1].output)
@@ -142,10 +159,12 @@ def _said(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
         return
     for line in content.decode("utf-8", "replace").splitlines()[-TAIL:]:
         if line.strip():
-            yield f"It said: {masked(line.strip())[:WIDTH]}"
+            yield f"It said: {redact(line.strip())[:WIDTH]}"
 
 
-def _waiting(plan: Plan, entries: Sequence[Entry], now: Course, blobs: Blobs) -> Iterator[str]:
+def _waiting(
+    plan: Plan, entries: Sequence[JournalEntry], now: RunState, blobs: Blobs
+) -> Iterator[str]:
     """Names what a roll-back would put back of what changed while commands ran.
 
     Whoever changed a file meanwhile, or before a cut-off run was taken up again, cannot be told
@@ -153,99 +172,101 @@ def _waiting(plan: Plan, entries: Sequence[Entry], now: Course, blobs: Blobs) ->
     """
     if now.back is not None and not any(span.command for span in now.spans):
         return  # files are put back already, as far as nobody changed them since
-    ends = ran(entries)
+    ends = command_ends(entries)
     found = False
     for index, each in ends.items():
         op = plan.operations[index]
         assert isinstance(op, RunCommand), "only commands run"
-        if op.undo and well(each[-1]):
+        if op.undo and succeeded(each[-1]):
             continue  # what it changed is left to its own undo
-        last = index == max(ends) and not well(each[-1])
+        last = index == max(ends) and not succeeded(each[-1])
         named = "that command" if last else f"$ {command_words(op)}"
-        if told := taken_for_its_work(_paths(each, blobs), named, started(entries).layout.run):
+        if told := attributed_text(_paths(each, blobs), named, started_entry(entries).layout.run):
             found = True
             yield told
     if found:
         yield MOVE_ASIDE
 
 
-def _unseen(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _unseen(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Names what an undo would put back of a command whose end nobody saw."""
-    unseen = [end for ends in ran(entries).values() for end in ends if end.cut == UNKNOWN]
-    if told := taken_for_its_work(_paths(unseen, blobs), "that command"):
+    unseen = [
+        end for ends in command_ends(entries).values() for end in ends if end.cut == UNKNOWN_END
+    ]
+    if told := attributed_text(_paths(unseen, blobs), "that command"):
         yield told
         yield MOVE_ASIDE.replace("A roll-back", "An undo")
 
 
-def _put_back(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _put_back(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Names what a roll-back has put back so far; of a run that was given up nobody knows."""
     try:
-        done = done_back(entries, read_backs(entries, blobs))
+        done = rolled_back_operations(entries, read_backs(entries, blobs))
     except AssentError:
         return
-    if told := put_back(done, started(entries).layout.run):
+    if told := put_back_text(done, started_entry(entries).layout.run):
         yield told
 
 
-def _paths(ends: Iterable[Ran], blobs: Blobs) -> set[bytes]:
+def _paths(ends: Iterable[CommandEndedEntry], blobs: Blobs) -> set[bytes]:
     return {op.path for end in ends for op in _changes(end, blobs).operations}
 
 
-def _not_obeyed(entries: Sequence[Entry]) -> Iterator[str]:
+def _not_obeyed(entries: Sequence[JournalEntry]) -> Iterator[str]:
     """Says which word was given before anybody could know what it would be about."""
-    began = [at for at, entry in enumerate(entries) if isinstance(entry, Running)]
+    began = [at for at, entry in enumerate(entries) if isinstance(entry, CommandStartedEntry)]
     for entry in entries[began[-1] + 1 :] if began else ():
         match entry:
-            case Recovering("resume" | "roll_back" as way):
+            case RecoveringEntry("resume" | "roll_back" as way):
                 given = way.replace("_", "-")
                 yield f"--{given} was not done: look at this first, and then say it again."
                 return
-            case Recovering() | Ran(cut="unknown"):
+            case RecoveringEntry() | CommandEndedEntry(cut="unknown"):
                 continue
             case _:
                 return
 
 
-def _uncovered(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Says what commands did that a roll-back cannot put back, and which undo it does not run."""
-    turned = turned_at(entries) < len(entries)
-    for index, ends in ran(entries).items():
+    turned = rollback_start(entries) < len(entries)
+    for index, ends in command_ends(entries).items():
         op = plan.operations[index]
         assert isinstance(op, RunCommand), "only commands run"
-        if op.undo and turned and not well(ends[-1]):
+        if op.undo and turned and not succeeded(ends[-1]):
             undo = shell_line(op.undo)
             yield f"Not run, because the command may not have done its work: $ {undo}."
-        for gap in gaps([_deed(index, op, _changes(end, blobs)) for end in ends]):
+        for gap in undo_gaps([_deed(index, op, _changes(end, blobs)) for end in ends]):
             yield f"Not covered by a roll-back: {gap.line}."
 
 
-def _unrecorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
     """Warns where commands met more than could be recorded, whatever a review had foreseen."""
-    for index, ends in ran(entries).items():
+    for index, ends in command_ends(entries).items():
         op = plan.operations[index]
         if not isinstance(op, RunCommand) or op.undo or op.profile == "commit":
             continue
         for changes in (_changes(end, blobs) for end in ends):
             left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN and not one.kept)
-            ordered = Ordered(command_words(op), None, left, changes.known)
-            for gap in gaps([Deed("", index, "", (), ordered)]):
+            ordered = AppliedCommand(command_words(op), None, left, changes.known)
+            for gap in undo_gaps([AppliedChange("", index, "", (), ordered)]):
                 yield f"An undo will not cover it: {gap.line}."
 
 
-def _changes(ended: Ran, blobs: Blobs) -> Changes:
+def _changes(ended: CommandEndedEntry, blobs: Blobs) -> WorkspaceChanges:
     try:
         return read_changes(blobs)(ended)
     except AssentError:
-        return Changes(known=False)
+        return WorkspaceChanges(known=False)
 
 
-def _deed(index: int, op: RunCommand, changes: Changes) -> Deed:
+def _deed(index: int, op: RunCommand, changes: WorkspaceChanges) -> AppliedChange:
     confined = op.profile != "unconfined"
-    ordered = Ordered(command_words(op), op, changes.skipped, changes.known, confined)
-    return Deed("", index, "", (), ordered)
+    ordered = AppliedCommand(command_words(op), op, changes.skipped, changes.known, confined)
+    return AppliedChange("", index, "", (), ordered)
 
 
-def _ways(now: Course) -> tuple[str, ...]:
+def _ways(now: RunState) -> tuple[str, ...]:
     """Names the three ways on, each as what can be typed."""
     if undo := _undo_that_waits(now):
         again = f"runs $ {undo} again; no file is put back until it succeeds"
@@ -268,7 +289,7 @@ def _ways(now: Course) -> tuple[str, ...]:
     )
 
 
-def _undo_that_waits(now: Course) -> str:
+def _undo_that_waits(now: RunState) -> str:
     """Returns the command on the way back that a run stopped at, on one line."""
     stopped = now.back is not None and now.phase == "failed" and now.at < len(now.spans)
     command = now.segment.command if stopped else None

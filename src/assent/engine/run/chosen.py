@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.deeds import Deed, Gap, gaps, guessed
 from assent.core.digest import operation_ids
 from assent.core.errors import NotFound, StaleError
-from assent.core.meant import meant
-from assent.core.operation import FileOperation, RunCommand, footprint
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord
-from assent.core.undo import Extent
+from assent.core.plan.operation import FileOperation, RunCommand, footprint
+from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord
+from assent.core.undo.applied_change import AppliedChange, UndoGap, attribution_warnings, undo_gaps
+from assent.core.undo.inversion import UndoExtent
 from assent.engine.run.recalled import SHORT
 from assent.engine.run.takeback import Takeback, Target
 
@@ -22,7 +22,9 @@ def chosen(back: Takeback, target: Target, operation: str) -> Target:
     """Returns the target that is one operation of another, by its number or the start of its id."""
     deeds = {deed.token for run in target.runs for deed in back.applied.of(run)}
     numbered = every(back, target)
-    found = [numbered[index] for index in meant([name for *_, name in numbered], operation)]
+    found = [
+        numbered[index] for index in matching_operations([name for *_, name in numbered], operation)
+    ]
     if len(found) != 1:
         raise NotFound(
             f"{operation!a} names {len(found)} operations of run {target.name}.",
@@ -53,7 +55,7 @@ def names_of(back: Takeback, target: Target, ids: Sequence[str]) -> list[str]:
     return [f"{numbers.get(name, '')}({name[:SHORT]})" for name in ids]
 
 
-def taken(back: Takeback, target: Target) -> list[Deed]:
+def taken(back: Takeback, target: Target) -> list[AppliedChange]:
     """Returns what of a target is to be taken back, in order."""
     return [deed for deed in back.done(target) if target.only in ("", deed.token)]
 
@@ -84,31 +86,31 @@ def refuse_twice(back: Takeback, record: PlanRecord, plan: Plan) -> None:
         waiting.remove(command)
 
 
-def compensated(deeds: Sequence[Deed]) -> tuple[Deed, ...]:
+def compensated(deeds: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
     """Returns the commands that have an undo of their own, in the order in which it is run."""
     return tuple(deed for deed in reversed(deeds) if deed.undo)
 
 
-def extent(target: Target, deeds: Sequence[Deed], more: Extent) -> Extent:
+def extent(target: Target, deeds: Sequence[AppliedChange], more: UndoExtent) -> UndoExtent:
     """Returns how far an undo of deeds goes, and what it cannot cover."""
-    return Extent(
+    return UndoExtent(
         tuple(deed.undo for deed in compensated(deeds) if deed.undo),
-        (*gaps(deeds), *more.gaps),
+        (*undo_gaps(deeds), *more.gaps),
         more.again,
         deeds[0].id[:SHORT] if target.only and deeds else "",
-        guessed(deeds),
+        attribution_warnings(deeds),
         recorded=any(deed.ordered for deed in deeds),
     )
 
 
-def again(back: Takeback, target: Target) -> Extent:
+def again(back: Takeback, target: Target) -> UndoExtent:
     """Returns what it means to take back an undo: the commands that it undid are not run again."""
     tokens = dict.fromkeys(target.record.undoes.split())
     deeds = [deed for token in tokens for deed in back.applied.of(token.partition(":")[0])]
     undone = [deed for deed in deeds if deed.token in tokens or deed.run in tokens]
     ran = [deed.ordered for deed in undone if deed.ordered]
-    not_again = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
-    return Extent(gaps=tuple(dict.fromkeys(not_again)), again=True)
+    not_again = tuple(UndoGap(ordered.words, NOT_AGAIN) for ordered in ran)
+    return UndoExtent(gaps=tuple(dict.fromkeys(not_again)), again=True)
 
 
 def spared(back: Takeback, target: Target, left: Sequence[FileOperation]) -> tuple[str, ...]:
@@ -119,7 +121,7 @@ def spared(back: Takeback, target: Target, left: Sequence[FileOperation]) -> tup
     return tuple(deed.token for deed in taken(back, target) if not paths.isdisjoint(deed.paths))
 
 
-def ids_of(deeds: Sequence[Deed], operations: Sequence[FileOperation]) -> tuple[str, ...]:
+def ids_of(deeds: Sequence[AppliedChange], operations: Sequence[FileOperation]) -> tuple[str, ...]:
     """Returns the ids of the originals; what was composed of several has one of its own."""
     if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
         deed.ordered for deed in deeds

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.errors import Busy, StoreError
-from assent.core.event import CommandEnded, CommandStarted, Recorded
-from assent.core.references import references, streams_with_contents
+from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.engine.doors import Doors
 from assent.ports import Freed
 
@@ -32,13 +32,13 @@ class Collecting:
                     "was written cannot be known.",
                     "assent log --verify",
                 )
-            streams = streams_with_contents(doors.store.streams(""))
+            streams = streams_with_blobs(doors.store.streams(""))
             events = doors.store.read_all(streams) if streams else []
             self._check_at_rest(events)
-            needed = references(events, doors.blobs.read, doors.blobs.has)
+            needed = blob_references(events, doors.blobs.read, doors.blobs.has)
             return doors.garbage_collector.collect(needed.__contains__)
 
-    def _check_at_rest(self, events: Sequence[Recorded]) -> None:
+    def _check_at_rest(self, events: Sequence[StoredEvent]) -> None:
         """Refuses while a session's command runs: what it may yet change is on no record."""
         books: dict[str, CommandStarted | None] = {}
         for one in events:

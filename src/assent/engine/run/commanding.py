@@ -6,13 +6,21 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from assent.core.changes import NO_FILES, Changes, Left
-from assent.core.commit import commit_words, is_commit
-from assent.core.errors import Refused, Unsettled
-from assent.core.operation import RunCommand
-from assent.core.paths import ancestors, normal, one_line
-from assent.core.process import OF_PLANS, Chunk, Ended, Errand, Hold, never
-from assent.core.variables import refuse_variables
+from assent.core.errors import Refused, RunUnfinished
+from assent.core.paths import ancestors, normalize, one_line
+from assent.core.plan.commit import commit_argv, is_commit
+from assent.core.plan.operation import RunCommand
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.environment import refuse_variables
+from assent.core.shell.process import (
+    PLAN_COMMAND_LIMITS,
+    CommandSpec,
+    OutputChunk,
+    ProcessResult,
+    SandboxState,
+    never_stopped,
+)
+from assent.core.text.hidden_chars import visible_line
 from assent.engine.doors import NoRules, Place
 from assent.engine.plan.commands import LONGEST_S
 from assent.engine.plan.held import held_to
@@ -20,7 +28,6 @@ from assent.engine.run.committing import Committing
 from assent.engine.run.recording import Recorder
 from assent.ports import Blobs, Files, Process, Rules
 from assent.views.commands import brief
-from assent.views.visible import visible_line
 
 NO_RULES: Final = NoRules()
 
@@ -43,9 +50,9 @@ class ProcessCommander:
         self._root = place.root
         self._recorder = Recorder(files, blobs, place)
         self._committing = Committing(process, files, blobs, place.root)
-        self._stopped: Callable[[], bool] = never
+        self._stopped: Callable[[], bool] = never_stopped
 
-    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         """Refuses a command that could not run as its plan says, before anything is done."""
         _check_words(command)
         refuse_variables(command.env)
@@ -55,7 +62,7 @@ class ProcessCommander:
         if command.profile == "unconfined":
             return
         standing = self._process.sandbox_status()
-        if standing.hold is not Hold.HELD:
+        if standing.hold is not SandboxState.HELD:
             raise Refused(
                 f"The plan's command needs a sandbox, and none holds here. {standing.reason} "
                 "Nothing was changed.",
@@ -73,26 +80,28 @@ class ProcessCommander:
     def check_at_rest(self) -> None:
         """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
         if alive := self._process.still_running():
-            raise Unsettled(
+            raise RunUnfinished(
                 f"It still runs: {alive}, of a command without the sandbox that was cut off here. "
                 "Nothing was changed; end it or wait for its end, and try again.",
                 "assent recover",
             )
 
-    def clean_up(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         """Takes back what a commit that was cut off told git; else nothing."""
         return self._committing.tidied(left) if command.profile == "commit" else ""
 
     def record(self) -> str:
         return self._recorder.store(self._recorder.take())
 
-    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
         self._check_folder(command.cwd)
-        limits = replace(OF_PLANS, seconds=command.timeout, stopped=self._stopped)
+        limits = replace(PLAN_COMMAND_LIMITS, seconds=command.timeout, stopped=self._stopped)
         if command.profile == "commit":
             self._check_form(command)
-            return self._committing.run(commit_words(command, digest), left, limits)
-        errand = Errand(
+            return self._committing.run(commit_argv(command, digest), left, limits)
+        errand = CommandSpec(
             os.fsdecode(command.script),
             command.argv,
             command.env,
@@ -105,17 +114,17 @@ class ProcessCommander:
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
-    def changes(self, before: str) -> Changes:
+    def changes(self, before: str) -> WorkspaceChanges:
         return self._recorder.changes(self._recorder.load(before))
 
-    def _check_folder(self, folder: bytes, meant: Left = NO_FILES) -> None:
+    def _check_folder(self, folder: bytes, meant: FileStateChanges = NO_FILES) -> None:
         """Refuses what is no folder of the workspace: the sandbox would follow a symlink.
 
         What the plan makes of a name that it touches shows when the command is due.
         """
         if not folder:
             return
-        if normal(folder) != folder:
+        if normalize(folder) != folder:
             raise Refused(f"{one_line(folder)} is no folder of the workspace.")
         for path in (*reversed(ancestors(folder)), folder):
             if path in meant:

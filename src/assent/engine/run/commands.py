@@ -11,16 +11,23 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from assent.core.changes import Changes
-from assent.core.errors import AssentError, Refused, StoreError, Unsettled
+from assent.core.errors import AssentError, Refused, RunUnfinished, StoreError
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.journal import finished
-from assent.core.masking import masked
-from assent.core.paths import normal, shown
-from assent.core.permit import PermitSource
-from assent.core.process import OF_PLANS, STOPPED, Chunk, Ended, Errand, Limits
-from assent.core.session import SessionRecord
-from assent.core.tool import Command, Outcome
+from assent.core.paths import display_path, normalize
+from assent.core.run.journal import drive_to_end
+from assent.core.run.permit import PermitSource
+from assent.core.run.workspace_changes import WorkspaceChanges
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import (
+    INTERRUPTED_RESULT,
+    PLAN_COMMAND_LIMITS,
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+)
+from assent.core.text.redaction import redact
+from assent.core.tool import CommandEffect, ToolOutcome
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Deeds
@@ -33,7 +40,7 @@ from assent.engine.workspaces import Workspaces
 from assent.ports import Process
 from assent.tools.looking.commands import gathered
 
-_NOT_RUN: Final = Ended(126, "start")
+_NOT_RUN: Final = ProcessResult(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
 _FREED: Final = (
     "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
@@ -45,10 +52,12 @@ UNKNOWN: Final = (
 )
 
 OWN_S: Final = 86_400  # of a person's own command, who can end it whenever they like
-MOST_KEPT: Final = Limits().output
+MOST_KEPT: Final = ProcessLimits().output
 
-Running = Generator[Chunk, None, Outcome]
-Parts = Generator[Chunk | Ended, None, None]  # the command starts with the first that is taken
+Running = Generator[OutputChunk, None, ToolOutcome]
+Parts = Generator[
+    OutputChunk | ProcessResult, None, None
+]  # the command starts with the first that is taken
 Seen = tuple[tuple[Change, ...] | None, str]  # what changed, and why that could not be recorded
 
 
@@ -57,7 +66,7 @@ class Order(msgspec.Struct, frozen=True):
 
     session: SessionRecord
     call: str
-    command: Command
+    command: CommandEffect
     source: PermitSource
     detail: str
     confined: bool = True
@@ -68,15 +77,15 @@ class Heard:
     """What a command said so far, as much as is kept, how it ended, and what it changed."""
 
     def __init__(self) -> None:
-        self.parts: list[Chunk] = []
-        self.ended = STOPPED
+        self.parts: list[OutputChunk] = []
+        self.ended = INTERRUPTED_RESULT
         self.seen: Seen = (None, "")
         self._size = 0
 
-    def take(self, parts: Parts) -> Generator[Chunk, None, None]:
+    def take(self, parts: Parts) -> Generator[OutputChunk, None, None]:
         """Hands on what a command says, and keeps it."""
         for part in parts:
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 self.ended = part
                 continue
             self._size += len(part.content)
@@ -84,11 +93,13 @@ class Heard:
                 self.parts.append(part)
             yield part
 
-    def outcome(self, begun: CommandStarted) -> Outcome:
+    def outcome(self, begun: CommandStarted) -> ToolOutcome:
         """Returns all of it as a model reads it."""
         outcome = gathered(iter((*self.parts, self.ended)), begun.line, begun.line)
         changes, why = self.seen
-        named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
+        named = (
+            None if changes is None else [display_path(each.path) for each in changes[:MOST_NAMED]]
+        )
         metadata = {**outcome.metadata, "command": begun.id, "changed": named}
         notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MOST_KEPT)
         notes += [in_words(changes, why), *_hindrances(outcome, self.ended)]
@@ -119,7 +130,7 @@ class Commands:
         self._check(order)
         ledger = self._runs.repository()
         with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
-            finished(self._runs.recover_unfinished_locked(ledger))
+            drive_to_end(self._runs.recover_unfinished_locked(ledger))
             begun = self._begun(order)
             return (yield from self._recorded(ledger, begun, self._parts(order, process), Heard()))
 
@@ -128,7 +139,7 @@ class Commands:
         record: SessionRecord | None,
         line: str,
         process: Process,
-        mask: Callable[[str], str] = masked,
+        mask: Callable[[str], str] = redact,
     ) -> Running:
         """Runs what a person typed, in whatever mode, with their own rights; yields what it says.
 
@@ -138,7 +149,7 @@ class Commands:
         if self._workspaces:
             self._workspaces.open()
         ledger, begun = self._runs.repository(), self._typed(record, line)
-        limits = replace(OF_PLANS, seconds=OWN_S, stopped=self._own.is_cancelled)
+        limits = replace(PLAN_COMMAND_LIMITS, seconds=OWN_S, stopped=self._own.is_cancelled)
         with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
             self._settle(ledger)
             work, heard = self._freely(line, process, limits), Heard()
@@ -185,8 +196,8 @@ class Commands:
         if order.session.mode == "plan":
             raise Refused("In plan mode only commands that read run. Nothing was run.")
         folder = order.command.folder
-        if folder and normal(folder) != folder:
-            raise Refused(f"{shown(folder)} is no folder of the workspace. Nothing was run.")
+        if folder and normalize(folder) != folder:
+            raise Refused(f"{display_path(folder)} is no folder of the workspace. Nothing was run.")
 
     def _settle(self, ledger: Ledger) -> None:
         """Recovers what was left; a run that waits for its person does not keep them from looking.
@@ -194,8 +205,8 @@ class Commands:
         A command whose end is not on record does: the next one would take its place.
         """
         try:
-            finished(self._runs.recover_unfinished_locked(ledger))
-        except Unsettled:
+            drive_to_end(self._runs.recover_unfinished_locked(ledger))
+        except RunUnfinished:
             if ledger.permit_log().command is not None:
                 raise
 
@@ -214,15 +225,17 @@ class Commands:
             heard.seen = self._close(ledger, begun, heard.ended, before)
         return heard.outcome(begun)
 
-    def _freely(self, line: str, process: Process, limits: Limits) -> Parts:
-        yield from process.run_command(Errand(line), self._place.root, limits, confined=False)
+    def _freely(self, line: str, process: Process, limits: ProcessLimits) -> Parts:
+        yield from process.run_command(CommandSpec(line), self._place.root, limits, confined=False)
 
     def _parts(self, order: Order, process: Process) -> Parts:
         command = order.command
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
-        limits = Limits(seconds, processes=OF_PLANS.processes, memory=OF_PLANS.memory)
-        errand = Errand(command.line)
+        limits = ProcessLimits(
+            seconds, processes=PLAN_COMMAND_LIMITS.processes, memory=PLAN_COMMAND_LIMITS.memory
+        )
+        errand = CommandSpec(command.line)
         yield from process.run_command(errand, folder, limits, confined=order.confined)
 
     def _typed(self, record: SessionRecord | None, line: str) -> CommandStarted:
@@ -236,7 +249,7 @@ class Commands:
             order.session.session,
             order.call,
             order.command.line,
-            shown(order.command.folder),
+            display_path(order.command.folder),
             order.source,
             order.detail,
             order.confined,
@@ -247,10 +260,12 @@ class Commands:
     def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
         self._doors.store.append(ledger.permit_batch(ledger.permit_log(), event))
 
-    def _close(self, ledger: Ledger, begun: CommandStarted, ended: Ended, before: Snapshot) -> Seen:
+    def _close(
+        self, ledger: Ledger, begun: CommandStarted, ended: ProcessResult, before: Snapshot
+    ) -> Seen:
         """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""
         try:
-            found = Changes() if ended is _NOT_RUN else self._recorder.changes(before)
+            found = WorkspaceChanges() if ended is _NOT_RUN else self._recorder.changes(before)
             self._append(ledger, end(self._doors.blobs, begun.id, ended, found))
         except StoreError as error:
             return None, error.message
@@ -268,7 +283,7 @@ def own_words(line: str, said: str) -> str:
     )
 
 
-def _hindrances(outcome: Outcome, ended: Ended) -> list[str]:
+def _hindrances(outcome: ToolOutcome, ended: ProcessResult) -> list[str]:
     """Says what a confined command could not change or see, where it seems to have tried."""
     told = any(sign in outcome.text for sign in _CLOSED)
     ruled = ended.code and any(row.endswith(")") for row in ended.closed)

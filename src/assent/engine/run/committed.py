@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from typing import Final
 
-from assent.core.changes import Left
 from assent.core.errors import AssentError
-from assent.core.operation import FileState
+from assent.core.plan.operation import FileState
+from assent.core.run.workspace_changes import FileStateChanges
 from assent.ports import Blobs, Files
 
 CHUNK: Final = 1 << 20
@@ -42,7 +42,7 @@ class Committed:
     def paths(self) -> Set[bytes]:
         return self._head.keys()
 
-    def others(self, left: Left, paths: Iterable[bytes]) -> set[bytes]:
+    def others(self, left: FileStateChanges, paths: Iterable[bytes]) -> set[bytes]:
         """Returns those of some paths that a commit would take something else from than the run's.
 
         That is what was not committed when the run met it, also under another name by now.
@@ -53,7 +53,7 @@ class Committed:
         # What is committed as it was left needs no commit: an earlier attempt got so far.
         return {path for path in odd | moved if not self._holds(path, left[path][1], left)}
 
-    def _holds(self, path: bytes, state: FileState | None, left: Left) -> bool:
+    def _holds(self, path: bytes, state: FileState | None, left: FileStateChanges) -> bool:
         if state is None or path not in self._head:
             return state is None and path not in self._head
         mode, id = self._head[path]
@@ -73,7 +73,7 @@ class Committed:
             return b""
         return self._git((b"hash-object", b"--stdin", b"--path=" + path), content).strip()
 
-    def _content(self, path: bytes, state: FileState, left: Left) -> bytes | None:
+    def _content(self, path: bytes, state: FileState, left: FileStateChanges) -> bytes | None:
         """Reads a content; of what was moved there is no copy but the file under its new name."""
         with suppress(AssentError):
             return self._blobs.read(state.digest)
@@ -84,7 +84,7 @@ class Committed:
                     return content
         return None
 
-    def _places(self, path: bytes, state: FileState, left: Left) -> Iterator[bytes]:
+    def _places(self, path: bytes, state: FileState, left: FileStateChanges) -> Iterator[bytes]:
         yield path
         yield from (name for name, (_, now) in left.items() if now == state and name != path)
 

@@ -11,11 +11,17 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import NO_FILES, Left
 from assent.core.errors import AssentError, Refused
-from assent.core.operation import FileState
 from assent.core.paths import GIT, ancestors, one_line
-from assent.core.process import Chunk, Ended, Errand, Limits, Program
+from assent.core.plan.operation import FileState
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+)
 from assent.engine.run.committed import Committed, entries
 from assent.gate.readonly.hardening import GIT_ENVIRONMENT
 from assent.ports import Blobs, Files, Process
@@ -35,7 +41,7 @@ _BY_STDIN: Final = (b"--pathspec-from-file=-", b"--pathspec-file-nul")
 _GIT: Final = (b"git", b"--literal-pathspecs")
 _SUBMODULE: Final = b"160000"
 _NO_FILTER: Final = (b"unspecified", b"unset", b"set")
-_LOOKING: Final = Limits(seconds=60, output=256 << 20)
+_LOOKING: Final = ProcessLimits(seconds=60, output=256 << 20)
 _NAMED: Final = 10  # files in a message
 
 
@@ -44,13 +50,13 @@ class _Said(msgspec.Struct, frozen=True):
 
     output: bytes
     errors: bytes
-    ended: Ended
+    ended: ProcessResult
 
-    def parts(self) -> Iterator[Chunk | Ended]:
+    def parts(self) -> Iterator[OutputChunk | ProcessResult]:
         if self.output:
-            yield Chunk(self.output)
+            yield OutputChunk(self.output)
         if self.errors:
-            yield Chunk(self.errors, error=True)
+            yield OutputChunk(self.errors, error=True)
         yield self.ended
 
 
@@ -73,7 +79,7 @@ class Committing:
         self._blobs = blobs
         self._root = root
 
-    def check(self, meant: Left = NO_FILES) -> None:
+    def check(self, meant: FileStateChanges = NO_FILES) -> None:
         """Raises Refused where no commit can be made: no repository, nobody's name, no rest.
 
         Nor one of files in which the person has something that is not committed.
@@ -97,36 +103,38 @@ class Committing:
                 "git status",
             )
 
-    def run(self, argv: Sequence[bytes], left: Left, limits: Limits) -> Iterator[Chunk | Ended]:
+    def run(
+        self, argv: Sequence[bytes], left: FileStateChanges, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Commits what git sees of these files; `Ended` comes last. Nothing to commit is fine."""
         chosen = self._chosen(sorted(left))
         if chosen.filtered:
-            yield Chunk(
+            yield OutputChunk(
                 f"Nothing was committed: a filter of git's belongs to {_names(chosen.filtered)} "
                 "The sandbox runs none, so this commit is the person's to make.\n".encode(),
                 error=True,
             )
-            yield Ended(1)
+            yield ProcessResult(1)
             return
         if why := self._not_ours(chosen, left):
-            yield Chunk(f"Nothing was committed: {why}\n".encode(), error=True)
-            yield Ended(1)
+            yield OutputChunk(f"Nothing was committed: {why}\n".encode(), error=True)
+            yield ProcessResult(1)
             return
         if chosen.foreign:
-            yield Chunk(
+            yield OutputChunk(
                 f"Left out, because another repository has it: {_names(chosen.foreign)}\n".encode()
             )
         if chosen.hidden:
-            yield Chunk(
+            yield OutputChunk(
                 f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
             )
         if not (*chosen.known, *chosen.new):
-            yield Chunk(NOTHING)
-            yield Ended(0)
+            yield OutputChunk(NOTHING)
+            yield ProcessResult(0)
         else:
             yield from self._committed(tuple(argv), chosen, limits)
 
-    def tidied(self, left: Left) -> str:
+    def tidied(self, left: FileStateChanges) -> str:
         """Lets git know no more what a commit that was cut off made known; says what is left."""
         new = [path for path, (before, _) in left.items() if before is None]
         try:
@@ -141,7 +149,7 @@ class Committing:
             told = f"Whether git still knows of files of this run is not known. {error.message}"
         return f"{told} Look with `git status`; `git reset` lets go of it."
 
-    def _not_ours(self, chosen: _Chosen, left: Left) -> str:
+    def _not_ours(self, chosen: _Chosen, left: FileStateChanges) -> str:
         """Says what in these files nobody approved, or the person staged for themselves."""
         paths = (*chosen.known, *chosen.new)
         other = [path for path in paths if not self._stands(path, left[path][1])]
@@ -163,7 +171,7 @@ class Committing:
         except AssentError:  # what cannot be read is not as anybody left it
             return False
 
-    def _own(self, meant: Left) -> set[bytes]:
+    def _own(self, meant: FileStateChanges) -> set[bytes]:
         """Returns the files of a plan in which the person has something that is not committed.
 
         Git does not look at files that it is told not to look at, nor at those it does not know.
@@ -195,8 +203,8 @@ class Committing:
         return {path for path in said.output.split(b"\0") if path}
 
     def _committed(
-        self, argv: tuple[bytes, ...], chosen: _Chosen, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, argv: tuple[bytes, ...], chosen: _Chosen, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         paths = _lines((*chosen.known, *chosen.new))
         if chosen.new:
             added = self._done((*_GIT, b"add", b"--intent-to-add", *_BY_STDIN), _lines(chosen.new))
@@ -205,14 +213,14 @@ class Committing:
                 return
         tried = self._done((*argv, b"--dry-run"), paths)
         if tried.ended.code == 1 and tried.output:  # it tells what there is; an error does not
-            yield Chunk(NOTHING)
-            yield Ended(0)
+            yield OutputChunk(NOTHING)
+            yield ProcessResult(0)
             return
-        ended = Ended(126, "start")
-        errand = Errand(argv=argv, profile="commit", stdin=paths)
+        ended = ProcessResult(126, "start")
+        errand = CommandSpec(argv=argv, profile="commit", stdin=paths)
         try:
             for part in self._process.run_command(errand, self._root, limits):
-                if isinstance(part, Ended):
+                if isinstance(part, ProcessResult):
                     ended = part
                 else:
                     yield part
@@ -294,15 +302,15 @@ class Committing:
         return said
 
     def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _Said:
-        errand = Errand(argv=argv, profile="commit", stdin=stdin)
+        errand = CommandSpec(argv=argv, profile="commit", stdin=stdin)
         return _gathered(self._process.run_command(errand, self._root, _LOOKING))
 
 
-def _gathered(parts: Iterable[Chunk | Ended]) -> _Said:
+def _gathered(parts: Iterable[OutputChunk | ProcessResult]) -> _Said:
     said: dict[bool, bytearray] = {False: bytearray(), True: bytearray()}
-    ended = Ended(126, "start")
+    ended = ProcessResult(126, "start")
     for part in parts:
-        if isinstance(part, Ended):
+        if isinstance(part, ProcessResult):
             ended = part
         else:
             said[part.error] += part.content

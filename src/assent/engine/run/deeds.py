@@ -5,27 +5,32 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.changes import Changes, decoded
-from assent.core.course import UNKNOWN, ran, turned_at
-from assent.core.deeds import Deed, Ordered, merged
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.journal import Entry, Finished, Result, Running
-from assent.core.operation import Operation, RunCommand
-from assent.core.paths import shown, typed_line
-from assent.core.permit_book import PermitRun
-from assent.core.quoting import script_line, shell_line
-from assent.core.record import PlanRecord, RunNote
+from assent.core.paths import display_path, typed_line
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import (
+    CommandStartedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+)
+from assent.core.run.permit_log import PermitRun
+from assent.core.run.state import UNKNOWN_END, command_ends, rollback_start
+from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
+from assent.core.shell.quote import script_line, shell_line
+from assent.core.undo.applied_change import AppliedChange, AppliedCommand, merged_changes
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.journal import StoreJournal
 
-COUNTS: tuple[Result, ...] = ("done", "unknown")  # results that may have changed something
+COUNTS: tuple[OperationResult, ...] = ("done", "unknown")  # results that may have changed something
 # A command that failed may have changed files all the same, unless the run was put back.
-COMMAND_COUNTS: tuple[Result, ...] = (*COUNTS, "failed", "conflict")
+COMMAND_COUNTS: tuple[OperationResult, ...] = (*COUNTS, "failed", "conflict")
 
-_UNKNOWN = Changes(known=False)
+_UNKNOWN = WorkspaceChanges(known=False)
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -42,7 +47,7 @@ class Deeds:
     def __init__(self, doors: Doors, ledger: Ledger) -> None:
         self._doors = doors
         self._ledger = ledger
-        self._read: dict[str, tuple[Deed, ...]] = {}
+        self._read: dict[str, tuple[AppliedChange, ...]] = {}
         self._plans: dict[str, tuple[Operation, ...]] = {}
 
     @cached_property
@@ -82,10 +87,10 @@ class Deeds:
         return {permit.run: permit for permit in self.permits}
 
     @cached_property
-    def _notes(self) -> dict[str, RunNote]:
+    def _notes(self) -> dict[str, PlanRun]:
         return {note.run: note for record in self.records for note in record.runs}
 
-    def of(self, run: str) -> tuple[Deed, ...]:
+    def of(self, run: str) -> tuple[AppliedChange, ...]:
         """Returns what a run or a command did and nobody put back, in order."""
         if run not in self._read:
             self._read[run] = tuple(self._found(run))
@@ -106,13 +111,13 @@ class Deeds:
         end = self.end(run)
         return end.made if end else ()
 
-    def end(self, run: str) -> Finished | None:
+    def end(self, run: str) -> FinishedEntry | None:
         """Returns the last record of a run; None if there is none yet, or no journal."""
         entries = self.entries(run)
         last = entries[-1] if entries else None
-        return last if isinstance(last, Finished) else None
+        return last if isinstance(last, FinishedEntry) else None
 
-    def entries(self, run: str) -> list[Entry]:
+    def entries(self, run: str) -> list[JournalEntry]:
         return StoreJournal(self._doors, self._ledger).read(run)
 
     def operations(self, run: str) -> tuple[Operation, ...]:
@@ -136,20 +141,20 @@ class Deeds:
             return (run,)
         return operation_ids(self.operations(run))
 
-    def note(self, run: str) -> RunNote | None:
+    def note(self, run: str) -> PlanRun | None:
         """Returns what the plan of a run says about it."""
         return self._notes.get(run)
 
-    def changes(self, blob: str) -> Changes:
+    def changes(self, blob: str) -> WorkspaceChanges:
         """Returns what a command changed, as it was recorded."""
         if not blob:
-            return Changes()
+            return WorkspaceChanges()
         try:
-            return decoded(self._doors.blobs.read(blob))
+            return decode_changes(self._doors.blobs.read(blob))
         except (AssentError, msgspec.MsgspecError):
             return _UNKNOWN
 
-    def _found(self, run: str) -> Iterator[Deed]:
+    def _found(self, run: str) -> Iterator[AppliedChange]:
         command = self._commands.get(run)
         if command is not None:
             yield self._of_session(command)
@@ -164,38 +169,40 @@ class Deeds:
         for index, (op, result) in enumerate(zip(operations, end.results, strict=True)):
             if isinstance(op, RunCommand):
                 if result in (COMMAND_COUNTS if accepted else COUNTS):
-                    yield self._of_plan(Deed(run, index, ids[index], ()), op, entries)
+                    yield self._of_plan(AppliedChange(run, index, ids[index], ()), op, entries)
             elif result in COUNTS:
-                yield Deed(run, index, ids[index], (op,))
+                yield AppliedChange(run, index, ids[index], (op,))
 
-    def _of_plan(self, deed: Deed, op: RunCommand, entries: Sequence[Entry]) -> Deed:
-        there = entries[: turned_at(entries)]  # on the way back, other operations are counted
-        ends = ran(entries).get(deed.index, ())
-        began = [e for e in there if isinstance(e, Running) and e.index == deed.index]
+    def _of_plan(
+        self, deed: AppliedChange, op: RunCommand, entries: Sequence[JournalEntry]
+    ) -> AppliedChange:
+        there = entries[: rollback_start(entries)]  # on the way back, other operations are counted
+        ends = command_ends(entries).get(deed.index, ())
+        began = [e for e in there if isinstance(e, CommandStartedEntry) and e.index == deed.index]
         unseen = [_UNKNOWN] if len(began) > len(ends) else []
         told = [self.changes(end.changes) if end.changes else _UNKNOWN for end in ends]
-        changes = merged([*told, *unseen])
-        seen = not unseen and all(end.cut != UNKNOWN for end in ends)
+        changes = merged_changes([*told, *unseen])
+        seen = not unseen and all(end.cut != UNKNOWN_END for end in ends)
         confined = op.profile != "unconfined"
-        ordered = Ordered(
+        ordered = AppliedCommand(
             command_words(op), op, changes.skipped, changes.known, confined, seen=seen
         )
         return msgspec.structs.replace(
             deed, operations=changes.operations, ordered=ordered, made=changes.made
         )
 
-    def _of_session(self, command: Command) -> Deed:
+    def _of_session(self, command: Command) -> AppliedChange:
         begun, end = command.started, command.ended
         if end is None or (not end.changes and end.changed != ()):
             changes = _UNKNOWN
         else:
             changes = self.changes(end.changes)
-        line, seen = typed_line(begun.line), end is not None and end.cut != UNKNOWN
-        ordered = Ordered(line, None, changes.skipped, changes.known, begun.confined, seen)
-        return Deed(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
+        line, seen = typed_line(begun.line), end is not None and end.cut != UNKNOWN_END
+        ordered = AppliedCommand(line, None, changes.skipped, changes.known, begun.confined, seen)
+        return AppliedChange(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
 
 
-def can_be_undone(deeds: Iterable[Deed]) -> bool:
+def can_be_undone(deeds: Iterable[AppliedChange]) -> bool:
     """Tells whether there is anything to take back: files, or by a command's own undo."""
     return any(deed.operations or deed.undo for deed in deeds)
 
@@ -204,4 +211,4 @@ def command_words(op: RunCommand) -> str:
     """Returns a command on one line; a commit has one fixed form that nobody needs to read."""
     if op.profile == "commit":
         return "git commit"
-    return shell_line(op.argv) if op.argv else typed_line(script_line(shown(op.script)))
+    return shell_line(op.argv) if op.argv else typed_line(script_line(display_path(op.script)))

@@ -4,20 +4,20 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import Changes, encoded
-from assent.core.course import UNKNOWN
 from assent.core.errors import StoreError
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.operation import FileState, footprint
-from assent.core.paths import one_line, shown, typed_line
-from assent.core.process import Ended
+from assent.core.paths import display_path, one_line, typed_line
+from assent.core.plan.operation import FileState, footprint
+from assent.core.run.state import UNKNOWN_END
+from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
+from assent.core.shell.process import ProcessResult
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.ports import Blobs
 
 MOST_NAMED: Final = 100  # changed files that the record names
 TOLD: Final = 20  # changed files that the model is told
-UNSEEN: Final = Ended(-1, UNKNOWN)
+UNSEEN: Final = ProcessResult(-1, UNKNOWN_END)
 REPOSITORY: Final = (
     " It made a repository: git does there what its settings say, so the person should look at "
     "them before they use it."
@@ -31,7 +31,7 @@ class Change(msgspec.Struct, frozen=True):
     how: str
 
 
-def listed(found: Changes) -> tuple[Change, ...] | None:
+def listed(found: WorkspaceChanges) -> tuple[Change, ...] | None:
     """Returns every file that is other than before; None if there are too many files to tell."""
     if not found.known:
         return None
@@ -42,12 +42,12 @@ def listed(found: Changes) -> tuple[Change, ...] | None:
     return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 
 
-def end(blobs: Blobs, name: str, ended: Ended, found: Changes) -> CommandEnded:
+def end(blobs: Blobs, name: str, ended: ProcessResult, found: WorkspaceChanges) -> CommandEnded:
     """Makes the record of an end; what an undo rests on is kept when it returns."""
     changes, kept = listed(found), _kept(blobs, found)
     if changes is None:
         return CommandEnded(name, ended.code, ended.cut, changes=kept)
-    named = tuple(shown(change.path) for change in changes[:MOST_NAMED])
+    named = tuple(display_path(change.path) for change in changes[:MOST_NAMED])
     more = len(changes) - len(named)
     return CommandEnded(name, ended.code, ended.cut, named, more, kept)
 
@@ -99,21 +99,21 @@ def _how(before: FileState | None, after: FileState | None) -> str:
     return "new" if before is None else "gone" if after is None else "changed"
 
 
-def _kept(blobs: Blobs, found: Changes) -> str:
+def _kept(blobs: Blobs, found: WorkspaceChanges) -> str:
     """Keeps what an undo rests on; returns its blob, if there is anything to undo or to say."""
     if not (found.operations or found.skipped or found.made):
         return ""
-    digest, _ = blobs.keep([encoded(found)])
+    digest, _ = blobs.keep([encode_changes(found)])
     blobs.flush()
     return digest
 
 
-def _since(doors: Doors, begun: CommandStarted) -> Changes:
+def _since(doors: Doors, begun: CommandStarted) -> WorkspaceChanges:
     """Returns what is other than before a command; nobody knows if that is not on record."""
     try:
         recorded = begun.before and doors.blobs.read(begun.before)
     except StoreError:
         recorded = ""
     if not recorded:
-        return Changes(known=False)
+        return WorkspaceChanges(known=False)
     return doors.command_runner.changes(begun.before)

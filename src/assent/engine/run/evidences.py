@@ -1,27 +1,27 @@
 """Evidences: what a run leaves for others to check without this machine, and checking it."""
 
 from assent import __version__
-from assent.core.approval import Approval, signed_bytes
-from assent.core.changes import Changes
-from assent.core.errors import NotFound, Refused, Unsettled, Untrusted
-from assent.core.evidence import (
+from assent.core.errors import NotFound, Refused, RunUnfinished, UntrustedKey
+from assent.core.plan.approval import Approval, signed_bytes
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.evidence import (
     ACCEPTED,
     Statement,
-    approval_fact,
     envelope_bytes,
+    evidence_approval,
+    evidence_operation,
     journal_hash,
-    opened,
-    operation_fact,
+    open_envelope,
     pae,
     read_statement,
     statement_bytes,
     subject_of,
-    uncovered_fact,
+    uncovered_path,
 )
-from assent.core.journal import Finished, Ran, started
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
-from assent.core.vouched import vouched, was_accepted
+from assent.core.run.final_files import final_files, was_accepted
+from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
+from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.engine.doors import Doors
 from assent.engine.plan.plans import Plans
 from assent.engine.run.deeds import Deeds
@@ -45,14 +45,16 @@ class Evidences:
         deeds = Deeds(self._doors, ledger)
         entries = deeds.entries(note.run)
         last = entries[-1] if entries else None
-        if not isinstance(last, Finished):
-            raise Unsettled(f"Run {note.run} is not over, so nothing can be said of it.", RECOVER)
+        if not isinstance(last, FinishedEntry):
+            raise RunUnfinished(
+                f"Run {note.run} is not over, so nothing can be said of it.", RECOVER
+            )
 
-        def changes(ended: Ran) -> Changes:
-            return deeds.changes(ended.changes) if ended.changes else Changes(known=False)
+        def changes(ended: CommandEndedEntry) -> WorkspaceChanges:
+            return deeds.changes(ended.changes) if ended.changes else WorkspaceChanges(known=False)
 
         backs = read_backs(entries, self._doors.blobs)
-        known = vouched(plan.operations, entries, backs, changes)
+        known = final_files(plan.operations, entries, backs, changes)
         facts = {
             "tool": {"name": "assent", "version": __version__},
             "run": note.run,
@@ -60,11 +62,11 @@ class Evidences:
             **self._times(note.run),
             "plan": _plan_fact(record, plan),
             "operations": [
-                operation_fact(id, op, result)
+                evidence_operation(id, op, result)
                 for id, op, result in zip(plan.ids, plan.operations, last.results, strict=True)
             ],
-            "not_covered": [uncovered_fact(*each) for each in known.uncovered.items()],
-            "approval": approval_fact(_approval(record, started(entries).approval)),
+            "not_covered": [uncovered_path(*each) for each in known.uncovered.items()],
+            "approval": evidence_approval(_approval(record, started_entry(entries).approval)),
             "journal": {"entries": len(entries), "sha256": journal_hash(entries)},
         }
         payload = statement_bytes(subject_of(plan, known.files), facts)
@@ -73,22 +75,24 @@ class Evidences:
 
     def verify(self, content: bytes, key: str = "") -> Statement:
         """Returns what evidence says, if it was signed with the key, or else with a known one."""
-        payload, named, signature = opened(content)
+        payload, named, signature = open_envelope(content)
         if key and key != named:
-            raise Untrusted(f"It is signed with {named}, not with {key}.", "assent verify --help")
+            raise UntrustedKey(
+                f"It is signed with {named}, not with {key}.", "assent verify --help"
+            )
         if not self._doors.keys.verify(named, pae(payload), signature):
             raise Refused("The signature does not verify: this is not what that key signed.")
         own = self._doors.signer.verify(named, pae(payload), signature)
         if not key and not own and not self._doors.keys.trusted(named):
             told = f"It is signed with {named}, which is not trusted here."
-            raise Untrusted(told, "assent keys list")
+            raise UntrustedKey(told, "assent keys list")
         statement = read_statement(payload, named)
         yes = statement.approval
         if not self._doors.keys.verify(yes.key, signed_bytes(yes), yes.signature):
             raise Refused("The signature of the approval in it does not verify.")
         return statement
 
-    def _found(self, reference: str) -> tuple[PlanRecord, RunNote]:
+    def _found(self, reference: str) -> tuple[PlanRecord, PlanRun]:
         """Returns the run that a person means: by id or its start, or the last that ended."""
         notes = [(record, note) for record in self._plans.records() for note in record.runs]
         own = [(record, note) for record, note in notes if not note.session]

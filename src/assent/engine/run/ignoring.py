@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from stat import S_ISDIR
 
-from assent.core.operation import Operation
 from assent.core.paths import parent
+from assent.core.plan.operation import Operation
 from assent.ports import Blobs, Files
 from assent.tools.looking.ignored import EXCLUDE, FILES, Ignored
 from assent.tools.looking.overlay import Overlay

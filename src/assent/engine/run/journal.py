@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import Moved, Spent, StoreError
+from assent.core.errors import ApprovalUsed, ConcurrentChange, StoreError
 from assent.core.event import (
     Event,
     JournalWritten,
@@ -14,18 +14,18 @@ from assent.core.event import (
     RunResumed,
     RunStarted,
 )
-from assent.core.journal import (
-    Entry,
-    Finished,
-    Halted,
-    Recovering,
-    Started,
-    in_force,
-    started,
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    RecoveringEntry,
+    StartedEntry,
+    started_entry,
+    trusted_entries,
 )
-from assent.core.lifecycle import State
-from assent.core.permit_book import PermitBook
-from assent.core.record import PlanRecord
+from assent.core.run.permit_log import PermitLog
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import USED_HERE, Ledger, spent_stream
 from assent.ports import Batch
@@ -37,7 +37,7 @@ class Doubt(msgspec.Struct, frozen=True):
     """Why the journal of a run cannot be trusted, and how many of its first entries can."""
 
     why: str
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[JournalEntry, ...] = ()
 
 
 class StoreJournal:
@@ -50,10 +50,12 @@ class StoreJournal:
         self._doors = doors
         self._ledger = ledger
         self._given = given
-        self._known: dict[str, list[Entry]] = {}  # what was read of each run; none ever changes
+        self._known: dict[
+            str, list[JournalEntry]
+        ] = {}  # what was read of each run; none ever changes
         self._last: dict[str, int] = {}  # how many records of each run that was
 
-    def read(self, run: str) -> list[Entry]:
+    def read(self, run: str) -> list[JournalEntry]:
         try:
             recorded = self._doors.store.read(self._stream(run), self._last.get(run, 0))
         except StoreError:
@@ -64,10 +66,10 @@ class StoreJournal:
         if recorded:
             self._last[run] = recorded[-1].seq
             more = [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
-            self._known[run] = in_force([*self.known(run), *more])
+            self._known[run] = trusted_entries([*self.known(run), *more])
         return self.known(run)
 
-    def known(self, run: str) -> list[Entry]:
+    def known(self, run: str) -> list[JournalEntry]:
         """Returns what was read or written of a run so far, without asking the log."""
         return list(self._known.get(run, ()))
 
@@ -77,50 +79,52 @@ class StoreJournal:
 
     def _trace(self, run: str) -> Doubt | None:
         traced = self._doors.store.trace(self._stream(run))
-        found: list[Entry] = []
+        found: list[JournalEntry] = []
         due, whole, position = 1, True, 0
         for one in traced.events:
             if not isinstance(one.event, JournalWritten):
                 continue
             entry = one.event.entry
-            decided = isinstance(entry, Recovering) and entry.trusted >= 0
+            decided = isinstance(entry, RecoveringEntry) and entry.trusted >= 0
             whole = decided or (whole and one.seq == due)
             if whole:
-                found, due, position = in_force([*found, entry]), one.seq + 1, one.position
+                found, due, position = trusted_entries([*found, entry]), one.seq + 1, one.position
         self._known[run], self._last[run] = found, traced.last
         why = next((words for at, words in traced.faults if at > position), "")
         if not whole or not found:
             why = why or next((words for _, words in traced.faults), LOST.format(due))
         return Doubt(why, tuple(found)) if why else None
 
-    def write(self, run: str, entry: Entry) -> None:
+    def write(self, run: str, entry: JournalEntry) -> None:
         entries = self.read(run)
         at = self._doors.clock.now()
         batch = Batch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
         batches = (batch, *self._for_the_plan(run, entry, entries))
         try:
             self._doors.store.append(*batches)
-        except Moved:
-            if not isinstance(entry, Started) or not self._is_spent(entry.approval):
+        except ConcurrentChange:
+            if not isinstance(entry, StartedEntry) or not self._is_spent(entry.approval):
                 raise
-            raise Spent(USED_HERE, "assent approve FILE") from None  # another build was faster
+            raise ApprovalUsed(
+                USED_HERE, "assent approve FILE"
+            ) from None  # another build was faster
         self._last[run] = batch.after + 1
-        self._known[run] = in_force([*entries, entry])
+        self._known[run] = trusted_entries([*entries, entry])
 
-    def abandon(self, run: str, first: Started, end: Finished) -> None:
+    def abandon(self, run: str, first: StartedEntry, end: FinishedEntry) -> None:
         """Ends a run none of whose records can be trusted: they are set aside, and it is over."""
         at, last = self._doors.clock.now(), self._last.get(run, 0)
-        story: tuple[Entry, ...] = (
-            Recovering("accept", trusted=0),
+        story: tuple[JournalEntry, ...] = (
+            RecoveringEntry("accept", trusted=0),
             first,
-            Recovering("accept"),
+            RecoveringEntry("accept"),
             end,
         )
         batch = Batch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
         self._doors.store.append(batch, *self._for_the_plan(run, end, [first]))
         self._last[run], self._known[run] = last + len(story), list(story[1:])
 
-    def close(self, run: str, end: Finished) -> None:
+    def close(self, run: str, end: FinishedEntry) -> None:
         """Says once more that a run is over, where only its plan does not know."""
         if batches := self._for_the_plan(run, end, self.known(run)):
             self._doors.store.append(*batches)
@@ -128,31 +132,33 @@ class StoreJournal:
     def _is_spent(self, approval: str) -> bool:
         return bool(self._doors.store.streams(spent_stream(approval)))
 
-    def _for_the_plan(self, run: str, entry: Entry, entries: list[Entry]) -> list[Batch]:
-        if not isinstance(entry, Started | Recovering | Halted | Finished):
+    def _for_the_plan(
+        self, run: str, entry: JournalEntry, entries: list[JournalEntry]
+    ) -> list[Batch]:
+        if not isinstance(entry, StartedEntry | RecoveringEntry | HaltedEntry | FinishedEntry):
             return []
-        first = entry if isinstance(entry, Started) else started(entries)
+        first = entry if isinstance(entry, StartedEntry) else started_entry(entries)
         if not first.plan_id:
             return self._for_the_permit(run, entry)
         record = self._ledger.load(first.plan_id)
         events = _plan_events(run, entry, record)
         batches = [self._ledger.batch(record, record.plan_id, *events)] if events else []
-        if isinstance(entry, Started) and record.imported:
+        if isinstance(entry, StartedEntry) and record.imported:
             # A yes that travelled is used up for every workspace of this machine.
             at = self._doors.clock.now()
             batches.append(Batch(spent_stream(entry.approval), 0, at, tuple(events)))
         return batches
 
-    def _for_the_permit(self, run: str, entry: Entry) -> list[Batch]:
+    def _for_the_permit(self, run: str, entry: JournalEntry) -> list[Batch]:
         book = self._ledger.permit_log()
         events = self._permit_events(run, entry, book)
         return [self._ledger.permit_batch(book, *events)] if events else []
 
-    def _permit_events(self, run: str, entry: Entry, book: PermitBook) -> list[Event]:
+    def _permit_events(self, run: str, entry: JournalEntry, book: PermitLog) -> list[Event]:
         match entry:
-            case Started(approval=permit):
+            case StartedEntry(approval=permit):
                 if book.unfinished or self._given is None or self._given.permit.id != permit:
-                    raise Moved("Another change is unfinished.", "assent status")
+                    raise ConcurrentChange("Another change is unfinished.", "assent status")
                 return [self._given]
             case _:
                 return _run_events(run, entry, halted=bool(book.last and book.last.halted))
@@ -161,24 +167,24 @@ class StoreJournal:
         return f"run/{self._ledger.workspace}/{run}"
 
 
-def _plan_events(run: str, entry: Entry, record: PlanRecord) -> list[Event]:
+def _plan_events(run: str, entry: JournalEntry, record: PlanRecord) -> list[Event]:
     match entry:
-        case Started(approval=approval, digest=digest):
+        case StartedEntry(approval=approval, digest=digest):
             if any(c.run for c in record.consents if c.approval.id == approval):
-                raise Moved("The approval was used meanwhile.", "assent status")
+                raise ConcurrentChange("The approval was used meanwhile.", "assent status")
             return [RunStarted(run, approval, digest)]
         case _:
-            return _run_events(run, entry, halted=record.state is State.HALTED)
+            return _run_events(run, entry, halted=record.state is PlanState.HALTED)
 
 
-def _run_events(run: str, entry: Entry, *, halted: bool) -> list[Event]:
+def _run_events(run: str, entry: JournalEntry, *, halted: bool) -> list[Event]:
     """Returns what an entry means for whatever the run belongs to."""
     match entry:
-        case Recovering(way) if halted and way in ("resume", "roll_back"):
+        case RecoveringEntry(way) if halted and way in ("resume", "roll_back"):
             return [RunResumed(run, way)]
-        case Halted():
+        case HaltedEntry():
             return [RunHalted(run)]
-        case Finished(outcome=outcome):
+        case FinishedEntry(outcome=outcome):
             return [RunEnded(run, outcome)]
         case _:
             return []

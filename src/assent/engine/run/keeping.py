@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import AssentError, Busy, IllegalStep, NotFound, StoreError
+from assent.core.errors import AssentError, Busy, IllegalState, NotFound, StoreError
 from assent.core.event import RunsDeleted, RunsWeighed
 from assent.core.paths import one_line
 from assent.engine.doors import Doors, Place
@@ -58,7 +58,7 @@ class Keeping:
         units = [self._past.find(reference) for reference in references]
         for kept in units:
             if kept.outcome is None:
-                raise IllegalStep(
+                raise IllegalState(
                     f"Run {kept.unit.name} is not over; nothing was given up.", "assent recover"
                 )
             if kept.given_up:

@@ -3,22 +3,24 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.errors import AssentError
-from assent.core.journal import Entry, Finished
-from assent.core.motion import Seen, prunable
-from assent.core.operation import FileOperation, FileState, RunCommand, footprint
-from assent.core.paths import inside, one_line
-from assent.core.plan import Plan
-from assent.core.undo import ODD, STILL_OTHER, is_as
-from assent.core.vouched import was_accepted
+from assent.core.paths import is_inside, one_line
+from assent.core.plan.operation import FileOperation, FileState, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.run.final_files import was_accepted
+from assent.core.run.journal import FinishedEntry, JournalEntry
+from assent.core.run.slot_move import PathState, prunable_folders
+from assent.core.undo.inversion import NOT_A_FILE, STILL_DIFFERENT, has_state
 from assent.execute.turning import History, read_backs, read_changes
 from assent.ports import Blobs, Files, Looks
 
 
-def leftovers(plan: Plan, entries: Sequence[Entry], blobs: Blobs, disk: Looks) -> Iterator[str]:
+def leftovers(
+    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs, disk: Looks
+) -> Iterator[str]:
     """Names the files of compensated commands that are other than before, if the run is back."""
     last = entries[-1]
     commands = any(isinstance(op, RunCommand) and op.undo for op in plan.operations)
-    if not commands or not isinstance(last, Finished) or last.outcome != "rolled_back":
+    if not commands or not isinstance(last, FinishedEntry) or last.outcome != "rolled_back":
         return
     try:
         backs = read_backs(entries, blobs)
@@ -32,21 +34,29 @@ def leftovers(plan: Plan, entries: Sequence[Entry], blobs: Blobs, disk: Looks) -
             first.setdefault(path, before)
             theirs.update([path] if trace.compensated else [])
     for path in sorted(theirs):
-        if not is_as(_seen(path, disk), first[path]):
-            yield f"{STILL_OTHER}: {one_line(path)}."
+        if not has_state(_seen(path, disk), first[path]):
+            yield f"{STILL_DIFFERENT}: {one_line(path)}."
 
 
-def unpruned(plan: Plan, entries: Sequence[Entry], disk: Files) -> Iterator[str]:
+def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: Files) -> Iterator[str]:
     """Names folders that should have gone with the last file in them, and are still there."""
     last = entries[-1]
-    done = isinstance(last, Finished) and last.outcome == "done" and not was_accepted(last, entries)
+    done = (
+        isinstance(last, FinishedEntry)
+        and last.outcome == "done"
+        and not was_accepted(last, entries)
+    )
     operations = [op for op in plan.operations if isinstance(op, FileOperation)]
-    folders = prunable(operations) if done else []
+    folders = prunable_folders(operations) if done else []
     used = {path for op in operations for path, _, after in footprint(op) if after is not None}
     told: list[bytes] = []
     for folder in folders:  # innermost first; those above it only follow from it
-        above = any(inside(one, folder) for one in told)
-        if above or any(inside(path, folder) for path in used) or _seen(folder, disk) != "folder":
+        above = any(is_inside(one, folder) for one in told)
+        if (
+            above
+            or any(is_inside(path, folder) for path in used)
+            or _seen(folder, disk) != "folder"
+        ):
             continue
         try:
             held = disk.names(folder)
@@ -74,8 +84,8 @@ def kept_words(kept: Sequence[bytes], blobs: Blobs, disk: Looks) -> Iterator[str
             yield f"Kept, because it exists nowhere else: {one_line(slot)}"
 
 
-def _seen(path: bytes, disk: Looks) -> Seen:
+def _seen(path: bytes, disk: Looks) -> PathState:
     try:
         return disk.read_states((path,))[path]
     except AssentError:
-        return ODD
+        return NOT_A_FILE

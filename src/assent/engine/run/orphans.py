@@ -6,11 +6,19 @@ from contextlib import suppress
 
 import msgspec
 
-from assent.core.errors import AssentError, Unsettled
+from assent.core.errors import AssentError, RunUnfinished
 from assent.core.event import SlotsDecided
-from assent.core.operation import FileOperation, FileState, Operation, footprint
-from assent.core.orphan import PROBES, Cleared, Copied, Orphan, Way, adopted, run_of
-from assent.core.paths import STATE, normal, parent, refuse_ours, shown
+from assent.core.paths import STATE, display_path, normalize, parent, refuse_own_paths
+from assent.core.plan.operation import FileOperation, FileState, Operation, footprint
+from assent.core.run.orphan_slot import (
+    PROBES,
+    OrphanChoice,
+    OrphanCleanup,
+    OrphanSlot,
+    ProjectedOperation,
+    identified_orphan,
+    run_of_slot,
+)
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.journal import StoreJournal
@@ -49,7 +57,7 @@ class Orphans:
 
     def find(
         self, operations: Iterable[Operation] = (), *, everywhere: bool = False
-    ) -> tuple[Orphan, ...]:
+    ) -> tuple[OrphanSlot, ...]:
         """Returns the slots of unknown runs: in the folder of slots, and beside these operations.
 
         `everywhere` looks through the whole workspace; so does whoever asks where the log is new
@@ -63,18 +71,18 @@ class Orphans:
         if not found:
             return ()
         workspace = known.workspace if known else ""
-        runs = {run for slot in found if (run := run_of(slot))}
+        runs = {run for slot in found if (run := run_of_slot(slot))}
         lost = {run for run in runs if not self._is_known(workspace, run)}
-        slots = [slot for slot in found if run_of(slot) in lost]
+        slots = [slot for slot in found if run_of_slot(slot) in lost]
         return tuple(self._told(slots)) if slots else ()
 
     def check(self, operations: Iterable[Operation] = ()) -> None:
         """Refuses to change files while there are such slots."""
         found = self.find(operations)
         if found:
-            raise Unsettled(refusal(found), RECOVER)
+            raise RunUnfinished(refusal(found), RECOVER)
 
-    def decide(self, orphans: Sequence[Orphan], way: Way) -> Cleared:
+    def decide(self, orphans: Sequence[OrphanSlot], way: OrphanChoice) -> OrphanCleanup:
         """Puts back or moves aside what is in these slots; that it was decided is on record first.
 
         Only what was shown is touched, and nothing is deleted.
@@ -100,18 +108,18 @@ class Orphans:
     def _is_known(self, workspace: str, run: str) -> bool:
         return bool(workspace and self._doors.store.streams(f"run/{workspace}/{run}"))
 
-    def _checked(self, orphan: Orphan) -> Orphan:
+    def _checked(self, orphan: OrphanSlot) -> OrphanSlot:
         """Forgets a path that no plan could touch: copies of plans lie where others can write."""
         try:
             if orphan.path is not None:
-                if normal(orphan.path) != orphan.path:
+                if normalize(orphan.path) != orphan.path:
                     return msgspec.structs.replace(orphan, path=None, holds="")
-                refuse_ours(orphan.path, self._place.plan_dir, self._place.private)
+                refuse_own_paths(orphan.path, self._place.plan_dir, self._place.private)
         except AssentError:
             return msgspec.structs.replace(orphan, path=None, holds="")
         return orphan
 
-    def _told(self, slots: Iterable[bytes]) -> Iterator[Orphan]:
+    def _told(self, slots: Iterable[bytes]) -> Iterator[OrphanSlot]:
         """Yields them with what the readable copies of plans say about their contents."""
         copies = list(self._copies())
         for slot in slots:
@@ -120,10 +128,10 @@ class Orphans:
                 seen = self._doors.files.read_states((slot,))[slot]
                 if isinstance(seen, FileState):
                     size, digest = seen.size, seen.digest
-            orphan = Orphan(slot, run_of(slot), size)
-            yield self._checked(adopted(orphan, digest, copies)) if digest else orphan
+            orphan = OrphanSlot(slot, run_of_slot(slot), size)
+            yield self._checked(identified_orphan(orphan, digest, copies)) if digest else orphan
 
-    def _copies(self) -> Iterator[Copied]:
+    def _copies(self) -> Iterator[ProjectedOperation]:
         files = self._doors.files
         for plan in files.names(_COPIES)[-_PLANS:]:  # names sort by time
             path = b"%b/%b/operations.json" % (_COPIES, plan)
@@ -137,18 +145,18 @@ class Orphans:
             yield from (copied for at, row in enumerate(rows) if (copied := _copied(at, row)))
 
 
-def _copied(index: int, row: _Row) -> Copied | None:
+def _copied(index: int, row: _Row) -> ProjectedOperation | None:
     try:
         path = b64decode(row.path_b64) if row.path_b64 else (row.path or "").encode()
     except ValueError:
         return None
-    return Copied(index, path, row.before or "", row.after or "") if path else None
+    return ProjectedOperation(index, path, row.before or "", row.after or "") if path else None
 
 
-def refusal(orphans: Sequence[Orphan]) -> str:
+def refusal(orphans: Sequence[OrphanSlot]) -> str:
     """Says that slots of unknown runs are in the way, and names the first."""
     count, runs = len(orphans), len({orphan.run for orphan in orphans})
-    named = ", ".join(shown(orphan.slot) for orphan in orphans[:NAMED])
+    named = ", ".join(display_path(orphan.slot) for orphan in orphans[:NAMED])
     more = f" and {count - NAMED} more" if count > NAMED else ""
     slots = "1 slot" if count == 1 else f"{count} slots"
     whose = "a run" if runs == 1 else f"{runs} runs"

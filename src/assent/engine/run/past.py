@@ -7,15 +7,22 @@ from typing import Literal
 
 import msgspec
 
-from assent.core.changes import Changes
-from assent.core.course import UNKNOWN
-from assent.core.deeds import Deed, merged
 from assent.core.errors import AssentError, NotFound
 from assent.core.event import JournalWritten, RunsWeighed
-from assent.core.journal import Ending, Entry, Ran, Result, Running, Turned
-from assent.core.operation import MoveFile, Operation, RunCommand, footprint
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.plan.operation import MoveFile, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    JournalEntry,
+    OperationResult,
+    ReportedOutcome,
+    RollbackStartedEntry,
+)
+from assent.core.run.state import UNKNOWN_END
+from assent.core.run.workspace_changes import WorkspaceChanges
+from assent.core.undo.applied_change import AppliedChange, merged_changes
 from assent.engine.doors import Doors
 from assent.engine.run.account import account
 from assent.engine.run.deeds import COMMAND_COUNTS, Command
@@ -27,7 +34,7 @@ from assent.execute.turning import read_backs
 Weights = dict[str, int]  # contents by digest, with their sizes
 How = Literal["run", "undo", "redo", "turn", "build", "command"]
 
-_UNKNOWN = Changes(known=False)
+_UNKNOWN = WorkspaceChanges(known=False)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -36,7 +43,7 @@ class Kept(msgspec.Struct, frozen=True):
     unit: Target
     how: How
     at: str
-    outcome: Ending | None
+    outcome: ReportedOutcome | None
     operations: int
     own: int = 0  # bytes that nothing else here needs
     shared: int = 0
@@ -53,7 +60,7 @@ class Told(msgspec.Struct, frozen=True):
     code: int | None = None
     cut: str = ""
     output: bytes = b""
-    changes: Changes = Changes()
+    changes: WorkspaceChanges = WorkspaceChanges()
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -62,7 +69,7 @@ class Item(msgspec.Struct, frozen=True):
     number: int
     id: str
     run: str
-    result: Result
+    result: OperationResult
     operation: Operation | None  # None: a session's command, which is a line of text
     line: str = ""
     told: Told | None = None
@@ -107,14 +114,14 @@ class Past:
         """Says how much of a run was taken back."""
         return self._back().undone_of_run(run)
 
-    def undos_of(self, target: Target) -> list[tuple[PlanRecord, RunNote]]:
+    def undos_of(self, target: Target) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns which runs took any of it back, oldest first, with their plans."""
         return self._back().undos_of({*target.runs, target.whole} - {""})
 
-    def last_undo_of(self, run: str) -> tuple[PlanRecord, RunNote] | None:
+    def last_undo_of(self, run: str) -> tuple[PlanRecord, PlanRun] | None:
         """Returns what changed last how much of a run is undone: an undo, or a redo of one."""
         back = self._back()
-        found: list[tuple[PlanRecord, RunNote]] = []
+        found: list[tuple[PlanRecord, PlanRun]] = []
         names = {run}
         while more := back.undos_of(names):
             found += more
@@ -154,7 +161,7 @@ class Past:
         rows = zip(back.applied.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
             taken = back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_COUNTS
-            now: Result = "undone" if taken else result
+            now: OperationResult = "undone" if taken else result
             number, undo = before + index + 1, way_back.get(index)
             yield Item(number, name, run, now, op, "", told.get(index), undo)
 
@@ -165,7 +172,9 @@ class Past:
         """
         stream = self._doors.store.read(f"run/{self._runs.repository().workspace}/{run}")
         rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
-        turns = [at for at, (_, entry) in enumerate(rows) if isinstance(entry, Turned)]
+        turns = [
+            at for at, (_, entry) in enumerate(rows) if isinstance(entry, RollbackStartedEntry)
+        ]
         edges = [*turns, len(rows)]
         found: dict[int, Told] = {}
         for first, end in pairwise(edges):
@@ -173,11 +182,11 @@ class Past:
             for index, told in self._ends(back, rows[first:end]).items():
                 for at in about[index] if about else ():
                     tries = [found[at].changes] if at in found else []
-                    changes = merged([*tries, told.changes])
+                    changes = merged_changes([*tries, told.changes])
                     found[at] = msgspec.structs.replace(told, changes=changes)
         return self._ends(back, rows[: edges[0]]), found
 
-    def _about(self, turned: Entry) -> tuple[tuple[int, ...], ...]:
+    def _about(self, turned: JournalEntry) -> tuple[tuple[int, ...], ...]:
         """Returns which operations of the plan those of a way back are about, if that is kept."""
         try:
             (way,) = read_backs([turned], self._doors.blobs).values()
@@ -185,21 +194,21 @@ class Past:
             return ()
         return way.about
 
-    def _ends(self, back: Takeback, rows: Sequence[tuple[str, Entry]]) -> dict[int, Told]:
+    def _ends(self, back: Takeback, rows: Sequence[tuple[str, JournalEntry]]) -> dict[int, Told]:
         """Returns of each command what entries say that count the same operations."""
         found: dict[int, Told] = {}
-        parts: dict[int, list[Changes]] = {}
+        parts: dict[int, list[WorkspaceChanges]] = {}
         for at, entry in rows:
             match entry:
-                case Running(index=index):
+                case CommandStartedEntry(index=index):
                     found[index] = Told(at, changes=_UNKNOWN)
-                case Ran(index, code, cut, changes, output):
+                case CommandEndedEntry(index, code, cut, changes, output):
                     began = found[index].began if index in found else ""
                     known = back.applied.changes(changes) if changes else _UNKNOWN
                     earlier = [part for part in parts.get(index, ()) if part != _UNKNOWN]
                     parts[index] = [*earlier, known]  # what was unknown was reckoned again
-                    said, seen = self._output(output), None if cut == UNKNOWN else code
-                    found[index] = Told(began, at, seen, cut, said, merged(parts[index]))
+                    said, seen = self._output(output), None if cut == UNKNOWN_END else code
+                    found[index] = Told(began, at, seen, cut, said, merged_changes(parts[index]))
                 case _:
                     pass
         return found
@@ -247,18 +256,18 @@ def _weights(back: Takeback, runs: Sequence[str]) -> Weights:
     return {s.digest: s.size for _, *states in steps for s in states if s is not None}
 
 
-def _changes(deed: Deed) -> tuple[Operation, ...]:
+def _changes(deed: AppliedChange) -> tuple[Operation, ...]:
     return deed.operations if deed.ordered else ()
 
 
 def _item(back: Takeback, command: Command, unit: Target, number: int) -> Item:
     """Returns a command of a session as the one operation that it is."""
     began, end = command.started, command.ended
-    changes = back.applied.changes(end.changes) if end else Changes(known=False)
-    seen = end is not None and end.cut != UNKNOWN
+    changes = back.applied.changes(end.changes) if end else WorkspaceChanges(known=False)
+    seen = end is not None and end.cut != UNKNOWN_END
     code, cut = (end.code if seen else None, end.cut) if end else (None, "")
     told = Told(back.at[began.id], command.at, code, cut, b"", changes)
-    result: Result = "done" if seen else "unknown"
+    result: OperationResult = "done" if seen else "unknown"
     if back.is_undone(f"{began.id}:0", unit.whole):
         result = "undone"
     return Item(number, began.id, began.id, result, None, began.line, told)
@@ -278,7 +287,7 @@ def _how(back: Takeback, unit: Target) -> How:
     return "command" if back.applied.command(unit.name) else "run"
 
 
-def _outcome(back: Takeback, unit: Target) -> Ending | None:
+def _outcome(back: Takeback, unit: Target) -> ReportedOutcome | None:
     """Returns how the last of a unit's runs ended; None: it has not."""
     note = back.applied.note(unit.whole or unit.runs[-1])
     if note is not None:

@@ -4,23 +4,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from assent.core.digest import sha256
-from assent.core.draft import check_tree, refuse_alike
-from assent.core.errors import (
-    STORED,
-    Drift,
-    Refused,
-    StoreError,
-    Unsettled,
-    WorkspaceError,
-)
+from assent.core.errors import STORED, Drift, Refused, RunUnfinished, StoreError, WorkspaceError
 from assent.core.event import PermitGiven
-from assent.core.journal import finished
-from assent.core.operation import FileOperation, Operation, footprint
-from assent.core.paths import normal, refuse_ours, shown
-from assent.core.permit import Permit, PermitSource, permit_text, permitted
-from assent.core.plan import Plan
-from assent.core.session import SessionRecord
-from assent.core.tool import Edit
+from assent.core.paths import display_path, normalize, refuse_own_paths
+from assent.core.plan.draft import check_tree, refuse_similar_names
+from assent.core.plan.operation import FileOperation, Operation, footprint
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import drive_to_end
+from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
+from assent.core.session.record import SessionRecord
+from assent.core.tool import EditEffect
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.ledger import Ledger
@@ -45,7 +38,7 @@ class Permits:
         self._last: RunReport | None = None  # what this process applied last
 
     def apply(
-        self, session: SessionRecord, call: str, edit: Edit, source: PermitSource, detail: str
+        self, session: SessionRecord, call: str, edit: EditEffect, source: PermitSource, detail: str
     ) -> RunReport:
         """Applies an edit if the files are as it saw them; raises where nothing was changed."""
         operations = tuple(edit.operations)
@@ -96,7 +89,7 @@ class Permits:
         operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
         journal = StoreJournal(self._doors, ledger, PermitGiven(permit, run, operations))
         work = self._doors.executor(journal).apply(permitted(plan, permit), run)
-        report = finished(self._runs.drive(journal, run, plan, work))
+        report = drive_to_end(self._runs.drive(journal, run, plan, work))
         if report.outcome != "needs_you":
             with self._runs.housekeeping("The log could not be read after the edit"):
                 stream = f"run/{ledger.workspace}/{run}"
@@ -106,22 +99,24 @@ class Permits:
     def _check_paths(self, operations: Sequence[FileOperation]) -> None:
         """Refuses paths that no plan may touch; symlinked folders the executor never follows."""
         for path in [path for op in operations for path, *_ in footprint(op)]:
-            if normal(path) != path:
+            if normalize(path) != path:
                 raise Refused(
-                    f"{shown(path)} is not the plain path of a file. Nothing was changed."
+                    f"{display_path(path)} is not the plain path of a file. Nothing was changed."
                 )
-            refuse_ours(path, self._place.plan_dir, self._place.private)
-        refuse_alike(operations)
+            refuse_own_paths(path, self._place.plan_dir, self._place.private)
+        refuse_similar_names(operations)
         refuse_repositories(self._doors.files, operations)
         check_tree(operations, self._doors.files.is_file, self._doors.files.below)
 
     def _check_files(self, plan: Plan, operations: Sequence[FileOperation]) -> None:
         found = list(differences(plan, operations, self._doors.files))
         if found:
-            told = [f"{shown(d.path)}: expected {d.expected}, found {d.found}." for d in found]
+            told = [
+                f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found
+            ]
             raise Drift(" ".join(["Files changed since they were read.", *told, AGAIN]))
 
-    def _keep(self, edit: Edit) -> None:
+    def _keep(self, edit: EditEffect) -> None:
         """Keeps new contents, and the old ones that undo would need."""
         for digest, content in edit.contents.items():
             if sha256(content) != digest:
@@ -131,7 +126,7 @@ class Permits:
         known = {before.digest for _, before, _ in steps if before}
         for path, _, after in steps:
             if after and after.digest not in known and not self._doors.blobs.has(after.digest):
-                raise StoreError(f"The new content of {shown(path)} is missing. {AGAIN}")
+                raise StoreError(f"The new content of {display_path(path)} is missing. {AGAIN}")
         try:
             self._contents.keep_all(edit.operations, edit.operations)
         except Drift as drift:
@@ -143,7 +138,7 @@ class Permits:
         runs = f"run/{ledger.workspace}/"
         if self._settled and not self._doors.store.read_all([runs], self._settled):
             return
-        finished(self._runs.recover_unfinished_locked(ledger))
+        drive_to_end(self._runs.recover_unfinished_locked(ledger))
 
 
 def _done(report: RunReport) -> RunReport:
@@ -155,11 +150,11 @@ def _done(report: RunReport) -> RunReport:
     return report
 
 
-def _unsettled(report: RunReport) -> Unsettled:
+def _unsettled(report: RunReport) -> RunUnfinished:
     told = " ".join(report.notes)
     if not report.onward:
         told = f"Run {report.run} could not be put back and waits for the person. {told}"
-    return Unsettled(f"{told} {_rows(report)}", "assent recover")
+    return RunUnfinished(f"{told} {_rows(report)}", "assent recover")
 
 
 def _over(report: RunReport) -> str:
@@ -178,4 +173,4 @@ def _rows(report: RunReport) -> str:
 
 
 def _paths(op: Operation) -> str:
-    return " to ".join(shown(path) for path, *_ in footprint(op))
+    return " to ".join(display_path(path) for path, *_ in footprint(op))

@@ -4,12 +4,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.core.deeds import Deed
-from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import one_line
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord
-from assent.core.undo import Inversion
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord
+from assent.core.undo.applied_change import AppliedChange
+from assent.core.undo.inversion import Inversion
 
 SHORT = 12  # characters of an operation's id that people type, and that an undo's text names
 UNTOLD = "for a reason that is not on record"
@@ -53,7 +53,10 @@ def recalled(
 
 
 def left_alone(
-    record: PlanRecord, deeds: Sequence[Deed], done: Sequence[FileOperation], ids: Sequence[str]
+    record: PlanRecord,
+    deeds: Sequence[AppliedChange],
+    done: Sequence[FileOperation],
+    ids: Sequence[str],
 ) -> dict[int, str]:
     """Returns what an undo leaves alone, by the place among what was done, and why.
 
@@ -67,7 +70,7 @@ def left_alone(
     return {at: f"{one_line(path)}, {UNTOLD}" for at, path in steps if path in spared}
 
 
-def left_to(operations: Sequence[Operation], deeds: Iterable[Deed]) -> Iterator[str]:
+def left_to(operations: Sequence[Operation], deeds: Iterable[AppliedChange]) -> Iterator[str]:
     """Yields the deeds that operations of an undo were for, oldest first, as the last come last."""
     commands = [op for op in operations if isinstance(op, RunCommand)]
     paths = {path for op in operations for path, *_ in footprint(op)}

@@ -5,9 +5,9 @@ from stat import S_ISLNK
 
 import msgspec
 
-from assent.core.changes import Why
-from assent.core.operation import FileState
 from assent.core.paths import ancestors
+from assent.core.plan.operation import FileState
+from assent.core.run.workspace_changes import SkipReason
 
 Stamp = tuple[int, ...]  # mtime, ctime, size, inode, mode; of a repository only its inode
 
@@ -24,7 +24,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
     path: bytes
     stamp: Stamp
     digest: str = ""
-    why: Why | None = None
+    why: SkipReason | None = None
     sure: bool = True
 
     @property
@@ -40,7 +40,7 @@ class Folder(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     path: bytes
     mode: int
-    unseen: Why | None = None
+    unseen: SkipReason | None = None
 
 
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
@@ -51,7 +51,7 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     folders: tuple[Folder, ...] = ()
 
     @property
-    def unseen(self) -> Mapping[bytes, Why]:
+    def unseen(self) -> Mapping[bytes, SkipReason]:
         return {folder.path: folder.unseen for folder in self.folders if folder.unseen}
 
     @property

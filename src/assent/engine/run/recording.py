@@ -11,10 +11,17 @@ from itertools import chain
 from stat import S_IRGRP, S_IROTH, S_IRUSR, S_ISLNK, S_ISREG
 from typing import Final
 
-from assent.core.changes import Bounds, Changes, Coverage, How, Skipped, Why
 from assent.core.errors import AssentError, StoreError
-from assent.core.operation import DeleteFile, FileOperation, FileState, Operation, WriteFile
 from assent.core.paths import ancestors
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, Operation, WriteFile
+from assent.core.run.workspace_changes import (
+    ChangeKind,
+    SkippedFile,
+    SkipReason,
+    SnapshotGaps,
+    SnapshotLimits,
+    WorkspaceChanges,
+)
 from assent.engine.doors import Place
 from assent.engine.run.recorded import Folder, Row, Snapshot, Stamp, decoded, encoded
 from assent.engine.run.walk import Found, Known, Walk
@@ -23,7 +30,7 @@ from assent.ports import Blobs, Files
 CHUNK: Final = 1 << 20
 SETTLED_NS: Final = 2_000_000_000  # some file systems keep times in steps of two seconds
 
-Change = FileOperation | Skipped
+Change = FileOperation | SkippedFile
 
 _SIZE, _INODE, _MODE, _WHOLE = 2, 3, 4, 5
 ASKED: Final = 2000  # files that only some may read, and that a review tries to open
@@ -46,7 +53,7 @@ class Recorder:
         self._files = files
         self._blobs = blobs
         self._place = place
-        self._bounds: Bounds = place.snapshot_limits
+        self._bounds: SnapshotLimits = place.snapshot_limits
         self._clock = clock
         self._walk = Walk(files, blobs, place)
         self._digests: dict[bytes, tuple[Stamp, str]] = {}
@@ -61,7 +68,7 @@ class Recorder:
         """Reads a snapshot that was kept."""
         return decoded(self._blobs.read(digest))
 
-    def gaps(self, before: Sequence[Operation] = ()) -> Coverage:
+    def gaps(self, before: Sequence[Operation] = ()) -> SnapshotGaps:
         """Tells how far a snapshot would reach after operations, without keeping anything."""
         walk = Walk(self._files, self._blobs, self._place, before)
         found = walk.go(lambda stamp: False)
@@ -71,7 +78,7 @@ class Recorder:
         fit = [row for row, why in zip(rows, whys, strict=True) if why is None]
         unread = tuple(sorted(filter(self._is_unread, _doubtful(fit))))
         beyond, closed = whys.count("too many"), tuple(sorted(found.closed))
-        return Coverage(len(fit) - len(unread), beyond, found.known, closed, unread)
+        return SnapshotGaps(len(fit) - len(unread), beyond, found.known, closed, unread)
 
     def take(self) -> Snapshot:
         """Keeps what stands in the workspace now; all contents are durable when it returns."""
@@ -87,10 +94,10 @@ class Recorder:
         folders = [Folder(path, mode, unseen.get(path)) for path, mode in found.folders.items()]
         return Snapshot(tuple(rows), found.known, tuple(sorted(folders, key=lambda f: f.path)))
 
-    def changes(self, before: Snapshot) -> Changes:
+    def changes(self, before: Snapshot) -> WorkspaceChanges:
         """Returns what is other than before; what is there now is kept, too, for a redo."""
         if not before.known and not before.folders:
-            return Changes(known=False)  # nothing of it is on record
+            return WorkspaceChanges(known=False)  # nothing of it is on record
         began = self._clock()
         rows = {row.path: row for row in before.rows}
         known = Known(rows, before.there)
@@ -110,13 +117,18 @@ class Recorder:
         return _sorted(changes, _made(before, found), known=before.known and found.known)
 
     def _change(
-        self, path: bytes, row: Row | None, stamp: Stamp | None, why: Why | None, room: "_Room"
+        self,
+        path: bytes,
+        row: Row | None,
+        stamp: Stamp | None,
+        why: SkipReason | None,
+        room: "_Room",
     ) -> Sequence[Change]:
         if row is not None and not row.digest:
-            return (Skipped(path, "changed" if stamp else "gone", row.why or "odd"),)
+            return (SkippedFile(path, "changed" if stamp else "gone", row.why or "odd"),)
         if stamp is None:
             return (DeleteFile(path, row.state),) if row else ()
-        how: How = "changed" if row else "new"
+        how: ChangeKind = "changed" if row else "new"
         if row is None:
             why = why or room.why(stamp[_SIZE])
         after = None if why else self._after(path, stamp)
@@ -163,7 +175,7 @@ class Recorder:
             return True
         return False
 
-    def _why(self, path: bytes, stamp: Stamp, found: Found, room: "_Room") -> Why | None:
+    def _why(self, path: bytes, stamp: Stamp, found: Found, room: "_Room") -> SkipReason | None:
         """Says why a file is not kept."""
         return _why(stamp, ignored=path in found.ignored) or room.why(stamp[_SIZE])
 
@@ -171,11 +183,11 @@ class Recorder:
 class _Room:
     """Counts the bytes of what is kept for one snapshot."""
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: SnapshotLimits) -> None:
         self._bounds = bounds
         self._taken = 0
 
-    def why(self, size: int) -> Why | None:
+    def why(self, size: int) -> SkipReason | None:
         """Says why a file of this size cannot be kept, too; None if it can."""
         if not self._bounds.may_keep(size):
             return "large"
@@ -185,7 +197,7 @@ class _Room:
         return None
 
 
-def _why(stamp: Stamp, *, ignored: bool) -> Why | None:
+def _why(stamp: Stamp, *, ignored: bool) -> SkipReason | None:
     """Says why a file is none that is kept, whatever its size."""
     if len(stamp) < _WHOLE:
         return "git"
@@ -226,25 +238,25 @@ def _out_of_sight(rows: Iterable[Row], found: Found) -> Iterator[Row]:
                 yield row
 
 
-def _unread(path: bytes, row: Row | None, how: How, why: Why) -> Sequence[Change]:
+def _unread(path: bytes, row: Row | None, how: ChangeKind, why: SkipReason) -> Sequence[Change]:
     """Names what cannot be read now; the file that stood there is gone, as far as one can see."""
-    named = Skipped(path, how, why, kept=row is not None)
+    named = SkippedFile(path, how, why, kept=row is not None)
     return (DeleteFile(path, row.state), named) if row else (named,)
 
 
-def _folders_changed(before: Snapshot, found: Found) -> Iterator[Skipped]:
+def _folders_changed(before: Snapshot, found: Found) -> Iterator[SkippedFile]:
     """Names folders whose mode is other, and those of which nobody can tell what is in them."""
     closed = found.closed
     for path, mode, unseen in ((f.path, f.mode, f.unseen) for f in before.folders):
         now = found.folders.get(path)
         if now is None and unseen == "odd":
-            yield Skipped(path, "gone", "odd")
+            yield SkippedFile(path, "gone", "odd")
         elif now is not None and (unseen == "odd") != (path in closed):
-            yield Skipped(path, "unknown", "odd")
+            yield SkippedFile(path, "unknown", "odd")
         elif now not in (None, mode) and path not in found.ignored:
-            yield Skipped(path, "changed", "folder")
+            yield SkippedFile(path, "changed", "folder")
     whys = {**before.unseen, **found.unseen}
-    yield from (Skipped(path, "unknown", "ignored") for path in whys if whys[path] == "ignored")
+    yield from (SkippedFile(path, "unknown", "ignored") for path in whys if whys[path] == "ignored")
 
 
 def _lies_in(path: bytes, folders: Mapping[bytes, object] | frozenset[bytes]) -> bool:
@@ -254,13 +266,13 @@ def _lies_in(path: bytes, folders: Mapping[bytes, object] | frozenset[bytes]) ->
     )
 
 
-def _sorted(changes: Iterable[Change], made: tuple[bytes, ...], *, known: bool) -> Changes:
+def _sorted(changes: Iterable[Change], made: tuple[bytes, ...], *, known: bool) -> WorkspaceChanges:
     """Sorts changes; what is taken away comes first, so that a folder can take a file's place."""
     found = tuple(changes)
     gone = tuple(change for change in found if isinstance(change, DeleteFile))
     put = tuple(change for change in found if isinstance(change, WriteFile))
-    skipped = tuple(change for change in found if isinstance(change, Skipped))
-    return Changes((*gone, *put), skipped, known, made)
+    skipped = tuple(change for change in found if isinstance(change, SkippedFile))
+    return WorkspaceChanges((*gone, *put), skipped, known, made)
 
 
 def _made(before: Snapshot, found: Found) -> tuple[bytes, ...]:

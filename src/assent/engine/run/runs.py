@@ -7,46 +7,46 @@ from typing import Final
 
 import msgspec
 
-from assent.core.approval import ApprovedPlan, approved
-from assent.core.course import well
 from assent.core.errors import (
     STORED,
     AssentError,
     Busy,
     Drift,
-    IllegalStep,
-    OtherWorkspace,
+    IllegalState,
+    RunUnfinished,
     StaleError,
     StoreError,
-    Unsettled,
-    Untrusted,
+    UntrustedKey,
+    WorkspaceMismatch,
 )
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
-from assent.core.journal import (
-    Ending,
-    Entry,
-    Finished,
-    Halted,
-    Live,
-    Outcome,
-    Ran,
-    Result,
-    Started,
-    Turned,
-    Way,
-    finished,
-    started,
+from assent.core.plan.approval import ApprovedPlan, approved
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.final_files import was_accepted
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    RecoveryChoice,
+    ReportedOutcome,
+    RollbackStartedEntry,
+    RunOutcome,
+    RunUpdate,
+    StartedEntry,
+    drive_to_end,
+    started_entry,
 )
-from assent.core.journal_paths import strange_paths
-from assent.core.lifecycle import Moment, advance
-from assent.core.motion import Layout
-from assent.core.operation import Operation, RunCommand
-from assent.core.permit import permitted_plan
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
-from assent.core.session import SessionRecord
-from assent.core.vouched import was_accepted
+from assent.core.run.journal_check import invalid_paths
+from assent.core.run.permit import permitted_plan
+from assent.core.run.slot_move import SlotLayout
+from assent.core.run.state import succeeded
+from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.admission import made_elsewhere
@@ -75,8 +75,8 @@ class RunReport(msgspec.Struct, frozen=True):
     """How a run ended, operation by operation."""
 
     run: str
-    outcome: Ending
-    operations: tuple[tuple[str, Result], ...] = ()
+    outcome: ReportedOutcome
+    operations: tuple[tuple[str, OperationResult], ...] = ()
     notes: tuple[str, ...] = ()
     about: tuple[Operation, ...] = ()  # the operations that the ids name
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
@@ -100,7 +100,7 @@ WAYS_WITHOUT: Final = (
     "assent recover --accept: keeps everything as it stands now, slots too, and ends the run.",
 )
 NOT_SPENT = "Nothing was changed, and the approval is not spent."
-Working = Generator[Live, None, RunReport]
+Working = Generator[RunUpdate, None, RunReport]
 
 
 class Runs:
@@ -145,7 +145,7 @@ class Runs:
             check_digest(record, digest or record.digest)
             fitting = self._fitting(ledger, record, exempt=exempt)
             if fitting.plan.is_text_only and not record.undoes:
-                raise IllegalStep(
+                raise IllegalState(
                     "The plan is prose: a model carries it out in a session.", "assent build"
                 )
             if not fitting.plan.operations:
@@ -168,7 +168,7 @@ class Runs:
         self._projections.warnings += found
         return found
 
-    def begin(self, plan_id: str, session: str, digest: str = "") -> RunNote:
+    def begin(self, plan_id: str, session: str, digest: str = "") -> PlanRun:
         """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
 
         A digest means what it means to `build`.
@@ -176,7 +176,7 @@ class Runs:
         ledger = self.repository()
         ledger.load(plan_id)
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
-            finished(self.recover_unfinished_locked(ledger))
+            drive_to_end(self.recover_unfinished_locked(ledger))
             record = ledger.load(plan_id)
             check_digest(record, digest or record.digest)
             if record.building:
@@ -184,7 +184,7 @@ class Runs:
             fitting = self._fitting(ledger, record)
             plan, approval = fitting.plan, fitting.approval
             if not plan.is_text_only:
-                raise IllegalStep("The plan has operations of its own.", "assent build")
+                raise IllegalState("The plan has operations of its own.", "assent build")
             check_disk(plan, first_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
             self._cautioned(record)
@@ -193,7 +193,7 @@ class Runs:
             self._projections.plan(record)
             return record.runs[-1]
 
-    def end(self, plan_id: str, run: str, outcome: Outcome, *also: Batch) -> PlanRecord:
+    def end(self, plan_id: str, run: str, outcome: RunOutcome, *also: Batch) -> PlanRecord:
         """Says that the work on a plan of prose is over, and what else that means, in one go."""
         ledger = self.repository()
         record = ledger.load(plan_id)
@@ -216,7 +216,7 @@ class Runs:
         """Returns the plan of prose whose work has begun and not ended."""
         return next((record for record in self._plans.records() if record.building), None)
 
-    def recover(self, way: Way = "auto", run: str = "") -> Working:
+    def recover(self, way: RecoveryChoice = "auto", run: str = "") -> Working:
         """Takes up the workspace's unfinished run, if there is one; where one is named, only it."""
         ledger = self.repository()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
@@ -240,7 +240,7 @@ class Runs:
         return report
 
     def _taken_up(
-        self, ledger: Ledger, found: tuple[str, RunNote], plan: Plan, way: Way
+        self, ledger: Ledger, found: tuple[str, PlanRun], plan: Plan, way: RecoveryChoice
     ) -> Working:
         """Takes a run up if its journal can be trusted, or a person decides in spite of it."""
         plan_id, run = found[0], found[1].run
@@ -251,7 +251,7 @@ class Runs:
         if doubt and (way == "auto" or not doubt.entries):
             return self._damaged(run, plan, doubt)
         known = journal.known(run)
-        if known and isinstance(known[-1], Finished):  # only the plan has lost that it is over
+        if known and isinstance(known[-1], FinishedEntry):  # only the plan has lost that it is over
             journal.close(run, known[-1])
             return self._told(journal, run, plan)
         trusted = len(doubt.entries) if doubt else -1
@@ -265,20 +265,20 @@ class Runs:
         agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
         found = results_by_disk(plan, (), self._doors, lossy=True)
         kept = tuple(slots(run, plan.operations, self._doors.files))
-        begun = Started(plan_id, plan.digest, agreed, Layout(run))
-        journal.abandon(run, begun, Finished("done", found, (), kept))
+        begun = StartedEntry(plan_id, plan.digest, agreed, SlotLayout(run))
+        journal.abandon(run, begun, FinishedEntry("done", found, (), kept))
         return self._told(journal, run, plan)
 
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
         """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
         doubt = journal.damage(run)
         entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
-        if strange := strange_paths(run, plan.operations):
+        if strange := invalid_paths(run, plan.operations):
             return Doubt(f"{_STRANGE}: {strange[0]}.")
         for at, entry in enumerate(entries):
             try:
                 backs = read_backs([entry], self._doors.blobs)
-                strange = strange_paths(run, (), entry, backs, changes)
+                strange = invalid_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
                 return Doubt(
                     f"What a record of the run names cannot be read: {error}", entries[:at]
@@ -301,7 +301,7 @@ class Runs:
         return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=onward)
 
     def drive(
-        self, journal: StoreJournal, run: str, plan: Plan, work: Generator[Live, None, None]
+        self, journal: StoreJournal, run: str, plan: Plan, work: Generator[RunUpdate, None, None]
     ) -> Working:
         """Drives a run to its end; an error of log or disk in its middle becomes its report.
 
@@ -313,7 +313,9 @@ class Runs:
             entries = _latest(journal, run)
             if not entries:
                 raise
-            if not isinstance(entries[-1], Finished):  # else only its end could not be read back
+            if not isinstance(
+                entries[-1], FinishedEntry
+            ):  # else only its end could not be read back
                 return self._cut_off(journal, run, plan, error)
         return self._told(journal, run, plan)
 
@@ -339,7 +341,7 @@ class Runs:
         """
         return self._under_way.cancel()
 
-    def unfinished(self) -> tuple[str, RunNote] | None:
+    def unfinished(self) -> tuple[str, PlanRun] | None:
         """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
         for record in self._plans.records():
             if record.unfinished:
@@ -348,7 +350,7 @@ class Runs:
         left = ledger.permit_log().unfinished if ledger.workspace else None
         if left is None:
             return None
-        return "", RunNote(left.run, left.permit.digest, "", left.outcome, left.halted)
+        return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
 
     def waits_for_person(self) -> bool:
         """Tells whether the unfinished run's command was interrupted, so that a person decides."""
@@ -356,7 +358,7 @@ class Runs:
         if found is None:
             return False
         last = StoreJournal(self._doors, self.repository()).read(found[1].run)[-1]
-        return isinstance(last, Ran) and not well(last)
+        return isinstance(last, CommandEndedEntry) and not succeeded(last)
 
     def holder(self) -> str:
         """Names who is at work in this workspace at this moment; empty if nobody is."""
@@ -382,20 +384,20 @@ class Runs:
     def _told(self, journal: StoreJournal, run: str, plan: Plan) -> RunReport:
         """Says how a run stands from what is known of its journal; the log need not answer."""
         entries = journal.known(run)
-        first, last = started(entries), entries[-1]
+        first, last = started_entry(entries), entries[-1]
         record: PlanRecord | None = None
         with self.housekeeping("The readable copies of the plan were not written"):
             if first.plan_id:
                 record = self.repository().load(first.plan_id)
                 self._projections.plan(record)
-            if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
+            if isinstance(last, FinishedEntry) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
         told = account(plan, entries, self._doors.blobs)
         notes = (*told.notes, *self._left(plan, entries))
-        if isinstance(last, Halted) and last.contradicted:
+        if isinstance(last, HaltedEntry) and last.contradicted:
             notes = (*notes, *whereabouts(run, plan, self._doors), *WAYS_BY_DISK)
         results = told.results
-        if isinstance(last, Halted) and (last.contradicted or last.warned):
+        if isinstance(last, HaltedEntry) and (last.contradicted or last.warned):
             shown = results_by_disk(plan, entries, self._doors)
             pairs = zip(results, shown, strict=True)
             results = tuple(now if one == "not_started" else one for one, now in pairs)
@@ -412,10 +414,10 @@ class Runs:
             permitted=not first.plan_id,
         )
 
-    def _left(self, plan: Plan, entries: Sequence[Entry]) -> Iterator[str]:
+    def _left(self, plan: Plan, entries: Sequence[JournalEntry]) -> Iterator[str]:
         """Says what stands on disk that a person would not expect after such an end."""
         last, blobs, files = entries[-1], self._doors.blobs, self._doors.files
-        if isinstance(last, Finished):
+        if isinstance(last, FinishedEntry):
             yield from kept_words(last.kept, blobs, files)
         yield from unpruned(plan, entries, files)
         yield from leftovers(plan, entries, blobs, files)
@@ -424,12 +426,12 @@ class Runs:
         """Tells whether a run ended because a person took what stood, not as its plan says."""
         entries = StoreJournal(self._doors, self.repository()).read(run)
         last = entries[-1] if entries else None
-        return isinstance(last, Finished) and was_accepted(last, entries)
+        return isinstance(last, FinishedEntry) and was_accepted(last, entries)
 
     def repository(self) -> Ledger:
         return self._plans.repository()
 
-    def recover_unfinished(self) -> Generator[Live, None, RunReport | None]:
+    def recover_unfinished(self) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run, if there is one, or says that it waits for a person."""
         if self.unfinished() is None:
             self._orphans.check()
@@ -439,7 +441,9 @@ class Runs:
         with self._at_work(ledger, "assent recover"):
             return (yield from self.recover_unfinished_locked(ledger))
 
-    def recover_unfinished_locked(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
+    def recover_unfinished_locked(
+        self, ledger: Ledger
+    ) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock.
 
         Slots of a run that nobody knows keep everything else from being done.
@@ -448,7 +452,7 @@ class Runs:
         self._orphans.check()
         return settled
 
-    def _settled(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
+    def _settled(self, ledger: Ledger) -> Generator[RunUpdate, None, RunReport | None]:
         self._reckon_under(ledger)
         found = self.unfinished()
         if found is None:
@@ -474,7 +478,7 @@ class Runs:
         try:
             with self._doors.locks.hold(ledger.workspace, "assent recover"):
                 self._reckon_under(ledger)
-        except (Busy, Unsettled) as waits:
+        except (Busy, RunUnfinished) as waits:
             self._projections.warnings.append(waits.message)
 
     @contextmanager
@@ -495,7 +499,7 @@ class Runs:
         self._tell("", report.run, report.outcome, session)
 
     def _tell(
-        self, plan_id: str, run: str, outcome: Ending, session: SessionRecord | None = None
+        self, plan_id: str, run: str, outcome: ReportedOutcome, session: SessionRecord | None = None
     ) -> None:
         """Lets hooks hear how a run ended; one that waits for a person has not."""
         if not run or outcome == "needs_you" or run in self._heard:
@@ -509,11 +513,11 @@ class Runs:
     def _fitting(self, ledger: Ledger, record: PlanRecord, *, exempt: bool = False) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
         approval = self._consents.usable(record)
-        advance(record.state, Moment.BUILD)
+        next_state(record.state, PlanAction.BUILD)
         self._plans.check_live(record)
         plan = ledger.plan(record)
         if plan.workspace and plan.workspace != ledger.workspace:
-            raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
+            raise WorkspaceMismatch("The plan was made for another workspace.", "assent plan list")
         genuine = partial(self._consents.is_trusted_signature, imported=bool(record.imported))
         fitting = approved(plan, approval, self._doors.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
@@ -527,13 +531,13 @@ class Runs:
         if record.imported and not all(
             self._consents.is_trusted_signature(a, imported=True) for a in agreed
         ):
-            raise Untrusted(
+            raise UntrustedKey(
                 f"Run {run} does not go on: the key that approved its plan is not trusted here any "
                 "more. Nothing was changed; it can be rolled back, or left as it is.",
                 "assent recover --roll-back",
             )
 
-    def _plan(self, ledger: Ledger, note: RunNote) -> Plan:
+    def _plan(self, ledger: Ledger, note: PlanRun) -> Plan:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
         if note.frozen:
             return ledger.plan(note)
@@ -552,12 +556,12 @@ class Runs:
             self._projections.warnings.append(f"{what}: {why.replace(STORED, '').strip()}")
 
 
-def _undecided(note: RunNote, why: Sequence[str] = ()) -> Unsettled:
+def _undecided(note: PlanRun, why: Sequence[str] = ()) -> RunUnfinished:
     waits = f"Run {note.run} waits for your decision."
-    return Unsettled(" ".join(why) or waits, "assent recover")
+    return RunUnfinished(" ".join(why) or waits, "assent recover")
 
 
-def _latest(journal: StoreJournal, run: str) -> list[Entry]:
+def _latest(journal: StoreJournal, run: str) -> list[JournalEntry]:
     """Returns what a run has written: a record may be in the log although an error came of it."""
     try:
         return journal.read(run)
@@ -565,13 +569,15 @@ def _latest(journal: StoreJournal, run: str) -> list[Entry]:
         return journal.known(run)
 
 
-def _left_running(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[tuple[str, str]]:
+def _left_running(
+    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs
+) -> Iterator[tuple[str, str]]:
     """Yields commands that left something running, each with what that is."""
-    turned: Turned | None = None
+    turned: RollbackStartedEntry | None = None
     for entry in entries:
-        if isinstance(entry, Turned):
+        if isinstance(entry, RollbackStartedEntry):
             turned = entry  # from here on, entries count the operations of the way back
-        elif isinstance(entry, Ran) and entry.running:
+        elif isinstance(entry, CommandEndedEntry) and entry.running:
             back = read_backs([turned], blobs)[turned.back].operations if turned else ()
             op = (back or plan.operations)[entry.index]
             yield command_words(op) if isinstance(op, RunCommand) else "", entry.running

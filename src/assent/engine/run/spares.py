@@ -5,27 +5,32 @@ from functools import cache
 
 import msgspec
 
-from assent.core.displaced import Slots, Spares, displaced, no_spares
 from assent.core.errors import AssentError
-from assent.core.record import PlanRecord
+from assent.core.plan.record import PlanRecord
+from assent.core.run.displaced_files import (
+    DisplacedLookup,
+    DisplacedSlots,
+    displaced_slots,
+    no_displaced,
+)
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Deeds
 
 
-def left_by(doors: Doors, ledger: Ledger, undoes: str) -> Spares:
+def left_by(doors: Doors, ledger: Ledger, undoes: str) -> DisplacedLookup:
     """Returns where files may be that stood in the workspace before these runs, or deeds of one."""
     if not undoes:
-        return no_spares
+        return no_displaced
 
     @cache
-    def slots() -> Slots:
-        found: Slots = {}
+    def slots() -> DisplacedSlots:
+        found: DisplacedSlots = {}
         try:
             deeds = Deeds(doors, ledger)
             for run in _related(undoes, deeds.records):
                 # What they name is checked to the byte before it is used, so no digest is.
-                found |= displaced(deeds.named(run), deeds.entries(run))
+                found |= displaced_slots(deeds.named(run), deeds.entries(run))
         except (AssentError, msgspec.MsgspecError):
             return {}  # spares are never needed
         return found

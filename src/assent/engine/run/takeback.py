@@ -5,12 +5,12 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.deeds import Deed, gaps
-from assent.core.errors import NotFound, Unsettled
-from assent.core.event import CommandStarted, PermitGiven, Recorded, RunsDeleted, RunStarted
-from assent.core.journal import DONE
-from assent.core.permit_book import PermitRun
-from assent.core.record import PlanRecord, RunNote
+from assent.core.errors import NotFound, RunUnfinished
+from assent.core.event import CommandStarted, PermitGiven, RunsDeleted, RunStarted, StoredEvent
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import DONE
+from assent.core.run.permit_log import PermitRun
+from assent.core.undo.applied_change import AppliedChange, undo_gaps
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Command, Deeds, can_be_undone
@@ -78,7 +78,7 @@ class Takeback:
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
         wanted = [target for target in fitting if target.whole not in self._going_on]
         if fitting and not wanted:
-            raise Unsettled(
+            raise RunUnfinished(
                 f"A model still builds plan {fitting[-1].record.name}; what it changed so far is "
                 "taken back with the build.",
                 "assent recover --roll-back",
@@ -107,15 +107,15 @@ class Takeback:
         newest = fitting[-1] == self._last_undo(counting)
         return "assent redo" if newest else f"assent redo {fitting[-1][1].run}"
 
-    def _standing_undos(self) -> list[tuple[PlanRecord, RunNote]]:
+    def _standing_undos(self) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns the undos that a redo could take back, oldest first."""
         gone = {*self.pruned, *self.undone.idle}
         counting = [one for one in self._undos(odd=True) if not self.undone.is_over(one[1].run)]
         return [one for one in counting if one[1].run not in gone]
 
     def _last_undo(
-        self, counting: list[tuple[PlanRecord, RunNote]]
-    ) -> tuple[PlanRecord, RunNote] | None:
+        self, counting: list[tuple[PlanRecord, PlanRun]]
+    ) -> tuple[PlanRecord, PlanRun] | None:
         """Returns the newest undo, if no other run followed it."""
         if not counting:
             return None
@@ -125,7 +125,7 @@ class Takeback:
         newest = max((self.began[run] for run in others), default=0)
         return counting[-1] if self.began[counting[-1][1].run] > newest else None
 
-    def done(self, target: Target) -> tuple[Deed, ...]:
+    def done(self, target: Target) -> tuple[AppliedChange, ...]:
         """Returns what the runs of a target did and nobody took back, in order.
 
         If all of it was taken back as one, it is all of that: somebody may have put files there
@@ -136,7 +136,7 @@ class Takeback:
         again = [d for d in deeds if d.token not in self.undone.names and d.undo is None]
         return tuple(self.undone.rest(deed) for deed in left or again)
 
-    def built(self, build: str) -> tuple[Deed, ...]:
+    def built(self, build: str) -> tuple[AppliedChange, ...]:
         """Returns what was done in a build by a model, in order."""
         runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
         return tuple(deed for run in runs for deed in self.applied.of(run))
@@ -187,7 +187,7 @@ class Takeback:
         units = [one for one in self.units() if run == one.whole or run in one.runs]
         return self.undone_of(units[0]) if units else self.undone.of((run,))
 
-    def undos_of(self, names: Collection[str]) -> list[tuple[PlanRecord, RunNote]]:
+    def undos_of(self, names: Collection[str]) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns the undos of any of these runs that have ended, oldest first, whatever came."""
         found = [(r, note) for r, note in self._notes if r.undoes and note.outcome in DONE]
         found = [one for one in found if any(_is_of(name, one[0].undoes.split()) for name in names)]
@@ -215,7 +215,7 @@ class Takeback:
         return {run: one.at for run, one in self._starts.items()}
 
     @cached_property
-    def _starts(self) -> dict[str, Recorded]:
+    def _starts(self) -> dict[str, StoredEvent]:
         streams = [f"plan/{self._ledger.workspace}/", self._ledger.permit_stream]
         return started(self._doors.store.read_all(streams))
 
@@ -246,9 +246,9 @@ class Takeback:
                     "assent runs list",
                 )
 
-    def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, RunNote]]) -> Target:
+    def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, PlanRun]]) -> Target:
         """Finds an undo by its own id, or the newest one of a run that was taken back."""
-        means: dict[str, tuple[PlanRecord, RunNote]] = {}
+        means: dict[str, tuple[PlanRecord, PlanRun]] = {}
         for record, note in undos:
             taken = [token.partition(":")[0] for token in record.undoes.split()]
             means |= dict.fromkeys((*taken, note.run), (record, note))
@@ -292,7 +292,7 @@ class Takeback:
         """The builds of models that are not over."""
         return frozenset(r.building.run for r in self.applied.records if r.building)
 
-    def _counts(self, note: RunNote) -> bool:
+    def _counts(self, note: PlanRun) -> bool:
         """Tells whether a run is over and did something; one that was put back may have, too."""
         if note.outcome == "rolled_back":
             return bool(self.applied.of(note.run))
@@ -305,7 +305,7 @@ class Takeback:
         """
         for deed in self.done(target):
             asked = self.applied.command(deed.run) is None
-            if deed.operations or (asked and (deed.undo or gaps([deed]))):
+            if deed.operations or (asked and (deed.undo or undo_gaps([deed]))):
                 return True
         return False
 
@@ -314,7 +314,7 @@ class Takeback:
         left = [run for run in target.runs if not self.undone.is_over(run, target.whole)]
         return msgspec.structs.replace(target, runs=tuple(left))
 
-    def _undos(self, *, odd: bool = False) -> list[tuple[PlanRecord, RunNote]]:
+    def _undos(self, *, odd: bool = False) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns the runs that took others back, oldest first; `odd`: none that did so again."""
         found = [
             (record, note)
@@ -332,7 +332,7 @@ class Takeback:
         return taken is None or not taken.undoes or not self._is_undo(taken)
 
     @cached_property
-    def _notes(self) -> list[tuple[PlanRecord, RunNote]]:
+    def _notes(self) -> list[tuple[PlanRecord, PlanRun]]:
         return [(record, note) for record in self.applied.records for note in record.runs]
 
     @cached_property
@@ -340,9 +340,9 @@ class Takeback:
         return {note.run: record for record, note in self._notes}
 
 
-def started(events: Iterable[Recorded]) -> dict[str, Recorded]:
+def started(events: Iterable[StoredEvent]) -> dict[str, StoredEvent]:
     """Returns the runs and commands that began, each with the event that says so."""
-    found: dict[str, Recorded] = {}
+    found: dict[str, StoredEvent] = {}
     for one in events:
         match one.event:
             case RunStarted(run=run) | PermitGiven(run=run) | CommandStarted(id=run):

@@ -4,31 +4,31 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.deeds import Deed, barred, together
 from assent.core.errors import AssentError, Drift
 from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
-from assent.core.journal import DONE, Result
-from assent.core.lifecycle import State
-from assent.core.motion import Seen
-from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import ancestors, one_line
-from assent.core.plan import Plan
-from assent.core.quoting import shell_line
-from assent.core.record import PlanRecord, RunNote
-from assent.core.undo import (
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import DONE, OperationResult
+from assent.core.run.slot_move import PathState
+from assent.core.shell.quote import shell_line
+from assent.core.undo.applied_change import AppliedChange, combined_operations, undo_blockers
+from assent.core.undo.inversion import (
     FILES_ONLY,
-    MISSED,
+    NOT_A_FILE,
+    NOT_APPLIED,
     NOT_COVERED,
-    ODD,
-    STILL_OTHER,
-    Extent,
-    Ground,
+    STILL_DIFFERENT,
     Inversion,
-    behind_others_links,
+    UndoContext,
+    UndoExtent,
+    behind_foreign_links,
+    has_state,
     invert,
-    is_as,
-    is_behind_a_link,
-    may_overwrite,
+    is_behind_link,
+    overwrite_warnings,
     undo_command,
     undo_text,
 )
@@ -61,8 +61,8 @@ class Undo(msgspec.Struct, frozen=True):
     originals: tuple[FileOperation, ...]
     ids: tuple[str, ...]  # of the originals
     inversion: Inversion
-    extent: Extent = FILES_ONLY
-    compensated: tuple[Deed, ...] = ()  # commands that commands of the plan take back
+    extent: UndoExtent = FILES_ONLY
+    compensated: tuple[AppliedChange, ...] = ()  # commands that commands of the plan take back
 
     @property
     def run(self) -> str:
@@ -79,7 +79,7 @@ class Undo(msgspec.Struct, frozen=True):
         return undo_command(self.run, self.extent)
 
 
-_FAILED: frozenset[Result] = MISSED - {"not_started"}
+_FAILED: frozenset[OperationResult] = NOT_APPLIED - {"not_started"}
 
 
 class Undoing:
@@ -156,7 +156,7 @@ class Undoing:
             return without
         if report.outcome == "rolled_back":
             return undo.command
-        if undo.inversion.skipped or not MISSED.isdisjoint(results):
+        if undo.inversion.skipped or not NOT_APPLIED.isdisjoint(results):
             return f"assent runs show {target.runs[0]}"
         if redo := back.redo_command(target.only or target.whole or target.runs[0]):
             return redo
@@ -165,13 +165,13 @@ class Undoing:
         known = back.pruned.keys().isdisjoint(redone)
         return "assent undo" if known else f"assent undo {report.run}"
 
-    def _recalled(self, record: PlanRecord, note: RunNote) -> Undo | None:
+    def _recalled(self, record: PlanRecord, note: PlanRun) -> Undo | None:
         ledger = self._runs.repository()
         plan, back = ledger.plan(note), Takeback(self._doors, ledger, before=note.run)
         target = back.target_of_undo(record)
         deeds = taken(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
-        done = together(plain)
+        done = combined_operations(plain)
         ids = ids_of(plain, done)
         no = {at for at, name in enumerate(ids) if name in record.denied}
         found = recalled(plan, done, left_alone(record, plain, done, ids), no)
@@ -185,7 +185,7 @@ class Undoing:
         return Undo(target, plan, found.originals, names, found.inversion, reach, ran)
 
     def _inverse(
-        self, back: Takeback, target: Target, more: Extent = FILES_ONLY, *, exempt: bool = False
+        self, back: Takeback, target: Target, more: UndoExtent = FILES_ONLY, *, exempt: bool = False
     ) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
         every, deeds = back.done(target), taken(back, target)
@@ -210,62 +210,69 @@ class Undoing:
         return Undo(target, plan, operations, ids, inversion, reach, compensated(deeds))
 
     def _reach(
-        self, target: Target, every: Sequence[Deed], deeds: Sequence[Deed], more: Extent
-    ) -> Extent:
+        self,
+        target: Target,
+        every: Sequence[AppliedChange],
+        deeds: Sequence[AppliedChange],
+        more: UndoExtent,
+    ) -> UndoExtent:
         """Returns how far an undo goes, and which files its commands may overwrite."""
         ran = compensated(deeds)
         seen = self._seen([op for deed in ran for op in deed.operations]) if ran else {}
-        told = may_overwrite(ran, every, seen)
+        told = overwrite_warnings(ran, every, seen)
         return msgspec.structs.replace(extent(target, deeds, more), overwrites=told)
 
-    def _other_by_now(self, deeds: Sequence[Deed]) -> tuple[FileOperation, ...]:
+    def _other_by_now(self, deeds: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
         """Returns what all of it came to; what a command did may be back already, by whomever."""
-        operations = together(deeds)
+        operations = combined_operations(deeds)
         if not any(deed.ordered for deed in deeds):
             return operations
         seen = self._seen(operations)
         steps = [step for op in operations for step in footprint(op)]
-        moved = behind_others_links(seen, steps)
-        other = {p for p, before, _ in steps if p in moved or not is_as(seen[p], before)}
+        moved = behind_foreign_links(seen, steps)
+        other = {p for p, before, _ in steps if p in moved or not has_state(seen[p], before)}
         return tuple(op for op in operations if any(p in other for p, *_ in footprint(op)))
 
     def _ground(
-        self, operations: Sequence[FileOperation], deeds: Sequence[Deed], taken: Sequence[Deed]
-    ) -> Ground:
+        self,
+        operations: Sequence[FileOperation],
+        deeds: Sequence[AppliedChange],
+        taken: Sequence[AppliedChange],
+    ) -> UndoContext:
         seen = self._seen(operations)
         there = {state.digest for state in seen.values() if isinstance(state, FileState)}
         blobs = self._doors.blobs
-        return Ground(
+        return UndoContext(
             seen,
             self._doors.files.below,
             lambda digest: digest in there or blobs.has(digest),
-            barred(operations, deeds, taken),
+            undo_blockers(operations, deeds, taken),
         )
 
     def _discard(self, record: PlanRecord) -> None:
         """Gives up an undo plan that was refused, and with it the yes that nobody used."""
         ledger = self._runs.repository()
         current = ledger.load(record.plan_id)
-        if current.state is State.AWAITING_APPROVAL:
+        if current.state is PlanState.AWAITING_APPROVAL:
             ledger.append(current, current.plan_id, PlanDiscarded())
 
-    def _seen(self, operations: Iterable[FileOperation]) -> dict[bytes, Seen]:
+    def _seen(self, operations: Iterable[FileOperation]) -> dict[bytes, PathState]:
         """Looks at every path of a run and at the folders above; what is odd now has changed."""
         paths = {path for op in operations for path, *_ in footprint(op)}
         paths |= {above for path in paths for above in ancestors(path)}
         try:
             return self._doors.files.read_states(sorted(paths))
         except AssentError:
-            seen: dict[bytes, Seen] = {}
+            seen: dict[bytes, PathState] = {}
             for path in sorted(paths):  # folders come before what is in them
-                seen[path] = None if is_behind_a_link(path, seen) else self._one(path)
+                seen[path] = None if is_behind_link(path, seen) else self._one(path)
             return seen
 
-    def _one(self, path: bytes) -> Seen:
+    def _one(self, path: bytes) -> PathState:
         try:
             return self._doors.files.read_states((path,))[path]
         except AssentError:
-            return ODD
+            return NOT_A_FILE
 
     def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
         ledger = self._runs.repository()
@@ -315,8 +322,8 @@ class Undoing:
             rows = (*report.operations, *[(undo.ids[i], result) for i, result in left.items()])
             about = (*undo.plan.operations, *[undo.originals[i] for i in left])
             return _report(report, undo, rows, notes, about)
-        undone: dict[str, Result] = {"done": "undone", "undone": "done"}
-        found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
+        undone: dict[str, OperationResult] = {"done": "undone", "undone": "done"}
+        found: dict[int, OperationResult] = dict.fromkeys(range(len(undo.ids)), "not_started")
         found.update(undo.inversion.results)
         count = len(undo.compensated)
         pairs = zip(undo.inversion.operations, report.operations[count:], strict=True)
@@ -360,13 +367,13 @@ class Undoing:
             first[path] = before
         for path, before in sorted(first.items()):
             if seen[path] != before:
-                yield f"{STILL_OTHER}: {one_line(path)}."
+                yield f"{STILL_DIFFERENT}: {one_line(path)}."
 
 
 def _report(
     report: RunReport,
     undo: Undo,
-    rows: tuple[tuple[str, Result], ...],
+    rows: tuple[tuple[str, OperationResult], ...],
     notes: tuple[str, ...],
     about: tuple[Operation, ...],
 ) -> RunReport:
@@ -379,7 +386,7 @@ def _report(
     return msgspec.structs.replace(report, operations=rows, notes=notes, about=about, exits=exits)
 
 
-def _command(deed: Deed) -> Operation:
+def _command(deed: AppliedChange) -> Operation:
     assert deed.ordered is not None
     assert deed.ordered.command is not None, "only a plan's command has an undo of its own"
     return deed.ordered.command

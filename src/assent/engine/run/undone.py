@@ -6,14 +6,14 @@ from typing import Literal
 
 import msgspec
 
-from assent.core.deeds import Deed
-from assent.core.operation import RunCommand, footprint
-from assent.core.record import PlanRecord, RunNote
+from assent.core.plan.operation import RunCommand, footprint
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.undo.applied_change import AppliedChange
 from assent.engine.run.deeds import Deeds, can_be_undone
 from assent.engine.run.recalled import left_to
 
 Taken = Literal["", "some", "all"]
-Undoer = tuple[PlanRecord, RunNote]  # an undo or a redo, and the run that carried it out
+Undoer = tuple[PlanRecord, PlanRun]  # an undo or a redo, and the run that carried it out
 
 
 class Undone:
@@ -43,7 +43,7 @@ class Undone:
             return False
         return not any(token.startswith(f"{run}:") for token in self._left)
 
-    def rest(self, deed: Deed) -> Deed:
+    def rest(self, deed: AppliedChange) -> AppliedChange:
         """Returns what is left of a deed; a command may be taken back in parts, file by file."""
         back = self._left.get(deed.token)
         if not back or deed.ordered is None or deed.undo:
@@ -67,7 +67,7 @@ class Undone:
         """The runs and builds of which anything was taken back."""
         return {name.partition(":")[0] for name in (*self.names, *self._left)}
 
-    def _add(self, record: PlanRecord, note: RunNote) -> None:
+    def _add(self, record: PlanRecord, note: PlanRun) -> None:
         end = self._deeds.end(note.run)
         rows = list(enumerate(end.results)) if end else []
         stand = [at for at, found in rows if found == "done" and not self.has(f"{note.run}:{at}")]
@@ -92,13 +92,15 @@ class Undone:
                 del self._left[token]
         self.names |= names
 
-    def _paths(self, note: RunNote, stand: Sequence[int]) -> frozenset[bytes]:
+    def _paths(self, note: PlanRun, stand: Sequence[int]) -> frozenset[bytes]:
         """Returns the paths that an undo put back itself."""
         operations = self._deeds.named(note.run)
         done = [operations[at] for at in stand if not isinstance(operations[at], RunCommand)]
         return frozenset(path for op in done for path, *_ in footprint(op))
 
-    def _missed(self, record: PlanRecord, note: RunNote, places: Sequence[int]) -> list[Deed]:
+    def _missed(
+        self, record: PlanRecord, note: PlanRun, places: Sequence[int]
+    ) -> list[AppliedChange]:
         """Returns the deeds that an undo did not take back, because it was accepted halfway.
 
         Nor did it where that was taken back again.
@@ -110,7 +112,7 @@ class Undone:
         tokens = set(left_to(operations, about))
         return [deed for deed in about if deed.token in tokens]
 
-    def _about(self, record: PlanRecord) -> list[Deed]:
+    def _about(self, record: PlanRecord) -> list[AppliedChange]:
         """Returns the deeds that an undo was to take back."""
         named = dict.fromkeys(token.partition(":") for token in record.undoes.split())
         every = [(deed, index) for run, _, index in named for deed in self._deeds.of(run)]

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import Why
-from assent.core.operation import FileState, Operation, footprint
-from assent.core.paths import GIT, OWN, STATE, TREE, ancestors, folded, inside
+from assent.core.paths import GIT, OWN_FILES, STATE, TREE, ancestors, casefolded, is_inside
+from assent.core.plan.operation import FileState, Operation, footprint
+from assent.core.run.workspace_changes import SkipReason
 from assent.engine.doors import Place
 from assent.engine.run.ignoring import Ignoring, Stamp
 from assent.ports import Blobs, Files
@@ -33,7 +33,7 @@ class Found(msgspec.Struct, frozen=True):
     files: dict[bytes, Stamp]  # of a repository below only its `.git`, by its inode
     ignored: set[bytes]
     folders: dict[bytes, int]  # with their modes
-    unseen: dict[bytes, Why]  # folders of which not everything is here
+    unseen: dict[bytes, SkipReason]  # folders of which not everything is here
 
     @property
     def known(self) -> bool:
@@ -104,9 +104,9 @@ class Walk:
         self.ahead = Ahead(files, operations)
         self.limit = place.snapshot_limits.files or UNLIMITED
         self.ignoring = Ignoring(files, blobs, operations)
-        self._ours = frozenset((STATE, *OWN, *place.private))
+        self._ours = frozenset((STATE, *OWN_FILES, *place.private))
         # Elsewhere plans lie among the person's files, and a command can write them.
-        self._plans = place.plan_dir + b"/" if inside(place.plan_dir, TREE) else b""
+        self._plans = place.plan_dir + b"/" if is_inside(place.plan_dir, TREE) else b""
 
     def go(self, settled: Callable[[Stamp], bool], known: Known = NOTHING) -> Found:
         """Returns what stands there now."""
@@ -123,7 +123,7 @@ class Walk:
         path = draft[1] + draft[2] if draft else path
         plans = self._plans
         plan = bool(plans) and path.startswith(plans) and _PLAN.fullmatch(path, len(plans))
-        return bool(plan) or path in OWN
+        return bool(plan) or path in OWN_FILES
 
 
 class _Round:
@@ -173,7 +173,7 @@ class _Round:
         """Returns the person's names, sorted; a repository below is noted on the way."""
         found: dict[bytes, Stamp] = {}
         for name, stamp in sorted(names.items()):
-            if folded(name) != GIT:
+            if casefolded(name) != GIT:
                 if not self._walk.is_ours(prefix + name, folder=S_ISDIR(stamp[MODE])):
                     found[name] = stamp
             elif prefix:  # a new one obeys whatever was written into it

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.errors import AssentError
-from assent.core.journal import Entry, Recovering, Result
-from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import STAGE, ancestors, one_line, parent
-from assent.core.plan import Plan
-from assent.core.results import run_results
-from assent.core.undo import is_as
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.plan.plan import Plan
+from assent.core.run.journal import JournalEntry, OperationResult, RecoveringEntry
+from assent.core.run.results import run_results
+from assent.core.undo.inversion import has_state
 from assent.engine.doors import Doors
 from assent.execute.turning import read_backs
 from assent.ports import Blobs, Files
 
 
 def results_by_disk(
-    plan: Plan, entries: Sequence[Entry], doors: Doors, *, lossy: bool = False
-) -> tuple[Result, ...]:
+    plan: Plan, entries: Sequence[JournalEntry], doors: Doors, *, lossy: bool = False
+) -> tuple[OperationResult, ...]:
     """Says how far each operation got: of files as the disk shows, of commands as recorded.
 
     If it is `lossy`, records were lost that could have told of a command.
     """
-    told = (*entries, Recovering(trusted=len(entries))) if lossy else entries
+    told = (*entries, RecoveringEntry(trusted=len(entries))) if lossy else entries
     recorded = _recorded(plan, told, doors.blobs)
     return tuple(
         recorded[at] if isinstance(op, RunCommand) else _by_disk(op, doors.files)
@@ -60,22 +60,24 @@ def slots(run: str, operations: Sequence[Operation], files: Files) -> list[bytes
     return found
 
 
-def _recorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Sequence[Result]:
+def _recorded(
+    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs
+) -> Sequence[OperationResult]:
     try:
         return run_results(plan.operations, entries, read_backs(entries, blobs))
     except (AssentError, OSError):
-        unknown: Result = "unknown"
+        unknown: OperationResult = "unknown"
         return (unknown,) * len(plan.operations)
 
 
-def _by_disk(op: FileOperation, files: Files) -> Result:
+def _by_disk(op: FileOperation, files: Files) -> OperationResult:
     try:
         seen = files.read_states([path for path, *_ in footprint(op)])
     except (AssentError, OSError):
         return "unknown"
-    if all(is_as(seen[path], after) for path, _, after in footprint(op)):
+    if all(has_state(seen[path], after) for path, _, after in footprint(op)):
         return "done"
-    if all(is_as(seen[path], before) for path, before, _ in footprint(op)):
+    if all(has_state(seen[path], before) for path, before, _ in footprint(op)):
         return "not_started"
     return "unknown"
 
@@ -85,9 +87,9 @@ def _stands(path: bytes, before: FileState | None, after: FileState | None, file
         seen = files.read_states((path,))[path]
     except (AssentError, OSError):
         return "it cannot be read"
-    if is_as(seen, after):
+    if has_state(seen, after):
         return "as the plan leaves it"
-    if is_as(seen, before):
+    if has_state(seen, before):
         return "as before the run"
     return "missing" if seen is None else "neither as before the run nor as the plan leaves it"
 

@@ -6,9 +6,14 @@ from typing import TypeVar
 import msgspec
 
 from assent.core.paths import typed_line
-from assent.core.question import PERMISSION, Answers, read_consent, yes_or_no
-from assent.core.session_event import Question
-from assent.core.tool import Action, Decision, Request
+from assent.core.session.event import Question
+from assent.core.session.question import (
+    PERMISSION,
+    QuestionAnswers,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.tool import Action, Decision, ResourceAccess
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -42,13 +47,16 @@ def drained(work: Generator[T, None, R], take: Callable[[T], object]) -> R:
 
 
 def permission(
-    requests: Sequence[Request], decision: Decision, wishes: Sequence[str] = (), patch: str = ""
+    requests: Sequence[ResourceAccess],
+    decision: Decision,
+    wishes: Sequence[str] = (),
+    patch: str = "",
 ) -> Question:
     """Returns the question whether a call may do what it touches, with all that a yes would do."""
     touched = [_touched(each) for each in requests]
     more = [f"{len(touched) - FEW} more"] if len(touched) > FEW else []
     listed = ", ".join([*touched[:FEW], *more])
-    question = yes_or_no(PERMISSION, f"May the model {listed}? {decision.reason}".rstrip())
+    question = yes_no_question(PERMISSION, f"May the model {listed}? {decision.reason}".rstrip())
     things = wishes or (touched if more else ())
     long = [each.resource for each in requests if _is_long(each)]
     return msgspec.structs.replace(
@@ -56,7 +64,7 @@ def permission(
     )
 
 
-def _touched(request: Request) -> str:
+def _touched(request: ResourceAccess) -> str:
     word = _WORDS[request.action]
     if _is_long(request):
         return f"{word} this command"
@@ -66,7 +74,7 @@ def _touched(request: Request) -> str:
     return f"{word} {led}{_one_line(request.resource)}"
 
 
-def _is_long(request: Request) -> bool:
+def _is_long(request: ResourceAccess) -> bool:
     """Tells whether a command line gets a block of its own, so that all of it can be read."""
     line = request.resource
     if request.action is not Action.SHELL:
@@ -79,11 +87,11 @@ def _one_line(resource: str) -> str:
     return typed_line(resource)
 
 
-def refusal(answers: Answers | None) -> str:
+def refusal(answers: QuestionAnswers | None) -> str:
     """Returns why an answer is no yes, with the person's own words; nothing if it is one."""
-    return read_consent(yes_or_no("", ""), answers).why
+    return read_permission_answer(yes_no_question("", ""), answers).why
 
 
-def is_answered(answers: Answers | None) -> bool:
+def is_answered(answers: QuestionAnswers | None) -> bool:
     """Tells whether somebody said anything at all."""
     return answers is not None and any(answers)

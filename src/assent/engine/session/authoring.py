@@ -3,16 +3,16 @@
 from collections.abc import Generator
 
 from assent.core.errors import AssentError
-from assent.core.front_matter import misspelt
 from assent.core.ids import plan_name, plan_name_of
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import SessionEvent
+from assent.core.plan.front_matter import misspelled_keys
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import SessionEvent
+from assent.core.session.record import SessionRecord
+from assent.core.text.redaction import redact
 from assent.engine.session.desk import Desk
 
-OVER = (State.COMPLETED, State.DISCARDED)
+OVER = (PlanState.COMPLETED, PlanState.DISCARDED)
 NO_PLAN = (
     "The plan is empty, so there is nothing to decide. Write its text, or stage operations, and "
     "present it then."
@@ -55,7 +55,7 @@ class Authoring:
             return NO_PLAN
         if self._is_untouched(plan):
             return NO_TEXT
-        wrong = misspelt(self._desk.plans.live_text(plan) or b"")
+        wrong = misspelled_keys(self._desk.plans.live_text(plan) or b"")
         if wrong:
             meant = ", ".join(f"`{key}` is not read; write `{ours}`" for key, ours in wrong)
             return f"In the front matter, {meant}. Present the plan then."
@@ -67,7 +67,7 @@ class Authoring:
     def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> Linking:
         """Goes on under another name: a draft comes along, what was presented stays as it is."""
         made = self._made(record, name)
-        if plan.state is State.DRAFTING:
+        if plan.state is PlanState.DRAFTING:
             made = self._moved(plan, made)
         yield self._desk.link(made)
         return made
@@ -91,7 +91,7 @@ class Authoring:
         known = {plan.name: plan for plan in self._desk.plans.all() if plan.session == record.slug}
         n, name = 1, plan_name(wanted)
         while name in known:
-            if known[name].state is not State.COMPLETED:
+            if known[name].state is not PlanState.COMPLETED:
                 return self._desk.plans.select(known[name])
             n += 1
             name = f"{wanted}_{n}"
@@ -101,5 +101,5 @@ class Authoring:
 def _plain(name: str) -> str:
     """Returns a plan's name where a model gives the name of its file; no secret stands in it."""
     plain = name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")
-    shown = masked(plain)
+    shown = redact(plain)
     return plain if shown == plain else plan_name_of(shown)

@@ -6,19 +6,17 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from assent.core.deeds import together
 from assent.core.digest import operation_ids
-from assent.core.errors import Busy, IllegalStep, LiveDiffers, Moved
-from assent.core.event import Event, Recorded
-from assent.core.journal import Ending, Outcome, Result, as_recorded
-from assent.core.message import Text
-from assent.core.mode import agent_of
-from assent.core.model import Delta
-from assent.core.operation import WriteFile
-from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
-from assent.core.session import SessionRecord, fold_session
-from assent.core.session_event import (
+from assent.core.errors import Busy, ConcurrentChange, IllegalState, PlanTextDiffers
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.permission.mode import default_agent
+from assent.core.plan.operation import WriteFile
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import OperationResult, ReportedOutcome, RunOutcome, recorded_outcome
+from assent.core.session.event import (
     MessageAdded,
     ModeChanged,
     PlanLinked,
@@ -29,7 +27,9 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.tool import Edit
+from assent.core.session.record import SessionRecord, fold_session
+from assent.core.tool import EditEffect
+from assent.core.undo.applied_change import combined_operations
 from assent.engine.plan.consents import check_digest
 from assent.engine.projections import tasks
 from assent.engine.run.runs import RunReport
@@ -41,7 +41,7 @@ from assent.engine.session.sessions import Sessions
 from assent.engine.session.tooling import Tooling
 from assent.ports import Batch, Driver
 
-BUILDER = agent_of("ask")
+BUILDER = default_agent("ask")
 ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
 BUILDS = (
     "This is a build, no longer planning: that you were to plan and to change nothing on disk does "
@@ -84,7 +84,7 @@ class Building:
         if not plan.building:
             self._desk.approvals.usable(plan)
         elif difference := self._desk.plans.difference(plan):
-            raise LiveDiffers(
+            raise PlanTextDiffers(
                 f"{difference} The build goes on when its bytes are as they were; or end it with "
                 "`assent recover --accept` or `assent recover --roll-back`.",
                 "assent diff --live",
@@ -108,7 +108,7 @@ class Building:
 
     def work(
         self, plan: PlanRecord, driver: Driver, tooling: Tooling
-    ) -> Iterator[Recorded | Delta]:
+    ) -> Iterator[StoredEvent | StreamDelta]:
         """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
         note = _note(plan)
         session = self._sessions.load(note.session)
@@ -140,15 +140,15 @@ class Building:
         ledger = self._desk.plans.repository()
         deeds = Takeback(self._desk.ports, ledger).built(note.run)
         done = [deed for deed in deeds if deed.operations]
-        operations = together(done)
-        result: Result = "done" if kept else "undone"
+        operations = combined_operations(done)
+        result: OperationResult = "done" if kept else "undone"
         rows = tuple((name, result) for name in operation_ids(operations))
-        outcome: Outcome = "rolled_back" if not kept else "done" if done else "nothing"
+        outcome: RunOutcome = "rolled_back" if not kept else "done" if done else "nothing"
         todos = self._sessions.load(note.session).todos
         open_ones = [todo.content for todo in todos if todo.status in ("pending", "in_progress")]
         return RunReport(note.run, outcome, rows, (), operations, tuple(open_ones))
 
-    def finish(self, plan: PlanRecord, ending: Ending) -> PlanRecord:
+    def finish(self, plan: PlanRecord, ending: ReportedOutcome) -> PlanRecord:
         """Ends the run and puts the session's mode back, both or neither (law 9)."""
         note = plan.building
         if note is None:
@@ -162,8 +162,8 @@ class Building:
                 events += mode_events(session, self._back(session, why), new)
             try:
                 batch = self._batch(session, events)
-                return self._desk.runs.end(plan.plan_id, note.run, as_recorded(ending), batch)
-            except Moved:  # somebody said something meanwhile
+                return self._desk.runs.end(plan.plan_id, note.run, recorded_outcome(ending), batch)
+            except ConcurrentChange:  # somebody said something meanwhile
                 plan = self._desk.plans.repository().load(plan.plan_id)
         raise Busy("Others keep writing to this session; the build has not ended.", "assent build")
 
@@ -189,13 +189,13 @@ class Building:
             return diary.start(begun, self._desk.link(plan))
 
     def _hand_over(
-        self, session: SessionRecord, note: RunNote, plan: Plan, said: tuple[str, str, str]
+        self, session: SessionRecord, note: PlanRun, plan: Plan, said: tuple[str, str, str]
     ) -> SessionRecord:
         """Says everything in one transaction: a crash leaves all of it, or none."""
         message, agent, model = said
         record = next(r for r in self._desk.plans.records() if note in r.runs)
         todos = steps(plan.text)
-        words = Text(contract(plan, todos))
+        words = TextPart(contract(plan, todos))
         raised: list[SessionEvent] = []
         if session.mode == "plan":
             raised.append(ModeChanged("ask", _reason(note)))
@@ -204,7 +204,7 @@ class Building:
         self._desk.projections.todos(record, plan.text, todos)
         return self._diary().append(session, *events)[0]
 
-    def _is_idle(self, session: SessionRecord, note: RunNote) -> bool:
+    def _is_idle(self, session: SessionRecord, note: PlanRun) -> bool:
         """Tells whether nothing in the session makes a model go on with the build."""
         if session.waiting:
             events = [one.event for one in self._sessions.events(session)]
@@ -221,7 +221,7 @@ class Building:
         if self.is_over(current):
             return session
         new = self._desk.ports.clock.new_id()
-        told = MessageAdded(new, agent, (Text(GO_ON),), synthetic="build", model=model)
+        told = MessageAdded(new, agent, (TextPart(GO_ON),), synthetic="build", model=model)
         before: list[SessionEvent] = []
         if session.plan_id != plan.plan_id:
             before.append(self._desk.link(current))
@@ -235,14 +235,14 @@ class Building:
             assert isinstance(op, WriteFile), "a plan of prose only exports its text"
             if self._desk.ports.files.read_states((op.path,))[op.path] != op.before:
                 continue  # it was done, or somebody else's content stands there by now
-            edit = Edit((op,), {plan.content_hash: plan.text})
+            edit = EditEffect((op,), {plan.content_hash: plan.text})
             self._desk.permits.apply(session, "export", edit, "scope", f"plan {plan.digest}")
 
     def _said(self, session: SessionRecord, message: str) -> bool:
         events = [one.event for one in self._sessions.events(session)]
         return any(isinstance(event, MessageAdded) and event.id == message for event in events)
 
-    def _raised(self, session: SessionRecord, note: RunNote) -> bool:
+    def _raised(self, session: SessionRecord, note: PlanRun) -> bool:
         """Tells whether the mode that holds now was chosen by the build alone."""
         events = [one.event for one in self._sessions.events(session)]
         modes = [event for event in events if isinstance(event, ModeChanged)]
@@ -297,16 +297,16 @@ def message_of(run: str) -> str:
     return f"build-{run}"
 
 
-def _note(plan: PlanRecord) -> RunNote:
+def _note(plan: PlanRecord) -> PlanRun:
     """Returns the run of a build that goes on."""
     if plan.building is None:
         raise _over(plan, plan.runs[-1].run if plan.runs else "")
     return plan.building
 
 
-def _over(plan: PlanRecord, run: str) -> IllegalStep:
+def _over(plan: PlanRecord, run: str) -> IllegalState:
     named = f" (run {run})" if run else ""
-    return IllegalStep(f"The build of plan {plan.name}{named} is over.", "assent status")
+    return IllegalState(f"The build of plan {plan.name}{named} is over.", "assent status")
 
 
 def _elsewhere(plan: PlanRecord, busy: Busy | None = None) -> Busy:
@@ -317,5 +317,5 @@ def _elsewhere(plan: PlanRecord, busy: Busy | None = None) -> Busy:
     return Busy(f"{told} {busy.message}", busy.next)
 
 
-def _reason(note: RunNote) -> str:
+def _reason(note: PlanRun) -> str:
     return f"build of {note.digest}"

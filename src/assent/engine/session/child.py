@@ -8,11 +8,11 @@ from typing import Protocol
 import msgspec
 
 from assent.core.errors import AssentError, Interrupted
-from assent.core.event import Recorded
-from assent.core.model import Delta
-from assent.core.session import SessionRecord
-from assent.core.session_event import TurnEnded
-from assent.core.tool import Task
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.tool import TaskEffect
 from assent.engine.session.leash import Leash
 from assent.engine.session.watching import Watch
 from assent.ports import Driver, Turn
@@ -34,21 +34,21 @@ class Working(Turn, Protocol):
     @property
     def children(self) -> Kin: ...
 
-    def open(self) -> Iterator[Recorded | Delta]: ...
+    def open(self) -> Iterator[StoredEvent | StreamDelta]: ...
 
     def halted(self) -> TurnEnded | None: ...
 
     def cancel_calls(self, end: TurnEnded) -> None:
         """Wants it to end like this, its calls at once; returns at once, from any thread."""
 
-    def fail(self, error: AssentError) -> tuple[Recorded, ...]: ...
+    def fail(self, error: AssentError) -> tuple[StoredEvent, ...]: ...
 
 
 class Errand(msgspec.Struct, frozen=True):
     """What a child is to do, for which call, and for how long at most."""
 
     call: str
-    task: Task
+    task: TaskEffect
     record: SessionRecord
     seconds: float = 0  # 0: no limit
 
@@ -62,7 +62,7 @@ class Child:
         driver: Driver,
         turn: Callable[[], Working],
         place: Callable[["Child"], AbstractContextManager[None]],
-        tell: Callable[["Child", Recorded | None], None],
+        tell: Callable[["Child", StoredEvent | None], None],
     ) -> None:
         self.errand = errand
         self.over = False
@@ -141,10 +141,10 @@ class Child:
         timer.start()
         return timer
 
-    def _hear(self, heard: Iterator[Recorded | Delta]) -> None:
+    def _hear(self, heard: Iterator[StoredEvent | StreamDelta]) -> None:
         """Hands on what was stored; what is being said at the moment has no place elsewhere."""
         for one in heard:
-            if isinstance(one, Recorded):
+            if isinstance(one, StoredEvent):
                 self._tell(self, one)
 
 

@@ -8,20 +8,20 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.agent import Agent
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.message import Call, Text
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     ChildEnded,
     ChildStarted,
     MessageAdded,
     SessionEvent,
     TurnEnded,
-    Why,
+    TurnEndReason,
 )
-from assent.core.tool import Carried, Task
+from assent.core.session.record import SessionRecord
+from assent.core.tool import EffectResult, TaskEffect
 from assent.engine.session.child import Child, Errand, Working
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
@@ -52,7 +52,7 @@ STOPPED = "The session that it works for was stopped. What was done so far is ke
 DIED = "Its process ended. What was done so far is kept."
 
 MakeTurn = Callable[[Desk, Diary, str, Tooling, str], Working]
-Wanted = Sequence[tuple[Call, Task]]
+Wanted = Sequence[tuple[ToolCall, TaskEffect]]
 
 
 class Parent(Protocol):
@@ -61,11 +61,11 @@ class Parent(Protocol):
     @property
     def record(self) -> SessionRecord: ...
 
-    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]: ...
 
-    def read_updates(self) -> tuple[Recorded, ...]: ...
+    def read_updates(self) -> tuple[StoredEvent, ...]: ...
 
-    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]: ...
+    def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]: ...
 
 
 class Children:
@@ -85,7 +85,7 @@ class Children:
         self._all: list[Child] = []
         self._allowed = tooling.tasks.children
         self._change = Condition()
-        self._heard: list[Recorded] = []  # stored, and not shown yet
+        self._heard: list[StoredEvent] = []  # stored, and not shown yet
         self._places = tooling.concurrency or Places(tooling.tasks.max_parallel)
         self._pulled = False
         events = self._events()
@@ -100,7 +100,7 @@ class Children:
         behind = [child for child in self._all if child.errand.task.background and child.over]
         return any(self._end(child)[0] == "waiting" for child in behind)
 
-    def end_abandoned(self) -> Iterator[Recorded]:
+    def end_abandoned(self) -> Iterator[StoredEvent]:
         """Ends what a process that died left of children, and tells the model (F104)."""
         yield from self._park()
         events = self._events()
@@ -115,9 +115,9 @@ class Children:
         message = self._message(self._parent.record, lost_words(lost))
         yield from self._parent.append_events(*ended, message)
 
-    def run(self, wanted: Wanted) -> Generator[Recorded, None, list[Carried]]:
+    def run(self, wanted: Wanted) -> Generator[StoredEvent, None, list[EffectResult]]:
         """Has children work, and waits for those that are not in the background."""
-        begun: list[Child | Carried] = []
+        begun: list[Child | EffectResult] = []
         try:
             for call, task in wanted:
                 begun.append((yield from self._begin(call, task)))
@@ -132,7 +132,7 @@ class Children:
             raise
         return [self._carried(each) if isinstance(each, Child) else each for each in begun]
 
-    def wait(self) -> Generator[Recorded, None, bool]:
+    def wait(self) -> Generator[StoredEvent, None, bool]:
         """Waits until a child in the background reports; tells whether there is something new."""
         behind = [child for child in self._all if child.errand.task.background]
         if not behind:
@@ -148,7 +148,7 @@ class Children:
             raise
         return self._parent.record.waiting
 
-    def new_events(self) -> tuple[Recorded, ...]:
+    def new_events(self) -> tuple[StoredEvent, ...]:
         """Returns what children stored that nobody was shown yet, without waiting for more."""
         with self._change:
             heard, self._heard = self._heard, []
@@ -189,7 +189,9 @@ class Children:
             for question in record.questions:
                 self._desk.pending_questions.expire(record, question, STOPPED)
 
-    def _begin(self, call: Call, task: Task) -> Generator[Recorded, None, Child | Carried]:
+    def _begin(
+        self, call: ToolCall, task: TaskEffect
+    ) -> Generator[StoredEvent, None, Child | EffectResult]:
         """Starts a child session and says the task in it; or returns why there is none."""
         if call.id in self.waiting:
             return (yield from self._again(self.waiting.pop(call.id), task))
@@ -206,8 +208,8 @@ class Children:
         return (yield from self._employ(call.id, task, record, agent))
 
     def _employ(
-        self, call: str, task: Task, record: SessionRecord, agent: Agent
-    ) -> Generator[Recorded, None, Child]:
+        self, call: str, task: TaskEffect, record: SessionRecord, agent: Agent
+    ) -> Generator[StoredEvent, None, Child]:
         """Notes that a child works for a call, and returns it ready to begin."""
         background = task.background
         yield from self._parent.append_events(
@@ -225,8 +227,8 @@ class Children:
         return child
 
     def _again(
-        self, started: ChildStarted, task: Task
-    ) -> Generator[Recorded, None, Child | Carried]:
+        self, started: ChildStarted, task: TaskEffect
+    ) -> Generator[StoredEvent, None, Child | EffectResult]:
         """Goes on with a child that waited for an answer, or says what it came to meanwhile."""
         try:
             record = self._diary.load(started.child)
@@ -238,28 +240,28 @@ class Children:
         events = self._diary.read(record.session)
         return result(record, task, end_of(events), last_words(events))
 
-    def _park(self) -> Iterator[Recorded]:
+    def _park(self) -> Iterator[StoredEvent]:
         """Has children that were left at a question wait for its answer, as on any other day."""
         left = sorted(self.left)
         for child in left:
             self._bury(child, "waiting")
         yield from self._parent.append_events(*[ChildEnded(c, "waiting", DIED) for c in left])
 
-    def _wake(self, events: Sequence[Recorded]) -> Iterator[Recorded]:
+    def _wake(self, events: Sequence[StoredEvent]) -> Iterator[StoredEvent]:
         """Goes on with children in the background that waited for an answer."""
         asking = asking_children(events)
         behind = [c for c in children_of(events).values() if c.background and c.child in asking]
         for started in behind:
-            task = Task("", started.title, started.agent, started.child, background=True)
+            task = TaskEffect("", started.title, started.agent, started.child, background=True)
             came = yield from self._again(started, task)
             if isinstance(came, Child):
                 came.start()
                 continue
-            why: Why = came.metadata.get("why", "failed")
+            why: TurnEndReason = came.metadata.get("why", "failed")
             told = self._message(self._parent.record, reported(started.title, came))
             yield from self._parent.append_events(ChildEnded(started.child, why), told)
 
-    def _may(self) -> Generator[Recorded, None, bool]:
+    def _may(self) -> Generator[StoredEvent, None, bool]:
         """Asks the person once more children were started than they reckoned with."""
         used = self._parent.record.children
         if not self._allowed or used < self._allowed:
@@ -280,7 +282,7 @@ class Children:
         ):
             yield
 
-    def _tell(self, child: Child, recorded: Recorded | None) -> None:
+    def _tell(self, child: Child, recorded: StoredEvent | None) -> None:
         """Hears what a child stored; nothing: that it is over. Called in the child's thread."""
         if recorded is None and child.errand.task.background:
             with suppress(Exception):  # the next turn finds out, too
@@ -301,13 +303,13 @@ class Children:
         words = reported(child.errand.task.title, self._result(child))
         self._diary.append(parent, ended, self._message(parent, words))
 
-    def _wait(self, done: Callable[[], bool]) -> Iterator[Recorded]:
+    def _wait(self, done: Callable[[], bool]) -> Iterator[StoredEvent]:
         """Hands on what children store until something is done and nothing is left to show."""
         holds = self._tooling.concurrency is not None  # a child itself, which leaves them its place
         with self._places.released(lambda: self._pulled) if holds else nullcontext():
             yield from self._hand_on(done)
 
-    def _hand_on(self, done: Callable[[], bool]) -> Iterator[Recorded]:
+    def _hand_on(self, done: Callable[[], bool]) -> Iterator[StoredEvent]:
         while True:
             with self._change:
                 while not self._heard and not done():
@@ -317,11 +319,11 @@ class Children:
                 return
             yield from heard
 
-    def _carried(self, child: Child) -> Carried:
+    def _carried(self, child: Child) -> EffectResult:
         background = child.errand.task.background
         return in_background(child.errand.record) if background else self._result(child)
 
-    def _result(self, child: Child) -> Carried:
+    def _result(self, child: Child) -> EffectResult:
         record, task = child.errand.record, child.errand.task
         said = last_words(self._diary.read(record.session, record.seq))
         return result(record, task, self._end(child), said)
@@ -329,16 +331,16 @@ class Children:
     def _ended(self, child: Child) -> ChildEnded:
         return ChildEnded(child.errand.record.session, *self._end(child))
 
-    def _end(self, child: Child) -> tuple[Why, str]:
+    def _end(self, child: Child) -> tuple[TurnEndReason, str]:
         if child.trouble:
             return "failed", child.trouble
         return end_of(self._diary.read(child.errand.record.session, child.errand.record.seq))
 
-    def _events(self) -> list[Recorded]:
+    def _events(self) -> list[StoredEvent]:
         record = self._parent.record
         return self._diary.read(record.session) if record.children else []
 
-    def _bury(self, session: str, why: Why) -> None:
+    def _bury(self, session: str, why: TurnEndReason) -> None:
         """Ends the turn of a child whose process died."""
         record = self._diary.load(session)
         if record.working:
@@ -346,7 +348,7 @@ class Children:
 
     def _message(self, parent: SessionRecord, words: str) -> MessageAdded:
         new = self._desk.ports.clock.new_id()
-        return MessageAdded(new, parent.agent, (Text(words),), "task", parent.model)
+        return MessageAdded(new, parent.agent, (TextPart(words),), "task", parent.model)
 
 
 def _one_is_over(children: Sequence[Child]) -> bool:

@@ -4,11 +4,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from assent.core.event import Recorded
-from assent.core.mode import Mode
-from assent.core.model import Usage
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.event import StoredEvent
+from assent.core.llm.request import TokenUsage
+from assent.core.permission.mode import Mode
+from assent.core.session.event import (
     CallEnded,
     CallStarted,
     Compacted,
@@ -23,6 +22,7 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
+from assent.core.session.record import SessionRecord
 from assent.views.log import event_row
 from assent.views.masks import masked_row
 
@@ -32,12 +32,12 @@ _WORDS = (
 )  # fmt: skip
 
 
-def words_of(record: SessionRecord, events: Iterable[Recorded]) -> Iterator[SessionEvent]:
+def words_of(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[SessionEvent]:
     """Yields what a fork inherits: words and todos, never consent, plan or cost."""
     for recorded in events:
         match recorded.event:
             case StepEnded() | Compacted() as paid:
-                yield msgspec.structs.replace(paid, usage=Usage(), cost=0.0)
+                yield msgspec.structs.replace(paid, usage=TokenUsage(), cost=0.0)
             case CallEnded() as ended:
                 seen = {key: ended.metadata[key] for key in ("seen",) if key in ended.metadata}
                 yield msgspec.structs.replace(ended, metadata=seen)
@@ -53,7 +53,7 @@ def fork_mode(mode: Mode) -> Mode:
     return "plan" if mode == "plan" else "ask"
 
 
-def exported(record: SessionRecord, events: Iterable[Recorded]) -> dict[str, object]:
+def exported(record: SessionRecord, events: Iterable[StoredEvent]) -> dict[str, object]:
     """Returns a session with all its events, without secrets, as data for JSON."""
     return {
         "session": msgspec.to_builtins(masked_row(record)),

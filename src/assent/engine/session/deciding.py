@@ -1,6 +1,6 @@
 """Deciding: who decided about a call, by which rule, why, and what a person said, on one line."""
 
-from assent.core.question import Consent
+from assent.core.session.question import PermissionAnswer
 from assent.tools.toolbox import Settled
 
 
@@ -14,7 +14,7 @@ def decided_words(settled: Settled) -> str:
     return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
 
 
-def answer_words(consent: Consent) -> str:
+def answer_words(consent: PermissionAnswer) -> str:
     """Says what was answered, and by whom if anybody did."""
     if consent.yes:
         return "the person said yes"

@@ -2,10 +2,10 @@
 
 import msgspec
 
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import PlanLinked, Todo
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import PlanLinked, Todo
+from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
@@ -49,5 +49,5 @@ class Desk(msgspec.Struct, frozen=True):
     def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
         """Puts a session's todos beside its plan's tasks, for people to read."""
         plan = self.plan_of(record)
-        if plan is not None and plan.state is not State.DISCARDED:
+        if plan is not None and plan.state is not PlanState.DISCARDED:
             self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)

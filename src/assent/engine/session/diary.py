@@ -2,10 +2,10 @@
 
 import msgspec
 
-from assent.core.errors import Busy, Moved, NotFound
-from assent.core.event import Recorded
-from assent.core.session import SessionRecord, fold_session
-from assent.core.session_event import SessionEvent, SessionStarted
+from assent.core.errors import Busy, ConcurrentChange, NotFound
+from assent.core.event import StoredEvent
+from assent.core.session.event import SessionEvent, SessionStarted
+from assent.core.session.record import SessionRecord, fold_session
 from assent.engine.doors import Doors
 from assent.engine.heads import readable
 from assent.ports import Batch
@@ -41,7 +41,7 @@ class Diary:
         records = [self._load(stream) for stream in sorted(streams, reverse=True)]
         return [record for record in records if record is not None]
 
-    def read(self, session: str, after: int = 0) -> list[Recorded]:
+    def read(self, session: str, after: int = 0) -> list[StoredEvent]:
         """Returns what happened in a session."""
         return self._doors.store.read(self.stream(session), after)
 
@@ -54,14 +54,14 @@ class Diary:
 
     def append(
         self, record: SessionRecord, *events: SessionEvent
-    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+    ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
         """Appends events behind whatever others said meanwhile; returns those, too, in order."""
-        missed: list[Recorded] = []
+        missed: list[StoredEvent] = []
         for _ in range(TRIES):
             try:
                 changed, added = self._append(record, record.session, events)
                 return changed, (*missed, *added)
-            except Moved:
+            except ConcurrentChange:
                 since = self.read(record.session, record.seq)
                 missed += since
                 record = folded(record, since)
@@ -81,7 +81,7 @@ class Diary:
 
     def _append(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
-    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+    ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
         changed, batch = self.batch(record, session, events)
         return changed, self._doors.store.append(batch)
 
@@ -92,12 +92,12 @@ class Diary:
         return record
 
 
-def folded(record: SessionRecord, events: list[Recorded]) -> SessionRecord:
+def folded(record: SessionRecord, events: list[StoredEvent]) -> SessionRecord:
     """Returns the record after a stretch of its stream."""
     for recorded in events:
         record = _fold(record, recorded)
     return record
 
 
-def _fold(record: SessionRecord | None, recorded: Recorded) -> SessionRecord:
+def _fold(record: SessionRecord | None, recorded: StoredEvent) -> SessionRecord:
     return fold_session(record, recorded.event, recorded.seq, recorded.at)

@@ -7,29 +7,29 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.message import Call
-from assent.core.model import Delta
-from assent.core.operation import RunCommand
+from assent.core.llm.message import ToolCall
+from assent.core.llm.request import StreamDelta
 from assent.core.paths import one_line
-from assent.core.permit import PermitSource
-from assent.core.process import LEAST_S
-from assent.core.question import yes_or_no
-from assent.core.session import SessionRecord
-from assent.core.session_event import Question, SessionEvent, TodosChanged
+from assent.core.plan.operation import RunCommand
+from assent.core.run.permit import PermitSource
+from assent.core.session.event import Question, SessionEvent, TodosChanged
+from assent.core.session.question import yes_no_question
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import MIN_SECONDS
 from assent.core.tool import (
-    Carried,
-    Command,
+    CommandEffect,
     Decision,
-    Edit,
+    EditEffect,
     Effect,
-    EnterPlan,
-    Fact,
-    Outcome,
-    PlanText,
-    Present,
-    Questions,
-    Task,
-    TodoList,
+    EffectResult,
+    EnterPlanEffect,
+    MemoryEffect,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TaskEffect,
+    TodosEffect,
+    ToolOutcome,
     Verdict,
 )
 from assent.engine.plan.commands import LONGEST_S
@@ -86,7 +86,7 @@ class Wish(msgspec.Struct, frozen=True):
     """An effect that a call wants, in the session as it is now."""
 
     record: SessionRecord
-    call: Call
+    call: ToolCall
     effect: Effect
     decision: Decision
     text: str  # what the tool itself says
@@ -98,7 +98,7 @@ class Wish(msgspec.Struct, frozen=True):
 class Done(msgspec.Struct, frozen=True):
     """What became of a wish, and what is recorded together with the call's end."""
 
-    carried: Carried
+    carried: EffectResult
     events: tuple[SessionEvent, ...] = ()
     changed: bool = False  # the plan is another than before
     wrote: str = ""  # the hash of the plan's text, if it was written
@@ -107,7 +107,7 @@ class Done(msgspec.Struct, frozen=True):
     rest: bytes = b""  # the whole output of a command, where its text is only the beginning
 
 
-Doing = Generator[SessionEvent | Delta, None, Done]
+Doing = Generator[SessionEvent | StreamDelta, None, Done]
 
 
 class Effects:
@@ -131,38 +131,42 @@ class Effects:
         try:
             return (yield from self._carry(wish))
         except AssentError as error:
-            return Done(Carried(error.message, failed=True, metadata=lacking(error)))
+            return Done(EffectResult(error.message, failed=True, metadata=lacking(error)))
 
     def _carry(self, wish: Wish) -> Doing:
         match wish.effect:
-            case Edit() as edit if _stages(wish):
+            case EditEffect() as edit if _stages(wish):
                 return (yield from self._stage(wish, edit))
-            case PlanText() as text:
+            case PlanTextEffect() as text:
                 return (yield from self._write(wish, text))
-            case Questions(questions):
+            case QuestionsEffect(questions):
                 return (yield from self._ask(wish, questions))
-            case EnterPlan(reason):
+            case EnterPlanEffect(reason):
                 return (yield from self._enter_plan(wish, reason))
-            case Command() as command:
+            case CommandEffect() as command:
                 work = self._stage_command if wish.planning else self._run
                 return (yield from work(wish, command))
             case other:
                 return self._do(wish, other)
 
-    def _do(self, wish: Wish, effect: Edit | Present | TodoList | Fact | Task) -> Done:
+    def _do(
+        self,
+        wish: Wish,
+        effect: EditEffect | PresentPlanEffect | TodosEffect | MemoryEffect | TaskEffect,
+    ) -> Done:
         """Carries out what needs nothing to be recorded on the way."""
         match effect:
-            case Edit() as edit:
+            case EditEffect() as edit:
                 return self._apply(wish, edit)
-            case Present():
+            case PresentPlanEffect():
                 return self._present(wish.record)
-            case TodoList(todos):
+            case TodosEffect(todos):
                 self._desk.show_todos(wish.record, todos)
-                return Done(Carried(wish.text), (TodosChanged(todos),))
-            case Fact(text):
+                return Done(EffectResult(wish.text), (TodosChanged(todos),))
+            case MemoryEffect(text):
                 fact = self._desk.facts.remember(text)
-                return Done(Carried(f"Remembered: {fact.text}", metadata={"fact": fact.fact}))
-            case Task():
+                return Done(EffectResult(f"Remembered: {fact.text}", metadata={"fact": fact.fact}))
+            case TaskEffect():
                 return _failed("A child works only where its call was settled as one.")
 
     def _ask(self, wish: Wish, questions: tuple[Question, ...]) -> Doing:
@@ -172,10 +176,10 @@ class Effects:
         answers = said.answers
         if answers is None or not is_answered(answers):
             cut = self._tooling.cancel_reason() == "interrupted"
-            return _failed(NO_ANSWER) if cut else Done(Carried(UNANSWERED))
+            return _failed(NO_ANSWER) if cut else Done(EffectResult(UNANSWERED))
         pairs = zip(questions, answers, strict=True)
         told = [{"question": each.question, "answers": words} for each, words in pairs]
-        return Done(Carried(msgspec.json.encode(told).decode()))
+        return Done(EffectResult(msgspec.json.encode(told).decode()))
 
     def _asked(
         self, wish: Wish, questions: tuple[Question, ...]
@@ -185,8 +189,8 @@ class Effects:
 
     def _enter_plan(self, wish: Wish, reason: str) -> Doing:
         if wish.record.mode == "plan":
-            return Done(Carried("This session is in plan mode already."))
-        question = yes_or_no("Plan mode", f"Go back to planning? {reason}".strip())
+            return Done(EffectResult("This session is in plan mode already."))
+        question = yes_no_question("Plan mode", f"Go back to planning? {reason}".strip())
         said = yield from self._asked(wish, (question,))
         if said.later:
             return LATER
@@ -194,9 +198,9 @@ class Effects:
             return _failed(f"The person did not say yes: {no} The mode stays {wish.record.mode}.")
         switch = Switch("plan", reason, staging=self._tooling.staging, modes=self._tooling.modes)
         events = mode_events(wish.record, switch, self._desk.ports.clock.new_id())
-        return Done(Carried("The person agreed: plan mode is on."), events)
+        return Done(EffectResult("The person agreed: plan mode is on."), events)
 
-    def _stage(self, wish: Wish, wanted: Edit) -> Doing:
+    def _stage(self, wish: Wish, wanted: EditEffect) -> Doing:
         shaped = self.shaping.formatted(wanted)
         edit = shaped.edit
         for content in edit.contents.values():
@@ -210,9 +214,9 @@ class Effects:
         text = f"{wish.text}{shaped.notes}\nStaged in the plan, not on disk: {told}{further}."
         ids = [name for name, _ in staged.added]
         metadata = {"operations": ids, "plan": plan.plan_id, **shaped.metadata}
-        return Done(Carried(text, metadata=metadata), changed=True, draft=staged.record.draft)
+        return Done(EffectResult(text, metadata=metadata), changed=True, draft=staged.record.draft)
 
-    def _stage_command(self, wish: Wish, wanted: Command) -> Doing:
+    def _stage_command(self, wish: Wish, wanted: CommandEffect) -> Doing:
         """Stages what may change something, where the gate, or a person it asked, meant that."""
         meant = wish.decision.verdict in (Verdict.STAGE, Verdict.ASK)
         if not meant or wish.record.parent or not self._tooling.staging:
@@ -221,15 +225,15 @@ class Effects:
         plan = yield from self.authoring.plan(wish.record)
         before = self._desk.drafts.operations(plan)
         if before[-1:] == (command,):
-            return Done(Carried(AGAIN, metadata={"plan": plan.plan_id}))
+            return Done(EffectResult(AGAIN, metadata={"plan": plan.plan_id}))
         staged = self._desk.drafts.run(plan, command)
         number = sum(isinstance(op, RunCommand) for op in before) + 1
         metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
         text = f"{STAGED.format(number=number)} Why it did not run now: {wish.text}"
-        carried = Carried(text, metadata=metadata)
+        carried = EffectResult(text, metadata=metadata)
         return Done(carried, changed=True, draft=staged.record.draft)
 
-    def _apply(self, wish: Wish, wanted: Edit) -> Done:
+    def _apply(self, wish: Wish, wanted: EditEffect) -> Done:
         shaped = self.shaping.formatted(wanted)
         if why := self._tooling.cancel_reason():  # a formatter was ended, say
             return _failed(STOPPED.format(why=why))
@@ -237,29 +241,29 @@ class Effects:
         report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
         lines = "".join(f"\n{note}" for note in report.notes)
         metadata = {"run": report.run, **shaped.metadata}
-        return Done(Carried(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
+        return Done(EffectResult(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
 
-    def _run(self, wish: Wish, command: Command) -> Doing:
+    def _run(self, wish: Wish, command: CommandEffect) -> Doing:
         """Runs a command outside plan mode; its output is shown as it comes."""
         if why := self._tooling.cancel_reason():
             return _failed(STOPPED.format(why=why))
         confined = not (wish.unconfined or self._tooling.unconfined)
         left, most = self._tooling.seconds_left(), self._tooling.shell_s
-        seconds = most if left is None else min(most, max(left, LEAST_S))
+        seconds = most if left is None else min(most, max(left, MIN_SECONDS))
         order = Order(wish.record, wish.call.id, command, *_consent(wish), confined, seconds)
         work = self._desk.session_commands.run(order, wish.process or self._tooling.process)
         while True:
             try:
                 chunk = next(work)
             except StopIteration as end:
-                outcome: Outcome = end.value
+                outcome: ToolOutcome = end.value
                 break
             text = chunk.content.decode("utf-8", "backslashreplace")
-            yield Delta("output", self._tooling.redact(text))
-        carried = Carried(outcome.text, outcome.failed, metadata=outcome.metadata)
+            yield StreamDelta("output", self._tooling.redact(text))
+        carried = EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
         return Done(carried, rest=outcome.rest)
 
-    def _write(self, wish: Wish, wanted: PlanText) -> Doing:
+    def _write(self, wish: Wish, wanted: PlanTextEffect) -> Doing:
         text = wanted.text.encode("utf-8", "backslashreplace")
         check_length(text)
         plan = yield from self.authoring.plan(wish.record, wanted.name)
@@ -269,7 +273,7 @@ class Effects:
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
         kept = f" {KEPT_NOTES}" if whole != text else ""
         told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"
-        carried = Carried(told, metadata={"plan": plan.plan_id})
+        carried = EffectResult(told, metadata={"plan": plan.plan_id})
         return Done(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 
     def _present(self, record: SessionRecord) -> Done:
@@ -285,10 +289,10 @@ class Effects:
         if self._desk.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {COVERS_NOTHING}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
-        return Done(Carried(text, ends=True, metadata=metadata), changed=True)
+        return Done(EffectResult(text, ends=True, metadata=metadata), changed=True)
 
 
-def planned_command(wanted: Command, most_s: float) -> RunCommand:
+def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
     """Returns the operation that a command of a planning model becomes; it gets no more time."""
     most = int(min(most_s, LONGEST_S))
     seconds = ceil(wanted.seconds) if 0 < wanted.seconds < most else most
@@ -300,7 +304,7 @@ def planned_command(wanted: Command, most_s: float) -> RunCommand:
     )
 
 
-LATER = Done(Carried("Nobody has answered yet."), later=True)
+LATER = Done(EffectResult("Nobody has answered yet."), later=True)
 
 
 def _stages(wish: Wish) -> bool:
@@ -318,4 +322,4 @@ def _consent(wish: Wish) -> tuple[PermitSource, str]:
 
 
 def _failed(text: str) -> Done:
-    return Done(Carried(text, failed=True))
+    return Done(EffectResult(text, failed=True))

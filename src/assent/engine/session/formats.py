@@ -7,21 +7,21 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.operation import FileOperation, FileState, WriteFile
-from assent.core.paths import name, one_line, shown
-from assent.core.process import Ended, Hold, Limits, Program
-from assent.core.tool import Edit
+from assent.core.paths import base_name, display_path, one_line
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.shell.process import ProcessLimits, ProcessResult, Program, SandboxState
+from assent.core.tool import EditEffect
 from assent.ports import Process
 
-LIMITS = Limits(seconds=20, output=64 << 20)
+LIMITS = ProcessLimits(seconds=20, output=64 << 20)
 PATH = "{path}"  # in an argument: the file's path in the workspace
 
 Formats = Mapping[str, tuple[str, ...]]
 
 
 def formatted(
-    edit: Edit, process: Process, formats: Formats, root: bytes
-) -> tuple[Edit, tuple[str, ...]]:
+    edit: EditEffect, process: Process, formats: Formats, root: bytes
+) -> tuple[EditEffect, tuple[str, ...]]:
     """Returns the edit with formatted contents, and a note for each that stayed as it was."""
     if not formats:
         return edit, ()
@@ -43,7 +43,7 @@ def formatted(
     changing = tuple(op for op in operations if not _idle(op))
     used = {op.after.digest for op in changing if isinstance(op, WriteFile)}
     left = {digest: content for digest, content in contents.items() if digest in used}
-    return Edit(changing, left), tuple(notes)
+    return EditEffect(changing, left), tuple(notes)
 
 
 class _Failed(Exception):
@@ -55,9 +55,9 @@ def _command(op: FileOperation, formats: Formats) -> tuple[str, ...] | None:
     if not isinstance(op, WriteFile) or op.after.kind != "file":
         return None
     for glob, words in formats.items():
-        where = shown(op.path if "/" in glob else name(op.path))
+        where = display_path(op.path if "/" in glob else base_name(op.path))
         if words and fnmatchcase(where, glob):
-            return tuple(word.replace(PATH, shown(op.path)) for word in words)
+            return tuple(word.replace(PATH, display_path(op.path)) for word in words)
     return None
 
 
@@ -66,16 +66,16 @@ def _through(command: tuple[str, ...], content: bytes, process: Process, root: b
     if not content:
         return content
     standing = process.sandbox_status()
-    if standing.hold is not Hold.HELD:
+    if standing.hold is not SandboxState.HELD:
         raise _Failed(f"{command[0]} runs only in a sandbox. {standing.reason}".strip())
     path = process.program(command[:1], own=True)
     if path is None:
         raise _Failed(f"{command[0]} is not installed here.")
     program = Program((path, *[word.encode() for word in command[1:]]), stdin=content)
-    out, errors, end = bytearray(), bytearray(), Ended(1)
+    out, errors, end = bytearray(), bytearray(), ProcessResult(1)
     try:
         for part in process.run([program], root, LIMITS):
-            if isinstance(part, Ended):
+            if isinstance(part, ProcessResult):
                 end = part
             else:
                 (errors if part.error else out).extend(part.content)
@@ -86,7 +86,7 @@ def _through(command: tuple[str, ...], content: bytes, process: Process, root: b
     return bytes(out)
 
 
-def _why(program: str, end: Ended, errors: bytes) -> str:
+def _why(program: str, end: ProcessResult, errors: bytes) -> str:
     if end.cut:
         return f"{program} reached its limit of {end.cut}."
     said = errors.decode("utf-8", "replace").strip().splitlines()

@@ -2,11 +2,11 @@
 
 import msgspec
 
-from assent.core.errors import Busy, Moved, NotFound
-from assent.core.event import Recorded
-from assent.core.grant import Grant, GrantEvent, GrantGiven, GrantRevoked
-from assent.core.mode import Mode
-from assent.core.session import SessionRecord
+from assent.core.errors import Busy, ConcurrentChange, NotFound
+from assent.core.event import StoredEvent
+from assent.core.permission.grant import Grant, GrantEvent, GrantGiven, GrantRevoked
+from assent.core.permission.mode import Mode
+from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
 from assent.engine.workspaces import Workspaces
@@ -96,7 +96,7 @@ class Grants:
             try:
                 self._doors.store.append(self.batch(workspace, event))
                 return
-            except Moved:
+            except ConcurrentChange:
                 continue  # the book is read again
         raise Busy("Others keep writing to what is remembered; nothing was changed.", LIST)
 
@@ -116,7 +116,7 @@ def _stream(workspace: str) -> str:
     return f"grant/{workspace}"
 
 
-def _taken(book: Book, recorded: Recorded) -> Book:
+def _taken(book: Book, recorded: StoredEvent) -> Book:
     match recorded.event:
         case GrantGiven() | GrantRevoked() as event:
             return _folded(book, event)

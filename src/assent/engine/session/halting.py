@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from assent.core.errors import IllegalStep
-from assent.core.event import Recorded
-from assent.core.session import SessionRecord
-from assent.core.session_event import CallEnded, TurnEnded, TurnStarted
+from assent.core.errors import IllegalState
+from assent.core.event import StoredEvent
+from assent.core.session.event import CallEnded, TurnEnded, TurnStarted
+from assent.core.session.record import SessionRecord
 
 FEW = 3  # errors that are carried forward
 LONG = 500  # characters of each
 
 
-def last_end(events: Sequence[Recorded]) -> TurnEnded | None:
+def last_end(events: Sequence[StoredEvent]) -> TurnEnded | None:
     """Returns how the last turn of a session ended, if it did."""
     for recorded in reversed(events):
         match recorded.event:
@@ -24,11 +24,11 @@ def last_end(events: Sequence[Recorded]) -> TurnEnded | None:
     return None
 
 
-def again_words(record: SessionRecord, events: Sequence[Recorded]) -> str:
+def again_words(record: SessionRecord, events: Sequence[StoredEvent]) -> str:
     """Says what went wrong in the last turn, for a model that is to try again."""
     end = last_end(events)
     if not record.turns:
-        raise IllegalStep(
+        raise IllegalState(
             f"Session {record.slug} has had no turn yet, so there is nothing to try again.",
             f'assent -r {record.slug} -p "what should be done"',
         )
@@ -43,7 +43,7 @@ def again_words(record: SessionRecord, events: Sequence[Recorded]) -> str:
     )
 
 
-def _errors(events: Sequence[Recorded]) -> list[str]:
+def _errors(events: Sequence[StoredEvent]) -> list[str]:
     """Returns what the last calls of the last turn that failed were told."""
     found: list[str] = []
     for recorded in events:

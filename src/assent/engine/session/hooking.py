@@ -7,9 +7,9 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.hook import AFTER_TOOL, BEFORE_TOOL, PROMPT
-from assent.core.message import Text
-from assent.core.session_event import MessageAdded, SessionEvent
-from assent.core.tool import Attempt, Decision, Outcome, Verdict
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded, SessionEvent
+from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
 from assent.engine.session.desk import Desk
 from assent.ports import Hooks
 
@@ -22,7 +22,7 @@ class HookGuard:
         self._warn = warn
         self._words: dict[str, str] = {}  # said before a call, by its id
 
-    def before(self, attempt: Attempt) -> Decision | None:
+    def before(self, attempt: GuardedCall) -> Decision | None:
         if attempt.decision.verdict is Verdict.DENY:
             return None
         heard = self._hooks.fire(BEFORE_TOOL, _facts(attempt))
@@ -33,7 +33,7 @@ class HookGuard:
             self._words[attempt.call.id] = heard.words
         return None
 
-    def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+    def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
         told = {**_facts(attempt), "result": outcome.text, "failed": outcome.failed}
         heard = self._hooks.fire(AFTER_TOOL, told)
         for warning in heard.warnings:
@@ -60,7 +60,7 @@ def prompted(desk: Desk, session: str, mode: str, agent: str, text: str) -> list
         raise Refused(f"A hook refused these words, so nobody was asked: {heard.objection}")
     if not heard.words:
         return []
-    words = (Text(f"A hook of the person adds: {heard.words}"),)
+    words = (TextPart(f"A hook of the person adds: {heard.words}"),)
     return [MessageAdded(desk.ports.clock.new_id(), agent, words, synthetic="hook")]
 
 
@@ -68,7 +68,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _facts(attempt: Attempt) -> dict[str, Any]:
+def _facts(attempt: GuardedCall) -> dict[str, Any]:
     """Returns what hooks hear about a call."""
     touched = [
         {"action": str(one.action), "permission": one.permission, "resource": one.resource}

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from assent.core.agent import Agent
 from assent.core.errors import UsageError
+from assent.core.session.agent import Agent
 from assent.engine.session.tooling import TaskLimits
 
 _SHELL = ("shell", "bash")  # under which names an agent's table speaks of it

@@ -4,13 +4,13 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import cast
 
-from assent.core.agent import Agent
 from assent.core.errors import Interrupted
-from assent.core.event import Recorded
-from assent.core.message import Call, Message
-from assent.core.model import Delta, Offer
-from assent.core.session import SessionRecord
-from assent.core.session_event import SessionEvent, TurnEnded
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ChatMessage, ToolCall
+from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.session.agent import Agent
+from assent.core.session.event import SessionEvent, TurnEnded
+from assent.core.session.record import SessionRecord
 from assent.ports import Turn
 
 
@@ -20,7 +20,7 @@ class Leash:
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
         self._end: TurnEnded | None = None
-        self._unshown: tuple[Recorded, ...] = ()
+        self._unshown: tuple[StoredEvent, ...] = ()
 
     def cancel(self, end: TurnEnded) -> None:
         """Wants the turn to end like this, from any thread; the first who pulls decides."""
@@ -35,17 +35,17 @@ class Leash:
         return self._turn.agent
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[ChatMessage, ...]:
         return self._turn.messages
 
     @property
     def is_over(self) -> bool:
         return self._turn.is_over
 
-    def available_tools(self) -> tuple[Offer, ...]:
+    def available_tools(self) -> tuple[ToolDefinition, ...]:
         return self._turn.available_tools()
 
-    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
         """Appends events; where the driver only knows that it was interrupted, it says why."""
         unshown, self._unshown = self._unshown, ()
         return (*unshown, *self._turn.append_events(*map(self._told, events)))
@@ -53,7 +53,7 @@ class Leash:
     def defer_events(self, *events: SessionEvent) -> None:
         self._turn.defer_events(*events)
 
-    def read_new_messages(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[StoredEvent, ...]:
         """Takes in what others said; raises Interrupted if the turn is to end."""
         said = self._turn.read_new_messages()
         try:
@@ -63,9 +63,9 @@ class Leash:
             raise
         return said
 
-    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+    def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Settles calls until all are, or the turn is to end."""
-        work = cast("Generator[Recorded | Delta, None, None]", self._turn.run_calls(calls))
+        work = cast("Generator[StoredEvent | StreamDelta, None, None]", self._turn.run_calls(calls))
         with closing(work):
             for recorded in work:
                 yield recorded
@@ -74,10 +74,10 @@ class Leash:
     def reminder(self) -> str:
         return self._turn.reminder()
 
-    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         return (yield from self._turn.confirm(header, question))
 
-    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
         return (yield from self._turn.wait_for_children())
 
     def _check(self) -> None:

@@ -3,22 +3,16 @@
 from collections.abc import Callable, Sequence, Set
 
 from assent.core.errors import NotFound
-from assent.core.event import Recorded
-from assent.core.inquiry import waiting
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
-    CallEnded,
-    ChildEnded,
-    ChildStarted,
-    StepStarted,
-    TurnEnded,
-)
+from assent.core.event import StoredEvent
+from assent.core.session.event import CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import calls_awaiting_answers
 from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
 
 DEEPEST = 16  # parents; more there are only in a log that somebody tampered with
 
-Read = Callable[[str], Sequence[Recorded]]  # the events of a session
+Read = Callable[[str], Sequence[StoredEvent]]  # the events of a session
 
 
 def parents(doors: Doors, record: SessionRecord) -> tuple[SessionRecord, ...]:
@@ -50,13 +44,13 @@ def halted(halt: str) -> TurnEnded:
     return TurnEnded("cancelled", "Cancelled from elsewhere.")
 
 
-def children_of(events: Sequence[Recorded]) -> dict[str, ChildStarted]:
+def children_of(events: Sequence[StoredEvent]) -> dict[str, ChildStarted]:
     """Returns all children that a session ever had, by id, as each was started last."""
     found = [one.event for one in events if isinstance(one.event, ChildStarted)]
     return {event.child: event for event in found}
 
 
-def unfinished(events: Sequence[Recorded]) -> set[str]:
+def unfinished(events: Sequence[StoredEvent]) -> set[str]:
     """Returns the children of whose end a session knows nothing."""
     found: set[str] = set()
     for recorded in events:
@@ -71,7 +65,7 @@ def unfinished(events: Sequence[Recorded]) -> set[str]:
 
 
 def waiting_tasks(
-    events: Sequence[Recorded], left: Set[str] = frozenset()
+    events: Sequence[StoredEvent], left: Set[str] = frozenset()
 ) -> dict[str, ChildStarted]:
     """Returns the children that wait for an answer and whose calls have no end, by those calls.
 
@@ -94,7 +88,7 @@ def waiting_tasks(
     return {call: started for call, started in begun.items() if started.child in asking}
 
 
-def asking_children(events: Sequence[Recorded]) -> set[str]:
+def asking_children(events: Sequence[StoredEvent]) -> set[str]:
     """Returns the children that came to rest with a question, and were not taken up again."""
     found: set[str] = set()
     for recorded in events:
@@ -108,7 +102,7 @@ def asking_children(events: Sequence[Recorded]) -> set[str]:
     return found
 
 
-def left_asking(read: Read, events: Sequence[Recorded], depth: int = 0) -> set[str]:
+def left_asking(read: Read, events: Sequence[StoredEvent], depth: int = 0) -> set[str]:
     """Returns the children that a process left at a question, theirs or one below, as it died.
 
     Nothing was done yet for what they ask about, so they can go on; all others are lost.
@@ -120,15 +114,15 @@ def left_asking(read: Read, events: Sequence[Recorded], depth: int = 0) -> set[s
     return found & (of_calls | _behind(events))
 
 
-def _asks(read: Read, events: Sequence[Recorded], depth: int) -> bool:
+def _asks(read: Read, events: Sequence[StoredEvent], depth: int) -> bool:
     """Tells whether a session, or one that works for it, waits for an answer and nothing else."""
-    if waiting(events):
+    if calls_awaiting_answers(events):
         return True
     left = left_asking(read, events, depth)
     asking = asking_children(events) | left
     return bool(waiting_tasks(events, left) or asking & _behind(events))
 
 
-def _behind(events: Sequence[Recorded]) -> set[str]:
+def _behind(events: Sequence[StoredEvent]) -> set[str]:
     """Returns the children that work in the background."""
     return {each.child for each in children_of(events).values() if each.background}

@@ -5,7 +5,7 @@ from threading import Lock
 
 import msgspec
 
-from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.gate.loops import (
     Failure,
     LoopLimits,
@@ -31,7 +31,7 @@ NOT_STARTED = (126, 127)  # and those of one that never began
 DOING = (Action.SHELL, Action.TOOL, Action.TASK)
 
 # What the person's rules say about a loop, under the permission `doom_loop`.
-Judge = Callable[[Request, Attempt], Decision]
+Judge = Callable[[ResourceAccess, GuardedCall], Decision]
 
 
 class LoopGuard:
@@ -55,7 +55,7 @@ class LoopGuard:
         self._in_vain = 0  # answers in a row of which all calls did
         self._newest = ""  # what was wanted last
 
-    def before(self, attempt: Attempt) -> Decision | None:
+    def before(self, attempt: GuardedCall) -> Decision | None:
         """Counts a call and objects where it is one too many; asked again, it says the same."""
         with self._lock:
             id = attempt.call.id
@@ -64,7 +64,7 @@ class LoopGuard:
                 self._said[id] = self._objection(attempt)
             return self._said[id]
 
-    def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+    def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
         """Takes in how a call ended; adds a warning for the model where it repeats itself."""
         with self._lock:
             if attempt.call.id not in self._marks:
@@ -100,7 +100,9 @@ class LoopGuard:
             "do instead: assent -c -p 'WHAT NEXT'."
         )
 
-    def _is_fruitless(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> bool | None:
+    def _is_fruitless(
+        self, attempt: GuardedCall, outcome: ToolOutcome, repeat: Repeat
+    ) -> bool | None:
         """Tells whether a call came to nothing once more, though no guard had to stop it."""
         if not outcome.failed or not (_is_refused(attempt) or _is_unread(attempt)):
             return False
@@ -108,7 +110,7 @@ class LoopGuard:
             return True
         return None if _is_unread(attempt) else False
 
-    def _warning(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> str:
+    def _warning(self, attempt: GuardedCall, outcome: ToolOutcome, repeat: Repeat) -> str:
         """Returns what the model should know of a call that it made, or that failed, again."""
         if _is_refused(attempt):
             return ""
@@ -116,14 +118,14 @@ class LoopGuard:
             return f"{_repeats(repeat)} Nothing new comes of it; after more of them it is refused."
         return trouble(self._track.answered(), _tool(attempt), self._limits) * outcome.failed
 
-    def _begin(self, attempt: Attempt) -> None:
+    def _begin(self, attempt: GuardedCall) -> None:
         call, edits = attempt.call, _is_edit(attempt)
         mark = self._track.mark(call, attempt.tool, edits=edits)
         self._track = self._track.made(mark, self._limits.window)
         self._marks[call.id] = mark
         self._times[call.id] = repeated(self._track.calls)
 
-    def _end(self, attempt: Attempt, outcome: Outcome) -> Repeat:
+    def _end(self, attempt: GuardedCall, outcome: ToolOutcome) -> Repeat:
         id, refused = attempt.call.id, _is_refused(attempt)
         mark, repeat = self._marks.pop(id), self._times.pop(id)
         said = self._said.pop(id, None)
@@ -143,7 +145,7 @@ class LoopGuard:
             self._track = self._track.edited(change)
         return repeat
 
-    def _objection(self, attempt: Attempt) -> Decision | None:
+    def _objection(self, attempt: GuardedCall) -> Decision | None:
         if attempt.decision.verdict is Verdict.DENY:
             return None
         repeat = self._times[attempt.call.id]
@@ -157,7 +159,7 @@ class LoopGuard:
             return self._asked(attempt, _repeats(repeat))
         return self._troubled(attempt)
 
-    def _troubled(self, attempt: Attempt) -> Decision | None:
+    def _troubled(self, attempt: GuardedCall) -> Decision | None:
         """Objects to more of what fails; what only reads, or fails without an effect, goes on."""
         tool = attempt.tool
         foreign = any(request.action is Action.TOOL for request in attempt.requests)
@@ -170,9 +172,9 @@ class LoopGuard:
         self._in_trouble.add(tool)
         return self._asked(attempt, why)
 
-    def _asked(self, attempt: Attempt, why: str) -> Decision | None:
+    def _asked(self, attempt: GuardedCall, why: str) -> Decision | None:
         """Returns the question, unless a rule answers it."""
-        ruled = self._judge(Request(Action.LOOP, attempt.tool), attempt)
+        ruled = self._judge(ResourceAccess(Action.LOOP, attempt.tool), attempt)
         match ruled.verdict:
             case Verdict.RUN:
                 self._forgive(self._marks[attempt.call.id])
@@ -186,13 +188,13 @@ class LoopGuard:
         self._in_trouble.clear()
         self._track = self._track.reset().made(mark, self._limits.window)
 
-    def _does_something(self, attempt: Attempt) -> bool:
+    def _does_something(self, attempt: GuardedCall) -> bool:
         """Tells whether a call may change something; a line that only reads does not."""
         doing = [request for request in attempt.requests if request.action in DOING]
         lines = [request.resource for request in doing if request.action is Action.SHELL]
         return len(doing) > len(lines) or not all(self._only_reads(line) for line in lines)
 
-    def _failure(self, attempt: Attempt, outcome: Outcome) -> Failure:
+    def _failure(self, attempt: GuardedCall, outcome: ToolOutcome) -> Failure:
         """Returns how a call failed; it ran if it got as far as to change something."""
         error = plain(outcome.text)
         if not any(request.action is Action.SHELL for request in attempt.requests):
@@ -202,25 +204,25 @@ class LoopGuard:
         return Failure(_tool(attempt), error, canonical(attempt.call.args or {}), ran)
 
 
-def _is_edit(attempt: Attempt) -> bool:
+def _is_edit(attempt: GuardedCall) -> bool:
     return any(request.action is Action.EDIT for request in attempt.requests)
 
 
-def _stages_command(attempt: Attempt) -> bool:
+def _stages_command(attempt: GuardedCall) -> bool:
     staged = attempt.decision.verdict is Verdict.STAGE
     return staged and any(request.action is Action.SHELL for request in attempt.requests)
 
 
-def _is_unread(attempt: Attempt) -> bool:
+def _is_unread(attempt: GuardedCall) -> bool:
     """Tells whether a call failed before anybody knew what it touches."""
     return not attempt.requests
 
 
-def _tool(attempt: Attempt) -> str:
+def _tool(attempt: GuardedCall) -> str:
     return UNREAD if _is_unread(attempt) else attempt.tool
 
 
-def _is_refused(attempt: Attempt) -> bool:
+def _is_refused(attempt: GuardedCall) -> bool:
     """Tells whether a call was not run, because the gate, a guard or the person said no."""
     return attempt.decision.verdict is Verdict.DENY
 

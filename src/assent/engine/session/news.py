@@ -17,19 +17,19 @@ from assent.core.event import (
     PlanRebased,
     PlanRejected,
     PlanSelected,
-    Recorded,
     RunEnded,
     RunHalted,
+    StoredEvent,
     TextRevised,
 )
-from assent.core.journal import Finished, Outcome, Result
-from assent.core.lifecycle import State
-from assent.core.message import Text
-from assent.core.mode import agent_of
-from assent.core.operation import Operation
-from assent.core.record import PlanRecord, RunNote
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded, PlanLinked, SessionEvent
+from assent.core.llm.message import TextPart
+from assent.core.permission.mode import default_agent
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
+from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
+from assent.core.session.record import SessionRecord
 from assent.engine.run.deeds import Deeds
 from assent.engine.run.journal import StoreJournal
 from assent.engine.session import telling
@@ -72,13 +72,13 @@ class News:
 
     def take_in(self, plan: PlanRecord) -> bool:
         """Makes a revision of what a person wrote into a draft's file; tells whether they did."""
-        if plan.state is not State.DRAFTING:
+        if plan.state is not PlanState.DRAFTING:
             return False
         live = self._desk.plans.live_text(plan)
         if live is not None and sha256(live) == plan.content_hash:
             return False
         plan = self._ledger.load(plan.plan_id)  # somebody may have recorded it themselves
-        if plan.state is not State.DRAFTING:
+        if plan.state is not PlanState.DRAFTING:
             return False
         if live is None:
             self._desk.plans.delete([plan])
@@ -86,7 +86,7 @@ class News:
             self._desk.plans.write(plan, None)
         return True
 
-    def _before(self, record: SessionRecord, position: int) -> list[Recorded]:
+    def _before(self, record: SessionRecord, position: int) -> list[StoredEvent]:
         """Returns what was recorded before a mark was, and after what the mark speaks of."""
         unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
         if record.plan_id:
@@ -94,7 +94,7 @@ class News:
         return [one for one in unread if one.position <= position]
 
     def _told(
-        self, record: SessionRecord, events: Sequence[Recorded], own: Own | None
+        self, record: SessionRecord, events: Sequence[StoredEvent], own: Own | None
     ) -> tuple[list[Told], PlanLinked]:
         told: list[Told] = []
         link = PlanLinked(record.plan_id, record.plan_seq, record.home_seq)
@@ -103,7 +103,7 @@ class News:
         if about:
             plan = self._ledger.load(record.plan_id)
             told += self._of_plan(plan, about, own)
-            gone = plan.state is State.DISCARDED
+            gone = plan.state is PlanState.DISCARDED
             link = PlanLinked("" if gone else plan.plan_id, 0 if gone else about[-1].seq, link.home)
         told += self._undone(record, [one for one in events if one.stream != stream])
         home = [one for one in events if one.stream == self._streams[1]]
@@ -113,7 +113,7 @@ class News:
         return told, link
 
     def _of_plan(
-        self, plan: PlanRecord, events: Sequence[Recorded], own: Own | None
+        self, plan: PlanRecord, events: Sequence[StoredEvent], own: Own | None
     ) -> Iterable[Told]:
         if text := self._edited(plan, events, own):
             yield text
@@ -134,7 +134,9 @@ class News:
                 case event:
                     yield from _decided(plan, event)
 
-    def _edited(self, plan: PlanRecord, events: Sequence[Recorded], own: Own | None) -> Told | None:
+    def _edited(
+        self, plan: PlanRecord, events: Sequence[StoredEvent], own: Own | None
+    ) -> Told | None:
         """Compares the text that the model knows with the one that somebody else wrote."""
         if own is not None and isinstance(events[0].event, PlanCreated):
             return None  # the turn made the plan, and with it the text that it begins with
@@ -150,7 +152,7 @@ class News:
         diff = text_diff(before, after, "before", "after")
         return ("edited", telling.edited(plan, diff)) if before != after else None
 
-    def _draft(self, recorded: Recorded, change: DraftChanged) -> Told:
+    def _draft(self, recorded: StoredEvent, change: DraftChanged) -> Told:
         if change.added:
             return "staged", telling.staged(change.added)
         plan_id = recorded.stream.rpartition("/")[2]
@@ -163,14 +165,14 @@ class News:
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
         return "declined", telling.declined(gone)
 
-    def _partly(self, recorded: Recorded, event: OperationsDeclined) -> str:
+    def _partly(self, recorded: StoredEvent, event: OperationsDeclined) -> str:
         """Says which operations a person left out when they approved the rest."""
         history = self._history(recorded.stream.rpartition("/")[2], recorded.seq)
         frozen = [
             e.frozen for e in history if isinstance(e, PlanProposed) and e.digest == event.digest
         ]
         try:
-            was = self._ledger.plan(RunNote("", event.digest, frozen[-1]))
+            was = self._ledger.plan(PlanRun("", event.digest, frozen[-1]))
         except StoreError:  # it is long ago, and that plan is not kept any more
             return telling.PARTLY
         named = dict(zip(was.ids, was.operations, strict=True))
@@ -183,20 +185,20 @@ class News:
         events = self._store.read(self._ledger.stream(plan_id))
         return [one.event for one in events if one.seq < seq]
 
-    def _ran(self, plan: PlanRecord, run: str, outcome: Outcome) -> str:
+    def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome) -> str:
         spent = [c.approval for c in plan.consents if c.run == run]
         return telling.ran(outcome, self._results(plan, run), spent[0] if spent else None)
 
-    def _results(self, plan: PlanRecord, run: str) -> list[tuple[Result, Operation]]:
+    def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
         """Returns what became of each operation; nothing of a run that has no journal."""
         entries = StoreJournal(self._desk.ports, self._ledger).read(run)
         notes = [note for note in plan.runs if note.run == run]
-        if not entries or not notes or not isinstance(entries[-1], Finished):
+        if not entries or not notes or not isinstance(entries[-1], FinishedEntry):
             return []
         operations = self._ledger.plan(notes[0]).operations
         return list(zip(entries[-1].results, operations, strict=False))
 
-    def _undone(self, record: SessionRecord, events: Sequence[Recorded]) -> Iterable[Told]:
+    def _undone(self, record: SessionRecord, events: Sequence[StoredEvent]) -> Iterable[Told]:
         """Tells of runs that this session has to do with and that somebody took back."""
         for recorded in events:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
@@ -228,7 +230,7 @@ class News:
         return taken, again
 
     def _of_home(
-        self, link: PlanLinked, events: Sequence[Recorded]
+        self, link: PlanLinked, events: Sequence[StoredEvent]
     ) -> tuple[list[Told], PlanLinked]:
         """Follows the person to the plan that they chose."""
         chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
@@ -240,9 +242,9 @@ class News:
         return [("plan_used", telling.used(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
-        agent = record.agent or agent_of(record.mode)
+        agent = record.agent or default_agent(record.mode)
         new = self._desk.ports.clock.new_id()
-        return MessageAdded(new, agent, (Text(words),), synthetic=about, model=record.model)
+        return MessageAdded(new, agent, (TextPart(words),), synthetic=about, model=record.model)
 
 
 def _decided(plan: PlanRecord, event: Event) -> Iterable[Told]:

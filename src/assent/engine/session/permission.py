@@ -5,34 +5,40 @@ from contextlib import suppress
 
 import msgspec
 
-from assent.core.answering import Reply
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.grant import Pattern
-from assent.core.inquiry import NO_CALL, Inquiry, inquiries, is_past, waiting
-from assent.core.message import Call
-from assent.core.mode import Mode
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall
 from assent.core.paths import one_line
-from assent.core.question import (
-    PERMISSION,
-    Answers,
-    Consent,
-    choices,
-    confirmation,
-    is_permission,
-    question_digest,
-    read_consent,
-    yes_or_no,
-)
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.mode import Mode
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
     AnswerTaken,
     Question,
     QuestionAsked,
     SessionEvent,
     StepStarted,
 )
-from assent.core.tool import Decision, Edit, Request
+from assent.core.session.question import (
+    PERMISSION,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
+    is_permission,
+    permission_options,
+    question_digest,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import (
+    NO_CALL,
+    StoredQuestion,
+    calls_awaiting_answers,
+    has_passed,
+    stored_questions,
+)
+from assent.core.tool import Decision, EditEffect, ResourceAccess
 from assent.engine.session.asking import permission
 from assent.engine.session.questions import Questions
 from assent.engine.session.shaping import Shaping
@@ -53,18 +59,18 @@ class Doubt(msgspec.Struct, frozen=True):
     `always` is what a remembered yes would cover: empty, where none can be.
     """
 
-    call: Call
+    call: ToolCall
     tool: str
-    requests: tuple[Request, ...]
+    requests: tuple[ResourceAccess, ...]
     decision: Decision
     agent: str
     mode: Mode
     plan: str = ""
     custom: str = ""  # the mode of the person's own, whose base is `mode`
-    edit: Edit | None = None
+    edit: EditEffect | None = None
     command: bool = False  # it would run in the sandbox, and could without
     risk: tuple[str, ...] = ()  # level first, then the reasons
-    always: tuple[Pattern, ...] = ()
+    always: tuple[PermissionPattern, ...] = ()
     parts: tuple[str, ...] = ()  # every command of a command line
     fixed: bool = False  # a yes counts for one session at most
 
@@ -72,7 +78,7 @@ class Doubt(msgspec.Struct, frozen=True):
 class Said(msgspec.Struct, frozen=True):
     """What came of a question: answers, nobody's, or that it stays open for later."""
 
-    answers: Answers | None
+    answers: QuestionAnswers | None
     question: str
     later: bool = False
     by: str = ""
@@ -89,22 +95,27 @@ class Permission:
         self._questions = questions
         self._tooling = tooling
         self._shaping = shaping
-        self._earlier: dict[str, tuple[Inquiry, ...]] = {}  # of calls that are settled again
+        self._earlier: dict[str, tuple[StoredQuestion, ...]] = {}  # of calls that are settled again
         self._step = 0  # of which they are; another one's may have the same ids
 
-    def resume(self, events: Sequence[Recorded]) -> tuple[Call, ...]:
+    def resume(self, events: Sequence[StoredEvent]) -> tuple[ToolCall, ...]:
         """Returns the calls that only wait for an answer; settled again, they are not asked twice.
 
         What became of all other unsettled calls is not known.
         """
-        found, others = waiting(events), [i for i in inquiries(events) if not i.asked.call]
+        found, others = (
+            calls_awaiting_answers(events),
+            [i for i in stored_questions(events) if not i.asked.call],
+        )
         self._earlier = {call.id: asked for call, asked in found}
         self._earlier[NO_CALL.id] = tuple(i for i in others if not i.over and not i.taken)
         steps = [one.event.step for one in events if isinstance(one.event, StepStarted)]
         self._step = steps[-1] if steps else 0
         return tuple(call for call, _ in found)
 
-    def ask(self, record: SessionRecord, doubt: Doubt) -> Generator[SessionEvent, None, Consent]:
+    def ask(
+        self, record: SessionRecord, doubt: Doubt
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
         """Asks whether a call may do what it touches; only a plain yes lets it."""
         question = self._question(record, doubt)
         wanted = QuestionAsked(
@@ -113,29 +124,33 @@ class Permission:
         )  # fmt: skip
         said = yield from self._put(record, doubt.call, wanted)
         if said.later:
-            return Consent(later=True, why="nobody has answered yet.", question=said.question)
+            return PermissionAnswer(
+                later=True, why="nobody has answered yet.", question=said.question
+            )
         return (yield from self._taken(question, said))
 
     def confirm(
         self, record: SessionRecord, header: str, words: str
-    ) -> Generator[SessionEvent, None, Consent]:
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
         """Asks something that is about no call, such as whether to go on past a budget."""
-        question = yes_or_no(header, words)
+        question = yes_no_question(header, words)
         said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
         if said.later:  # nothing would wait for the answer
             self._questions.expire(record, said.question)
         return (yield from self._taken(question, said))
 
     def ask_questions(
-        self, record: SessionRecord, call: Call, tool: str, questions: tuple[Question, ...]
+        self, record: SessionRecord, call: ToolCall, tool: str, questions: tuple[Question, ...]
     ) -> Asking:
         """Asks what a call wants to know from the person; an answer that does not fit is none."""
         wanted = QuestionAsked("", call.id, questions, tool)
         return (yield from self._put(record, call, wanted))
 
-    def _taken(self, question: Question, said: Said) -> Generator[SessionEvent, None, Consent]:
+    def _taken(
+        self, question: Question, said: Said
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
         """Reads an answer; after a yes a crash leaves it unknown what the call did."""
-        consent = read_consent(question, said.answers)
+        consent = read_permission_answer(question, said.answers)
         if said.by.startswith(EXPIRED):
             consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
         if said.by == INTERRUPTED:
@@ -157,12 +172,12 @@ class Permission:
         return msgspec.structs.replace(
             permission(doubt.requests, doubt.decision, *shown),
             header=_header(record, doubt.agent),
-            options=choices(always, command=doubt.command, fixed=doubt.fixed),
+            options=permission_options(always, command=doubt.command, fixed=doubt.fixed),
             always=always,
             risk=doubt.risk,
         )
 
-    def _put(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Asking:
+    def _put(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> Asking:
         """Asks, unless the very same was asked before the session was taken up again."""
         call = self._questions.call_on_record(record, call) if wanted.call else call
         left = self._is_left(record, call)
@@ -184,12 +199,14 @@ class Permission:
             return Said(None, asked.id)
         return Said(found.answers, asked.id, by=found.by, grant=found.grant)
 
-    def _is_left(self, record: SessionRecord, call: Call) -> bool:
+    def _is_left(self, record: SessionRecord, call: ToolCall) -> bool:
         """Tells whether a call waited for an answer before the session was taken up again."""
         earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
         return any(one.answered is None for one in earlier)
 
-    def _same(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Inquiry | None:
+    def _same(
+        self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked
+    ) -> StoredQuestion | None:
         """Returns the question that was asked before; if none fits any more, all are closed."""
         earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
         for one in earlier:
@@ -203,7 +220,7 @@ class Permission:
         self._earlier.pop(call.id, None)
         return None
 
-    def _new(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> QuestionAsked:
+    def _new(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> QuestionAsked:
         seconds, clock = self._tooling.questions_s, self._questions.clock
         until = clock.later(seconds) if seconds else ""
         asked = msgspec.structs.replace(wanted, id=clock.new_id(), expires_at=until)
@@ -211,7 +228,7 @@ class Permission:
         return msgspec.structs.replace(asked, digest=digest)
 
     def _is_past(self, asked: QuestionAsked) -> bool:
-        return is_past(asked.expires_at, self._questions.clock.now())
+        return has_passed(asked.expires_at, self._questions.clock.now())
 
     def _answer(self, record: SessionRecord, asked: QuestionAsked) -> None:
         """Has the question answered by whoever is there; whatever keeps them from it is a no."""
@@ -239,7 +256,7 @@ class Permission:
             return INTERRUPTED
         return f"{EXPIRED} at {asked.expires_at}" if self._is_past(asked) else ""
 
-    def _reply(self, record: SessionRecord, asked: QuestionAsked) -> Reply | None:
+    def _reply(self, record: SessionRecord, asked: QuestionAsked) -> QuestionReply | None:
         """Returns what the person says; what is to be remembered they say twice (F81)."""
         by = f"{self._questions.user} (session)"
         for _ in range(ROUNDS):
@@ -247,20 +264,22 @@ class Permission:
             if answers is None:
                 return None
             question = asked.questions[0]
-            reach = read_consent(question, answers).reach if is_permission(question) else ""
+            reach = (
+                read_permission_answer(question, answers).reach if is_permission(question) else ""
+            )
             if not reach:
-                return Reply(answers, by)
+                return QuestionReply(answers, by)
             new = self._questions.clock.new_id()
-            confirmed = self._heard(record, asked, (confirmation(asked, reach, new),))
+            confirmed = self._heard(record, asked, (grant_confirmation(asked, reach, new),))
             if confirmed is None:
                 return None
-            if read_consent(yes_or_no("", ""), confirmed).yes:
-                return Reply(answers, by, question.always, new)
+            if read_permission_answer(yes_no_question("", ""), confirmed).yes:
+                return QuestionReply(answers, by, question.always, new)
         return None
 
     def _heard(
         self, record: SessionRecord, asked: QuestionAsked, questions: tuple[Question, ...]
-    ) -> Answers | None:
+    ) -> QuestionAnswers | None:
         def answered() -> str:
             if self._is_past(asked):
                 return f"The question expired at {asked.expires_at}, which is a no."

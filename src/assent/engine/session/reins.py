@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from assent.core.session_event import TurnEnded
+from assent.core.session.event import TurnEnded
 
 Pull = Callable[[TurnEnded], object]
 

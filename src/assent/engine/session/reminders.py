@@ -5,13 +5,13 @@ from typing import Final
 
 import msgspec
 
-from assent.core.lifecycle import State
-from assent.core.message import Text
-from assent.core.mode import CustomMode, Mode, Modes, agent_of, in_force
+from assent.core.llm.message import TextPart
 from assent.core.paths import one_line
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded, ModeChanged, SessionEvent
+from assent.core.permission.mode import CustomMode, CustomModes, Mode, default_agent, effective_mode
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import MessageAdded, ModeChanged, SessionEvent
+from assent.core.session.record import SessionRecord
 
 _STAGED = (
     "You plan; nothing changes on disk. Writes, and commands that do not only read, are staged as "
@@ -39,7 +39,7 @@ class Switch(msgspec.Struct, frozen=True):
     lead: str = ""
     staging: bool = True  # plan.staging
     custom: str = ""  # id of a mode of the person's own, whose base is `mode`
-    modes: Modes = {}  # that there are
+    modes: CustomModes = {}  # that there are
 
 
 class Now(msgspec.Struct, frozen=True):
@@ -49,7 +49,7 @@ class Now(msgspec.Struct, frozen=True):
     approved: bool = False
     staging: bool = True  # plan.staging
     scope: tuple[str, ...] | None = None  # of the build that is going on, if one is
-    modes: Modes = {}  # of the person's and the project's own
+    modes: CustomModes = {}  # of the person's and the project's own
 
 
 def rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = True) -> str:
@@ -58,7 +58,7 @@ def rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = T
     return "\n".join([base, *filter(None, map(_narrowed, narrowing))])
 
 
-def mode_name(mode: Mode, custom: str, modes: Modes) -> str:
+def mode_name(mode: Mode, custom: str, modes: CustomModes) -> str:
     """Returns a mode as a model reads it; one that is gone is plan mode (F11)."""
     if not custom:
         return mode
@@ -81,7 +81,7 @@ def build_rules(scope: Sequence[str]) -> str:
 
 def mode_words(switch: Switch, before: str) -> str:
     """Says what holds from now on, and that what held before does not any more."""
-    mode, narrowing = in_force(switch.mode, switch.custom, switch.modes)
+    mode, narrowing = effective_mode(switch.mode, switch.custom, switch.modes)
     name = mode_name(mode, switch.custom, switch.modes)
     lead = switch.lead or f"The person switched the mode from {before} to {name}."
     return (
@@ -92,8 +92,10 @@ def mode_words(switch: Switch, before: str) -> str:
 
 def mode_events(record: SessionRecord, switch: Switch, message: str) -> tuple[SessionEvent, ...]:
     """Returns what a switch of the mode means for a session: the mode, and words for the model."""
-    mode, words = switch.mode, Text(mode_words(switch, record.custom or record.mode))
-    told = MessageAdded(message, agent_of(mode), (words,), synthetic="mode", model=record.model)
+    mode, words = switch.mode, TextPart(mode_words(switch, record.custom or record.mode))
+    told = MessageAdded(
+        message, default_agent(mode), (words,), synthetic="mode", model=record.model
+    )
     return ModeChanged(mode, switch.reason, switch.custom), told
 
 
@@ -123,7 +125,7 @@ def child_rules(mode: Mode) -> str:
 
 def reminder(record: SessionRecord, plan: PlanRecord | None, now: Now = NOW) -> str:
     """Says what holds now, whatever was forgotten."""
-    mode, narrowing = in_force(record.mode, record.custom, now.modes)
+    mode, narrowing = effective_mode(record.mode, record.custom, now.modes)
     name = mode_name(mode, record.custom, now.modes)
     said = rules(mode, staging=now.staging)
     if record.parent:
@@ -151,7 +153,7 @@ def _narrowed(mode: CustomMode) -> str:
 
 def _plan_words(plan: PlanRecord, staged: int, *, approved: bool) -> str:
     named = f"Plan: {plan.name} in {one_line(plan.path)}"
-    if plan.state is State.AWAITING_APPROVAL:
+    if plan.state is PlanState.AWAITING_APPROVAL:
         consent = "approved by the person" if approved else "not approved"
         return f"{named}, frozen under digest {plan.digest}, {consent}; {staged} operations."
     return f"{named}, {plan.state.lower()}; {staged} operations staged."

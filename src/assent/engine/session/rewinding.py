@@ -2,12 +2,18 @@
 
 import msgspec
 
-from assent.core.errors import Busy, IllegalStep
-from assent.core.event import Recorded
-from assent.core.masking import masked
-from assent.core.rewind import LONGEST, Spoken, before, chosen, reachable
-from assent.core.session import SessionRecord
-from assent.core.session_event import SessionEvent, SessionRewound, TodosChanged
+from assent.core.errors import Busy, IllegalState
+from assent.core.event import StoredEvent
+from assent.core.session.event import SessionEvent, SessionRewound, TodosChanged
+from assent.core.session.record import SessionRecord
+from assent.core.session.rewind import (
+    MAX_MESSAGE_CHARS,
+    UserMessage,
+    chosen_message,
+    messages_before,
+    rewind_targets,
+)
+from assent.core.text.redaction import redact
 from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 
@@ -27,32 +33,32 @@ def check_rewind(desk: Desk, record: SessionRecord, *, at_work: bool) -> None:
             f"assent sessions pause {record.slug}",
         )
     if record.parent:
-        raise IllegalStep(
+        raise IllegalState(
             "A child works for another session, which alone can go back.",
             f"assent sessions rewind {record.parent}",
         )
     plan = desk.plan_of(record)
     if plan is not None and plan.building and plan.building.session == record.session:
-        raise IllegalStep(
+        raise IllegalState(
             f"A build of plan {plan.name} is under way in session {record.slug}; nothing was "
             "changed. Let it come to its end, or take it back.",
             "assent recover --roll-back",
         )
 
 
-def rewound(events: list[Recorded], message: str) -> tuple[SessionEvent, ...]:
+def rewound(events: list[StoredEvent], message: str) -> tuple[SessionEvent, ...]:
     """Returns what takes a session back to before a message, todos included."""
-    spoken = chosen(events, message)
-    left = before(reachable(events), spoken.id)
+    spoken = chosen_message(events, message)
+    left = messages_before(rewind_targets(events), spoken.id)
     last = left[-1] if left else None
-    words = " ".join(masked(spoken.text).split())[:LONGEST]
+    words = " ".join(redact(spoken.text).split())[:MAX_MESSAGE_CHARS]
     models = [each.model for each in left if each.model]
     agent, model = last.agent if last else "", models[-1] if models else ""
     back = SessionRewound(spoken.id, words, len(left), agent, model)
     return back, TodosChanged(spoken.todos)
 
 
-def since(desk: Desk, record: SessionRecord, spoken: Spoken) -> Since:
+def since(desk: Desk, record: SessionRecord, spoken: UserMessage) -> Since:
     """Returns the turns that began with a message or after it, and what they and others ran."""
     back = Takeback(desk.ports, desk.runs.repository())
     plans = {record.plan_id} - {""}

@@ -3,9 +3,9 @@
 from msgspec.structs import replace
 
 from assent.core.errors import NotFound
-from assent.core.mode import Modes, missing_mode
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord, in_its_mode
+from assent.core.permission.mode import CustomModes, missing_mode
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord, with_current_mode
 from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
 from assent.engine.workspaces import Workspaces
@@ -14,7 +14,7 @@ from assent.engine.workspaces import Workspaces
 class SessionList:
     """Finds sessions, and says how each of them stands."""
 
-    def __init__(self, doors: Doors, workspaces: Workspaces, modes: Modes) -> None:
+    def __init__(self, doors: Doors, workspaces: Workspaces, modes: CustomModes) -> None:
         self._doors = doors
         self._workspaces = workspaces
         self.modes = modes  # of people's own that a session can be in here, by id
@@ -43,7 +43,7 @@ class SessionList:
 
         A process that died could not say that it ended; nobody holds its lock.
         """
-        record = in_its_mode(record, self.modes)
+        record = with_current_mode(record, self.modes)
         if not record.working or self.is_at_work(record):
             return record
         return replace(record, working=False, ended="interrupted")

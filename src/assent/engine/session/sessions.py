@@ -5,18 +5,15 @@ from contextlib import AbstractContextManager
 from typing import Literal
 
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
-from assent.core.event import Recorded
+from assent.core.event import StoredEvent
 from assent.core.ids import plan_name_of, slug
-from assent.core.interruption import interrupted
-from assent.core.journal import finished
-from assent.core.masking import masked
-from assent.core.message import Image, Text
-from assent.core.mode import agent_of, in_force, resolved
-from assent.core.model import Delta
-from assent.core.record import PlanRecord
-from assent.core.rewind import Spoken, chosen, reachable, standing
-from assent.core.session import SessionRecord, fold_session, in_its_mode
-from assent.core.session_event import (
+from assent.core.llm.message import ImagePart, TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.permission.mode import default_agent, effective_mode, resolve_mode
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
+from assent.core.session.cancellation import interrupted_turn
+from assent.core.session.event import (
     MessageAdded,
     SessionDeleted,
     SessionEvent,
@@ -27,7 +24,10 @@ from assent.core.session_event import (
     TurnEnded,
     WorkHalted,
 )
-from assent.core.transcript import Transcript
+from assent.core.session.record import SessionRecord, fold_session, with_current_mode
+from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
+from assent.core.session.transcript import Transcript
+from assent.core.text.redaction import redact
 from assent.engine.session.copies import exported, fork_mode, words_of
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
@@ -57,13 +57,20 @@ class Sessions(SessionList):
         self._reins = Reins()
 
     def start(
-        self, goal: str, name: str, agent: str = "", model: str = "", images: Sequence[Image] = ()
+        self,
+        goal: str,
+        name: str,
+        agent: str = "",
+        model: str = "",
+        images: Sequence[ImagePart] = (),
     ) -> SessionRecord:
         """Starts a session in a mode and says the goal in it; while planning with a plan file."""
-        mode, custom = resolved(name, self._desk.config.modes)
+        mode, custom = resolve_mode(name, self._desk.config.modes)
         diary = Diary(self._desk.ports, self._desk.workspaces.open().workspace)
         aim, session = _aim(goal), self._clock.new_id()
-        heard = prompted(self._desk, session, mode, agent or agent_of(mode), goal) if aim else []
+        heard = (
+            prompted(self._desk, session, mode, agent or default_agent(mode), goal) if aim else []
+        )
         slug, plan = self._slug(diary, aim), None
         if mode == "plan" and aim:
             plan = self._desk.plans.new(plan_name_of(aim), slug, aim)
@@ -81,7 +88,7 @@ class Sessions(SessionList):
         text: str,
         agent: str = "",
         model: str = "",
-        images: Sequence[Image] = (),
+        images: Sequence[ImagePart] = (),
     ) -> SessionRecord:
         """Adds what a person says; without an agent the mode's, or the special one of before."""
         record = self._require(record)
@@ -95,7 +102,7 @@ class Sessions(SessionList):
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode because a person says so, and tells the model."""
         record, place = self._require(record), self._desk.config
-        mode, custom = resolved(name, place.modes)
+        mode, custom = resolve_mode(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
             return record
         switch = Switch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
@@ -110,7 +117,7 @@ class Sessions(SessionList):
         record = self.of_plan(plan)
         return record.todos if record else ()
 
-    def events(self, record: SessionRecord, after: int = 0) -> list[Recorded]:
+    def events(self, record: SessionRecord, after: int = 0) -> list[StoredEvent]:
         """Returns everything that happened in a session."""
         return self.repository().read(record.session, after)
 
@@ -127,7 +134,7 @@ class Sessions(SessionList):
 
     def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
         """Gives a session a title; its slug, which names the folder of its plans, stays."""
-        words = masked(" ".join(title.split()))
+        words = redact(" ".join(title.split()))
         if not words or len(words) > TITLE_LENGTH:
             raise UsageError(
                 f"A title has 1 to {TITLE_LENGTH} characters.", "assent sessions rename ID TITLE"
@@ -144,12 +151,16 @@ class Sessions(SessionList):
             custom=record.custom,
         )  # fmt: skip
         place = self._desk.config
-        narrowing = in_force(mode, record.custom, place.modes)[1]
-        words = Text(fork_words(mode, record.slug, narrowing, staging=place.staging))
+        narrowing = effective_mode(mode, record.custom, place.modes)[1]
+        words = TextPart(fork_words(mode, record.slug, narrowing, staging=place.staging))
         told = MessageAdded(
-            self._clock.new_id(), agent_of(mode), (words,), synthetic="mode", model=record.model
+            self._clock.new_id(),
+            default_agent(mode),
+            (words,),
+            synthetic="mode",
+            model=record.model,
         )
-        copied = words_of(record, standing(diary.read(record.session)))
+        copied = words_of(record, without_rewound(diary.read(record.session)))
         return diary.start(started, self._desk.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
@@ -172,20 +183,20 @@ class Sessions(SessionList):
     def retry(self, record: SessionRecord) -> SessionRecord:
         """Tells the model to try the last turn again, with what went wrong in it."""
         record = self._require(record)
-        words = Text(again_words(record, standing(self.events(record))))
-        agent = record.agent or agent_of(record.mode)
+        words = TextPart(again_words(record, without_rewound(self.events(record))))
+        agent = record.agent or default_agent(record.mode)
         new = self._clock.new_id()
         return self._append(
             record, MessageAdded(new, agent, (words,), synthetic="retry", model=record.model)
         )
 
-    def messages(self, record: SessionRecord) -> list[Spoken]:
+    def messages(self, record: SessionRecord) -> list[UserMessage]:
         """Returns what the person said and the session can go back to, newest last (F148)."""
-        return reachable(self.events(record))
+        return rewind_targets(self.events(record))
 
-    def user_message(self, record: SessionRecord, message: str = "") -> Spoken:
+    def user_message(self, record: SessionRecord, message: str = "") -> UserMessage:
         """Returns what the person said by its id, or the start of one; else the last."""
-        return chosen(self.events(record), message)
+        return chosen_message(self.events(record), message)
 
     def since(self, record: SessionRecord, message: str = "") -> Since:
         """Returns what happened since a message of the person, or since the last one."""
@@ -208,8 +219,8 @@ class Sessions(SessionList):
     def add_context(self, record: SessionRecord, words: str) -> SessionRecord:
         """Adds what a person did besides talking, for the model to read with its next step."""
         record = self.load(record.session)
-        agent, new = record.agent or agent_of(record.mode), self._clock.new_id()
-        said = MessageAdded(new, agent, (Text(words),), synthetic="shell", model=record.model)
+        agent, new = record.agent or default_agent(record.mode), self._clock.new_id()
+        said = MessageAdded(new, agent, (TextPart(words),), synthetic="shell", model=record.model)
         return self._append(record, said)
 
     def failure(self, record: SessionRecord) -> str:
@@ -232,7 +243,7 @@ class Sessions(SessionList):
 
     def work(
         self, record: SessionRecord, driver: Driver, tooling: Tooling
-    ) -> Iterator[Recorded | Delta]:
+    ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session until it is at rest; raises Busy if somebody else does so already."""
         self._require(record)
         with self.locked(record, f"session {record.slug}"):
@@ -243,7 +254,7 @@ class Sessions(SessionList):
 
         What runs for it is ended, too. Tells whether there is such a turn.
         """
-        return self._reins.cancel(record.session, interrupted(record.mode))
+        return self._reins.cancel(record.session, interrupted_turn(record.mode))
 
     def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Keeps everybody else from working in a session."""
@@ -251,7 +262,7 @@ class Sessions(SessionList):
 
     def work_locked(
         self, record: SessionRecord, driver: Driver, tooling: Tooling, build: str = ""
-    ) -> Iterator[Recorded | Delta]:
+    ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session that the caller holds; `build` is the run that the turn carries out."""
         self._require(record)
         with (
@@ -260,7 +271,7 @@ class Sessions(SessionList):
             self._reins.registered(record.session) as rein,
         ):
             with rein.attached(lambda end: self._desk.runs.interrupt()):
-                finished(self._desk.runs.recover_unfinished())
+                drive_to_end(self._desk.runs.recover_unfinished())
             turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build)
             turn.at_rest = rein.detach
 
@@ -309,11 +320,11 @@ class Sessions(SessionList):
         return current
 
     def _message(
-        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[Image]
+        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[ImagePart]
     ) -> MessageAdded:
-        mode = in_its_mode(record, self.modes).mode
-        usual = agent_of(mode) if record.agent in _USUAL else record.agent
-        parts: tuple[Text | Image, ...] = (Text(text), *images)
+        mode = with_current_mode(record, self.modes).mode
+        usual = default_agent(mode) if record.agent in _USUAL else record.agent
+        parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
         return MessageAdded(self._clock.new_id(), agent or usual, parts, model=model)
 
     def _reminder(
@@ -321,7 +332,7 @@ class Sessions(SessionList):
     ) -> MessageAdded:
         """Returns what the model is told where nothing that it was told before holds."""
         place = self._desk.config
-        words = Text(reminder(record, plan, Now(staging=place.staging, modes=place.modes)))
+        words = TextPart(reminder(record, plan, Now(staging=place.staging, modes=place.modes)))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
 
@@ -352,10 +363,10 @@ def _aim(said: str) -> str:
     Folders, files and titles are named after it, so secrets are taken out; the model gets to read
     what the person typed.
     """
-    return masked(said.strip().partition("\n\n")[0])[:AIM_LENGTH].strip()
+    return redact(said.strip().partition("\n\n")[0])[:AIM_LENGTH].strip()
 
 
-def _todos_before(events: Sequence[Recorded], position: int) -> tuple[Todo, ...]:
+def _todos_before(events: Sequence[StoredEvent], position: int) -> tuple[Todo, ...]:
     todos: tuple[Todo, ...] = ()
     for recorded in events:
         if recorded.position < position and isinstance(recorded.event, TodosChanged):

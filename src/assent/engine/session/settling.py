@@ -8,37 +8,37 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.agent import Agent
 from assent.core.errors import AssentError
-from assent.core.event import Recorded
-from assent.core.message import Call, Result
-from assent.core.mode import own_name
-from assent.core.model import Delta
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall, ToolResult
+from assent.core.llm.request import StreamDelta
 from assent.core.paths import one_line
-from assent.core.protected import configures_agents
-from assent.core.question import Consent
-from assent.core.session import SessionRecord
-from assent.core.session_event import (
+from assent.core.permission.mode import custom_mode_name
+from assent.core.permission.protected_paths import configures_agents
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
     CallStarted,
     SessionEvent,
     TurnEnded,
-    Why,
+    TurnEndReason,
 )
+from assent.core.session.question import PermissionAnswer
+from assent.core.session.record import SessionRecord
+from assent.core.session.transcript import LOST
 from assent.core.tool import (
     Action,
-    Carried,
-    Command,
+    CommandEffect,
     Decision,
-    Edit,
-    Outcome,
-    Posture,
-    Request,
-    Task,
+    EditEffect,
+    EffectResult,
+    PermissionContext,
+    ResourceAccess,
+    TaskEffect,
+    ToolOutcome,
     Verdict,
 )
-from assent.core.transcript import LOST
 from assent.engine.doors import NoHooks
 from assent.engine.session.asking import drained
 from assent.engine.session.children import Children, Wanted
@@ -57,10 +57,12 @@ from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
 INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
 AFTER_THE_END = "The turn ended with the call before this one; nothing was done."
 HALTED = "The person {why} the work; nothing was done."
-POSTPONED = Consent(why="asked later")
-BEGUN = Consent(yes=True)  # of a task whose child works already: it was asked about before that
+POSTPONED = PermissionAnswer(why="asked later")
+BEGUN = PermissionAnswer(
+    yes=True
+)  # of a task whose child works already: it was asked about before that
 
-Shown = Recorded | Delta
+Shown = StoredEvent | StreamDelta
 
 
 class Ground(Protocol):
@@ -72,11 +74,11 @@ class Ground(Protocol):
     @property
     def agent(self) -> Agent: ...
 
-    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]: ...
 
     def defer_events(self, *events: SessionEvent) -> None: ...
 
-    def read_updates(self) -> tuple[Recorded, ...]: ...
+    def read_updates(self) -> tuple[StoredEvent, ...]: ...
 
     def tool_context(self) -> Around:
         """Returns what a call has around it now."""
@@ -100,14 +102,14 @@ class Settling:
         own, hooks = tooling.guards(lambda: self._around.posture), desk.ports.hooks
         heard_by = HookGuard(hooks, desk.projections.warnings.append)
         self._guards: Sequence[Guard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
-        self._pending: list[Recorded] = []  # recorded while somebody was asked
+        self._pending: list[StoredEvent] = []  # recorded while somebody was asked
         self._around = ground.tool_context()  # of the batch that is being settled
-        self.ending: Why | None = None
+        self.ending: TurnEndReason | None = None
         self.words = ""
 
-    def run_call(self, calls: Sequence[Call]) -> Iterator[Shown]:
+    def run_call(self, calls: Sequence[ToolCall]) -> Iterator[Shown]:
         """Settles the calls of one answer, those that only read and children side by side."""
-        open_ones: dict[str, Call] = {}
+        open_ones: dict[str, ToolCall] = {}
         for call in calls:
             open_ones.setdefault(call.id, call)  # two of one id cannot be told apart
         try:
@@ -119,7 +121,7 @@ class Settling:
             self._give_up(open_ones.values(), LOST)
             raise
 
-    def _settle_all(self, open_ones: dict[str, Call]) -> Iterator[Shown]:
+    def _settle_all(self, open_ones: dict[str, ToolCall]) -> Iterator[Shown]:
         box, waiting = self._tooling.dispatcher, False
         prepared = self._prepared(open_ones.values())
         posture = self._around.posture
@@ -150,12 +152,12 @@ class Settling:
         if halt is not None:
             self.ending, self.words = halt.why, halt.words
 
-    def _prepared(self, calls: Iterable[Call]) -> list[Prepared]:
+    def _prepared(self, calls: Iterable[ToolCall]) -> list[Prepared]:
         """Reads and judges calls as the session is now."""
         self._around, agent = self._ground.tool_context(), self._ground.agent
         return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
 
-    def _settle(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
+    def _settle(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[ToolCall]]:
         """Settles a batch; returns the calls that wait for an answer of another day."""
         yield from self._begun(batch)
         began = perf_counter()
@@ -163,7 +165,7 @@ class Settling:
         yield from self._heard_meanwhile()
         seconds = perf_counter() - began
         ended: list[SessionEvent] = []
-        parked: list[Call] = []
+        parked: list[ToolCall] = []
         for each, one in zip(batch, settled, strict=True):
             events = [] if _is_parked(one) else (yield from self._end(each.call, one, seconds))
             ended += events
@@ -174,16 +176,16 @@ class Settling:
             yield from self._ground.append_events(*ended)
         return parked
 
-    def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
+    def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[ToolCall]]:
         """Settles calls that start children: each is judged first, then all work side by side."""
         yield from self._begun(batch)
         began, settled = perf_counter(), [self._task(each) for each in batch]
         yield from self._heard_meanwhile()
         wanted = [(p.call, one.outcome.effect) for p, one in zip(batch, settled, strict=True)
-                  if isinstance(one.outcome.effect, Task) and not one.outcome.failed]  # fmt: skip
+                  if isinstance(one.outcome.effect, TaskEffect) and not one.outcome.failed]  # fmt: skip
         work = self._children.run(wanted)
         carried = dict(zip([call.id for call, _ in wanted], (yield from work), strict=True))
-        seconds, ended, parked = perf_counter() - began, list[SessionEvent](), list[Call]()
+        seconds, ended, parked = perf_counter() - began, list[SessionEvent](), list[ToolCall]()
         self._hear_no(wanted, carried)
         for each, one in zip(batch, settled, strict=True):
             done = Done(carried.get(each.call.id) or _as_told(one.outcome))
@@ -200,13 +202,13 @@ class Settling:
         begun = prepared.call.id in self._children.waiting
         return self._one(prepared, (lambda doubt: BEGUN) if begun else None)
 
-    def _hear_no(self, wanted: Wanted, carried: Mapping[str, Carried]) -> None:
+    def _hear_no(self, wanted: Wanted, carried: Mapping[str, EffectResult]) -> None:
         """Ends the turn where the person said no to a child, and says to which."""
         refused = [t for c, t in wanted if carried[c.id].metadata.get("why") == "declined"]
         if refused and not self.ending:
             self.ending, self.words = "declined", said_no(refused, len(wanted))
 
-    def _begun(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
+    def _begun(self, batch: Sequence[Prepared]) -> Iterator[StoredEvent]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
         yield from self._ground.append_events(*started)
 
@@ -217,7 +219,7 @@ class Settling:
         postponed: set[str] = set()
 
         def together(each: Prepared) -> Settled:
-            def later(doubt: Doubt) -> Consent:
+            def later(doubt: Doubt) -> PermissionAnswer:
                 postponed.add(each.call.id)
                 return POSTPONED
 
@@ -231,7 +233,7 @@ class Settling:
         box = self._tooling.dispatcher
         return box.run_call(prepared, self._around, ask or self._ask, self._guards)
 
-    def _ask(self, doubt: Doubt) -> Consent:
+    def _ask(self, doubt: Doubt) -> PermissionAnswer:
         """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
         gate, posture = self._tooling.gate, self._around.posture
         level, reasons = gate.risk(doubt.requests)
@@ -244,7 +246,7 @@ class Settling:
             posture.agents[0].name if posture.agents else self._ground.agent.name,
             posture.mode,
             run,
-            own_name(posture.custom),
+            custom_mode_name(posture.custom),
             doubt.edit,
             posture.mode != "plan" and _may_be_freed(doubt, confined=not self._tooling.unconfined),
             (level, *reasons),
@@ -261,12 +263,12 @@ class Settling:
             self.ending = "declined"
         return consent
 
-    def _heard_meanwhile(self) -> list[Recorded]:
+    def _heard_meanwhile(self) -> list[StoredEvent]:
         pending, self._pending = self._pending, []
         return pending
 
     def _end(
-        self, call: Call, settled: Settled, seconds: float
+        self, call: ToolCall, settled: Settled, seconds: float
     ) -> Generator[Shown, None, list[SessionEvent]]:
         """Carries out what a call wishes for and returns everything that ends it.
 
@@ -283,9 +285,9 @@ class Settling:
             done = yield from self._carry(wish)
         return [] if done.later else self._ended(call, settled, done, seconds)
 
-    def _opened(self, settled: Settled, posture: Posture) -> Process | None:
+    def _opened(self, settled: Settled, posture: PermissionContext) -> Process | None:
         """Returns what runs a command that was allowed to change configuration of agents."""
-        if settled.attempt is None or not isinstance(settled.outcome.effect, Command):
+        if settled.attempt is None or not isinstance(settled.outcome.effect, CommandEffect):
             return None
         files = self._tooling.gate.files(settled.attempt.requests)
         opened = tuple(f.resource for f in files if f.action is Action.EDIT and _is_order(f))
@@ -295,17 +297,17 @@ class Settling:
         return found[0] if found else None
 
     def _ended(
-        self, call: Call, settled: Settled, done: Done, seconds: float
+        self, call: ToolCall, settled: Settled, done: Done, seconds: float
     ) -> list[SessionEvent]:
         outcome, carried, mask = settled.outcome, done.carried, self._tooling.redact
         title = mask(outcome.title)
         metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
-        last = Outcome(
+        last = ToolOutcome(
             mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
         )
         last = heard(self._guards, settled, last)
         text, kept = self._kept(last.text, outcome.rest or done.rest)
-        result = Result(call.id, text, last.failed, last.images)
+        result = ToolResult(call.id, text, last.failed, last.images)
         decision = settled.decision
         ended = CallEnded(
             call.id,
@@ -330,7 +332,7 @@ class Settling:
             except StopIteration as end:
                 done: Done = end.value
                 return done
-            if isinstance(event, Delta):
+            if isinstance(event, StreamDelta):
                 yield event
             else:
                 yield from self._ground.append_events(event)
@@ -354,20 +356,20 @@ class Settling:
         absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
         return "" if "read" in absent else "; `read` shows any part of it"
 
-    def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
+    def _refused(self, batch: Sequence[Prepared]) -> Iterator[StoredEvent]:
         halted = self.ending in ("paused", "cancelled", "interrupted")
         words = HALTED.format(why=self.ending) if halted else AFTER_THE_END
         yield from self._ground.append_events(*[given_up(each.call, words) for each in batch])
 
-    def _give_up(self, calls: Iterable[Call], why: str) -> None:
+    def _give_up(self, calls: Iterable[ToolCall], why: str) -> None:
         if ended := [given_up(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self._ground.append_events(*ended)
 
 
-def given_up(call: Call, why: str) -> CallEnded:
+def given_up(call: ToolCall, why: str) -> CallEnded:
     """Returns the end of a call that nobody carried out, or not to its end."""
-    return CallEnded(call.id, call.tool, Result(call.id, why, failed=True))
+    return CallEnded(call.id, call.tool, ToolResult(call.id, why, failed=True))
 
 
 def _decided(settled: Settled) -> Decision:
@@ -383,7 +385,7 @@ def _unconfined(settled: Settled) -> bool:
     return settled.consent is not None and settled.consent.unconfined
 
 
-def _is_order(request: Request) -> bool:
+def _is_order(request: ResourceAccess) -> bool:
     return configures_agents(request.resource.encode("utf-8", "surrogateescape"))
 
 
@@ -393,8 +395,8 @@ def _may_be_freed(doubt: Doubt, *, confined: bool) -> bool:
     return shell and confined and doubt.decision.layer != "defaults"
 
 
-def _as_told(outcome: Outcome) -> Carried:
-    return Carried(outcome.text, outcome.failed, metadata=outcome.metadata)
+def _as_told(outcome: ToolOutcome) -> EffectResult:
+    return EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
 
 
 def _is_parked(settled: Settled) -> bool:
@@ -410,7 +412,7 @@ def _can_wait(settled: Settled) -> bool:
     """
     staged = settled.decision is not None and settled.decision.verdict is Verdict.STAGE
     effect = settled.outcome.effect
-    return effect is None or (staged and isinstance(effect, Edit | Command))
+    return effect is None or (staged and isinstance(effect, EditEffect | CommandEffect))
 
 
 def _batches(

@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.operation import FileOperation, FileState, WriteFile, footprint
-from assent.core.paths import one_line, shown
-from assent.core.tool import Edit
+from assent.core.paths import display_path, one_line
+from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
+from assent.core.tool import EditEffect
 from assent.engine.session.desk import Desk
 from assent.engine.session.formats import formatted
 from assent.engine.session.tooling import Tooling
@@ -21,7 +21,7 @@ LONGEST = 200_000  # characters of a patch that goes into a question
 class Shaped(msgspec.Struct, frozen=True):
     """An edit as the person's formatters leave it, with what the model must know of that."""
 
-    edit: Edit
+    edit: EditEffect
     notes: str = ""
     metadata: dict[str, Any] = {}
 
@@ -32,22 +32,22 @@ class Shaping:
     def __init__(self, desk: Desk, tooling: Tooling) -> None:
         self._desk = desk
         self._tooling = tooling
-        self._last: tuple[Edit, Shaped] | None = None
+        self._last: tuple[EditEffect, Shaped] | None = None
 
-    def formatted(self, edit: Edit) -> Shaped:
+    def formatted(self, edit: EditEffect) -> Shaped:
         """Returns an edit with formatted contents; the same edit again is the same bytes again."""
         if self._last is None or self._last[0] is not edit:
             self._last = (edit, self._shape(edit))
         return self._last[1]
 
-    def operation_lines(self, edit: Edit) -> tuple[str, ...]:
+    def operation_lines(self, edit: EditEffect) -> tuple[str, ...]:
         """Returns every operation of an edit in words."""
         return tuple(
             f"{kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
             for op in self.formatted(edit).edit.operations
         )
 
-    def patch(self, edit: Edit) -> str:
+    def patch(self, edit: EditEffect) -> str:
         """Returns what an edit would do to the files, as people read it."""
         done = self.formatted(edit).edit
         whole = "".join([self._operation(op, done) for op in done.operations])
@@ -55,7 +55,7 @@ class Shaping:
         left = len(whole) - len(cut)
         return f"{cut}\n… {left} more characters are not shown.\n" if left else cut
 
-    def _shape(self, edit: Edit) -> Shaped:
+    def _shape(self, edit: EditEffect) -> Shaped:
         tooling = self._tooling
         done, notes = formatted(edit, tooling.process, tooling.formatters, self._desk.config.root)
         if done == edit:
@@ -64,13 +64,13 @@ class Shaping:
         after = {
             op.path: op.after for op in [*writes, *done.operations] if isinstance(op, WriteFile)
         }
-        seen = {shown(op.path): after[op.path].digest for op in writes}
+        seen = {display_path(op.path): after[op.path].digest for op in writes}
         changed = [one_line(op.path) for op in writes if after[op.path] != op.after]
         if changed:
             notes = (*notes, f"Formatted: {', '.join(changed)}. Read it before you edit it again.")
         return Shaped(done, _lines(notes), {"seen": seen})
 
-    def _operation(self, op: FileOperation, edit: Edit) -> str:
+    def _operation(self, op: FileOperation, edit: EditEffect) -> str:
         path, before, after = footprint(op)[0]
         old = self._old(path, before)
         same = before is not None and after is not None and before.digest == after.digest

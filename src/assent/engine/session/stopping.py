@@ -7,8 +7,15 @@ from typing import TypeVar
 import msgspec
 
 from assent.core.errors import Interrupted
-from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
-from assent.core.tool import Posture
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
+from assent.core.tool import PermissionContext
 from assent.engine.session.tooling import Tooling
 from assent.ports import Process, Shell
 
@@ -24,7 +31,7 @@ def stoppable(tooling: Tooling, ending: Callable[[], str]) -> Tooling:
     def wanted() -> bool:
         return bool(ending())
 
-    def fenced(posture: Posture) -> tuple[Process, Shell] | None:
+    def fenced(posture: PermissionContext) -> tuple[Process, Shell] | None:
         found = tooling.with_path_limits(posture)
         return found and (StoppableProcess(found[0], wanted), StoppableShell(found[1], wanted))
 
@@ -69,7 +76,7 @@ class StoppableProcess:
         self._process = process
         self._stopped = stopped
 
-    def sandbox_status(self) -> Standing:
+    def sandbox_status(self) -> SandboxStatus:
         return self._process.sandbox_status()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -88,13 +95,13 @@ class StoppableProcess:
         return self._process.still_running()
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         return self._process.run(pipeline, folder, ended_by(limits, self._stopped))
 
     def run_command(
-        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
-    ) -> Iterator[Chunk | Ended]:
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
         limits = ended_by(limits, self._stopped)
         return self._process.run_command(errand, folder, limits, confined=confined)
 
@@ -107,12 +114,12 @@ class StoppableShell:
         self._stopped = stopped
 
     def run(
-        self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Iterator[Chunk | Ended]:
-        return self._shell.run(text, folder, ended_by(limits or Limits(), self._stopped))
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        return self._shell.run(text, folder, ended_by(limits or ProcessLimits(), self._stopped))
 
 
-def ended_by(limits: Limits, stopped: Callable[[], bool]) -> Limits:
+def ended_by(limits: ProcessLimits, stopped: Callable[[], bool]) -> ProcessLimits:
     """Returns limits by which a program also ends once somebody says so."""
     before = limits.stopped
     return msgspec.structs.replace(limits, stopped=lambda: stopped() or before())

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assent.core.deeds import gaps, together
 from assent.core.errors import NotFound
-from assent.core.event import Recorded
-from assent.core.message import Text
-from assent.core.operation import FileOperation, FileState, MoveFile, footprint
-from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded, PlanLinked, TurnStarted
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
+from assent.core.session.record import SessionRecord
+from assent.core.undo.applied_change import combined_operations, undo_gaps
 from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
@@ -64,7 +64,7 @@ class Summary:
         )
 
     def _runs(
-        self, back: Takeback, record: SessionRecord, events: Sequence[Recorded]
+        self, back: Takeback, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
         """Yields everything that was run for a session and its children."""
         family, deeds = self._family(record), back.applied
@@ -84,7 +84,9 @@ class Summary:
         builds = _builds(back) if deeds else {}
         undone = [deed for deed in deeds if back.is_undone(deed.token, builds.get(deed.run, ""))]
         taken = "all" if len(undone) == len(deeds) else "some"
-        files = [file_change(op, self._diff(op)) for op in together(deeds)] if deeds else []
+        files = (
+            [file_change(op, self._diff(op)) for op in combined_operations(deeds)] if deeds else []
+        )
         return TurnChanges(
             turn.number,
             turn.at,
@@ -92,7 +94,7 @@ class Summary:
             tuple(files),
             tuple(runs),
             taken if undone else "",  # type: ignore[arg-type]
-            tuple(gap.line for gap in gaps(deeds) if gap.path is None and gap.command),
+            tuple(gap.line for gap in undo_gaps(deeds) if gap.path is None and gap.command),
         )
 
     def _diff(self, op: FileOperation) -> str | None:
@@ -127,12 +129,12 @@ def _builds(back: Takeback) -> dict[str, str]:
     return permits | {one.started.id: one.started.build for one in back.applied.commands}
 
 
-def _turns(events: Sequence[Recorded]) -> Iterator[_Turn]:
+def _turns(events: Sequence[StoredEvent]) -> Iterator[_Turn]:
     said = ""
     for one in events:
         match one.event:
             case MessageAdded(parts=parts, synthetic=""):
-                text = " ".join(part.text for part in parts if isinstance(part, Text))
+                text = " ".join(part.text for part in parts if isinstance(part, TextPart))
                 said = " ".join(text.split())[:LONGEST]
             case TurnStarted(turn):
                 yield _Turn(turn, one.position, one.at, said)

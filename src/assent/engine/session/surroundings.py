@@ -5,21 +5,21 @@ from functools import partial
 
 import msgspec
 
-from assent.core.agent import Agent
 from assent.core.errors import NotFound
-from assent.core.mode import (
+from assent.core.paths import display_path
+from assent.core.permission.mode import (
     CustomMode,
     Mode,
-    agent_of,
-    in_force,
-    own_name,
-    stricter,
-    unknown_mode,
+    custom_mode_name,
+    default_agent,
+    effective_mode,
+    stricter_mode,
+    unknown_mode_text,
 )
-from assent.core.paths import shown
-from assent.core.record import PlanRecord, RunNote
-from assent.core.session import SessionRecord
-from assent.core.tool import Action, Posture, Request, Verdict
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.session.agent import Agent
+from assent.core.session.record import SessionRecord
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.engine.session.desk import Desk
 from assent.engine.session.kinds import kinds
 from assent.engine.session.lineage import parents
@@ -67,18 +67,22 @@ class Surroundings:
             if self.is_unknown_agent(record)
             else ""
         )
-        return tuple(filter(None, [stranger, unknown_mode(record.custom, self._tooling.modes)]))
+        return tuple(
+            filter(None, [stranger, unknown_mode_text(record.custom, self._tooling.modes)])
+        )
 
     def mode(self, record: SessionRecord) -> Mode:
         """Returns the strictest mode of a session and everybody whom it works for."""
         return self._in_force(record, self._above(record))[0]
 
-    def permission_context(self, record: SessionRecord, plan: PlanRecord | None) -> Posture:
+    def permission_context(
+        self, record: SessionRecord, plan: PlanRecord | None
+    ) -> PermissionContext:
         """Returns everything that decides about a call besides the call itself."""
         above = self._above(record)
         mode, custom = self._in_force(record, above)
         run = self._building(record, plan, above or ())
-        return Posture(
+        return PermissionContext(
             mode,
             self._tooling.hosts,
             run is not None,
@@ -91,7 +95,7 @@ class Surroundings:
             self._tooling.auto,
             self._desk.grants.of(
                 record,
-                (self._known(record).name, mode, own_name(custom)),
+                (self._known(record).name, mode, custom_mode_name(custom)),
                 run.digest if run else "",
                 self._tooling.grants_s,
             ),
@@ -105,7 +109,7 @@ class Surroundings:
         place, posture = self._desk.config, self.permission_context(record, plan)
 
         def is_readable(path: bytes) -> bool:
-            request = Request(Action.READ, shown(path))
+            request = ResourceAccess(Action.READ, display_path(path))
             return self._tooling.gate.decide((request,), posture).verdict is Verdict.RUN
 
         return Around(
@@ -131,7 +135,7 @@ class Surroundings:
 
     def _known(self, record: SessionRecord) -> Agent:
         agents = self._tooling.agents
-        name = record.agent or agent_of(record.mode)
+        name = record.agent or default_agent(record.mode)
         return agents.get(name) or agents.get("plan") or Agent("plan")
 
     def _words(self, record: SessionRecord) -> str:
@@ -155,8 +159,8 @@ class Surroundings:
         mode: Mode = "plan" if above is None else record.mode
         custom: dict[str, CustomMode] = {}
         for each in (record, *(above or ())):
-            holds, narrowing = in_force(each.mode, each.custom, self._tooling.modes)
-            mode = stricter(mode, "plan" if self.is_unknown_agent(each) else holds)
+            holds, narrowing = effective_mode(each.mode, each.custom, self._tooling.modes)
+            mode = stricter_mode(mode, "plan" if self.is_unknown_agent(each) else holds)
             custom |= {f"{one.id} {one.source}": one for one in narrowing}
         return mode, tuple(custom.values())
 
@@ -174,14 +178,14 @@ class Surroundings:
 
     def _building(
         self, record: SessionRecord, plan: PlanRecord | None, above: Sequence[SessionRecord]
-    ) -> RunNote | None:
+    ) -> PlanRun | None:
         """Returns the build of prose that a turn belongs to, and its children's turns with it."""
         run = plan.building if plan else None
         if run is None or any(each.build != run.run for each in (record, *above)):
             return None
         return run if run.session == (above[-1] if above else record).session else None
 
-    def _covered(self, run: RunNote) -> tuple[str, ...]:
+    def _covered(self, run: PlanRun) -> tuple[str, ...]:
         """Returns the files that an approved plan of prose may touch."""
         if self._scope[0] != run.run:
             self._scope = (run.run, self._desk.plans.repository().plan(run).scope.files)

@@ -2,22 +2,22 @@
 
 from collections.abc import Mapping
 
-from assent.core.agent import Agent
 from assent.core.errors import NotFound, Refused
 from assent.core.ids import slug
-from assent.core.masking import masked
-from assent.core.message import Text
-from assent.core.mode import Mode, stricter
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord, fold_session
-from assent.core.session_event import (
+from assent.core.llm.message import TextPart
+from assent.core.permission.mode import Mode, stricter_mode
+from assent.core.plan.record import PlanRecord
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
     ChildStarted,
     MessageAdded,
     ModeChanged,
     SessionEvent,
     SessionStarted,
 )
-from assent.core.tool import Task
+from assent.core.session.record import SessionRecord, fold_session
+from assent.core.text.redaction import redact
+from assent.core.tool import TaskEffect
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
 from assent.engine.session.kinds import kind, only_looks
@@ -41,7 +41,7 @@ class Tasking:
         self._surroundings = Surroundings(desk, tooling)
         self._clock = desk.ports.clock
 
-    def begin(self, parent: SessionRecord, task: Task, own: Own) -> SessionRecord:
+    def begin(self, parent: SessionRecord, task: TaskEffect, own: Own) -> SessionRecord:
         """Returns the child with the task said in it; raises what the model is told instead."""
         depth = self._tooling.tasks.depth
         if self._tooling.driver is None or parent.depth >= depth:
@@ -54,11 +54,11 @@ class Tasking:
             return self._resumed(parent, self._own(parent, task, own), agent, task)
         return self._new(parent, agent, task)
 
-    def _new(self, parent: SessionRecord, agent: Agent, task: Task) -> SessionRecord:
+    def _new(self, parent: SessionRecord, agent: Agent, task: TaskEffect) -> SessionRecord:
         session = self._clock.new_id()
         name = f"{parent.slug}-{slug(agent.name)}-{parent.children + 1}"
         started = SessionStarted(
-            session, parent.workspace, name, self._mode(parent, agent), masked(task.title),
+            session, parent.workspace, name, self._mode(parent, agent), redact(task.title),
             parent=parent.session, depth=parent.depth + 1,
         )  # fmt: skip
         plan = self._desk.plan_of(parent)
@@ -68,21 +68,21 @@ class Tasking:
         )
 
     def _resumed(
-        self, parent: SessionRecord, child: SessionRecord, agent: Agent, task: Task
+        self, parent: SessionRecord, child: SessionRecord, agent: Agent, task: TaskEffect
     ) -> SessionRecord:
         events: list[SessionEvent] = [self._desk.link(self._desk.plan_of(parent))]
         mode = self._mode(parent, agent)
         if not self._follows(child):
-            mode = stricter(mode, child.mode)
+            mode = stricter_mode(mode, child.mode)
         if mode != child.mode:
             words = f"The mode is {mode} from now on, no longer {child.mode}. {child_rules(mode)}"
-            told, new = Text(words), self._clock.new_id()
+            told, new = TextPart(words), self._clock.new_id()
             events.append(ModeChanged(mode, FOLLOWS, child.custom))
             events.append(MessageAdded(new, agent.name, (told,), "mode", child.model))
         said = self._message(parent, agent, task.prompt)
         return self._diary.append(child, *events, said)[0]
 
-    def _own(self, parent: SessionRecord, task: Task, own: Own) -> SessionRecord:
+    def _own(self, parent: SessionRecord, task: TaskEffect, own: Own) -> SessionRecord:
         """Returns an own child by its id; everybody else's are refused (F103)."""
         try:
             child = self._diary.load(task.session) if task.session in own else None
@@ -114,14 +114,14 @@ class Tasking:
         """Says the task, to the agent's own model or else to the parent's."""
         inherited = parent.model or self._surroundings.agent(parent).model
         model = "" if agent.model else inherited
-        return MessageAdded(self._clock.new_id(), agent.name, (Text(prompt),), model=model)
+        return MessageAdded(self._clock.new_id(), agent.name, (TextPart(prompt),), model=model)
 
     def _reminder(
         self, started: SessionStarted, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         record = fold_session(None, started, 1, "")
         staged = len(self._desk.drafts.operations(plan)) if plan else 0
-        words = Text(reminder(record, plan, Now(staged, staging=False)))
+        words = TextPart(reminder(record, plan, Now(staged, staging=False)))
         return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from assent.core.approval import Approval
 from assent.core.event import PlanApproved, PlanRejected
-from assent.core.journal import Outcome, Result
-from assent.core.operation import Operation
 from assent.core.paths import one_line
-from assent.core.record import PlanRecord
+from assent.core.plan.approval import Approval
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import OperationResult, RunOutcome
 from assent.views.commands import subject
 from assent.views.rows import kind
 
@@ -17,7 +17,7 @@ MOST_DIFF = 4000  # characters
 PARTLY = "The person declined operations and approved the plan without them; that is a no to them."
 NOTED = "They approved with a note, which becomes an item of the next plan."
 
-_OUTCOMES: dict[Outcome, str] = {
+_OUTCOMES: dict[RunOutcome, str] = {
     "done": "Everything in it was applied",
     "nothing": "There was nothing to do",
     "rolled_back": "It was rolled back: every file is as it was before, in content and mode",
@@ -44,20 +44,26 @@ def approved(event: PlanApproved) -> str:
     )
 
 
-def ran(outcome: Outcome, results: Sequence[tuple[Result, Operation]], yes: Approval | None) -> str:
+def ran(
+    outcome: RunOutcome, results: Sequence[tuple[OperationResult, Operation]], yes: Approval | None
+) -> str:
     """Reports a run of the plan, operation by operation, with the note of who approved it."""
     by = f", approved by {yes.approver.user} ({yes.approver.channel})" if yes else ""
     noted = f"\n\n{NOTED} Their words:\n\n{yes.note}" if yes and yes.note.strip() else ""
     return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}{noted}"
 
 
-def undone(run: str, results: Sequence[tuple[Result, Operation]], left: Sequence[str] = ()) -> str:
+def undone(
+    run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
+) -> str:
     """Reports that a run was taken back; `left` says what was left alone, and why."""
     back = f"The person took run {run} back; the files are as they were before{_but(left)}."
     return f"{back}{_listed(results)}{_rest(left)}"
 
 
-def redone(run: str, results: Sequence[tuple[Result, Operation]], left: Sequence[str] = ()) -> str:
+def redone(
+    run: str, results: Sequence[tuple[OperationResult, Operation]], left: Sequence[str] = ()
+) -> str:
     """Reports that an undo was taken back; commands did not run again."""
     return (
         f"The person took the undo of run {run} back; its files are as the run left them"
@@ -144,7 +150,7 @@ def title(plan: PlanRecord, text: bytes) -> str:
     return heads[0] if heads and heads[0] else plan.name
 
 
-def _listed(results: Sequence[tuple[Result, Operation]]) -> str:
+def _listed(results: Sequence[tuple[OperationResult, Operation]]) -> str:
     if not results:
         return ""
     rows = [f"- {result}: {kind(op)} {subject(op)}" for result, op in results[:MOST_FILES]]

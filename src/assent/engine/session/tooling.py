@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.agent import Agent
-from assent.core.mode import CustomMode
-from assent.core.tool import Posture
+from assent.core.permission.mode import CustomMode
+from assent.core.session.agent import Agent
+from assent.core.tool import PermissionContext
 from assent.engine.session.places import Places
 from assent.ports import Asker, Driver, Fetch, Gate, Guard, Outside, Process, Shell
 from assent.tools.toolbox import Toolbox
@@ -39,9 +39,11 @@ class Tooling(msgspec.Struct, frozen=True):
     modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
     outside: Outside | None = None
     # Returns what runs programs where rules keep files from them; None: nobody has to be kept.
-    with_path_limits: Callable[[Posture], tuple[Process, Shell] | None] = lambda posture: None
+    with_path_limits: Callable[[PermissionContext], tuple[Process, Shell] | None] = lambda posture: (
+        None
+    )
     # Makes the guards of one turn: the loop guard, and hooks around calls.
-    guards: Callable[[Callable[[], Posture]], Sequence[Guard]] = lambda posture: ()
+    guards: Callable[[Callable[[], PermissionContext]], Sequence[Guard]] = lambda posture: ()
     driver: Driver | None = None  # children work with others of its kind; None: there are none
     tasks: TaskLimits = TaskLimits()
     auto: bool = False  # --auto: what would be asked runs, except where that never may

@@ -2,25 +2,25 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
-from assent.core.agent import Agent
 from assent.core.errors import AssentError, Interrupted, StoreError
-from assent.core.event import Event, Recorded
-from assent.core.interruption import BROKEN_OFF
-from assent.core.message import Call, Message
-from assent.core.model import Delta, Offer
-from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord, in_its_mode
-from assent.core.session_event import (
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ChatMessage, ToolCall
+from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.plan.record import PlanRecord
+from assent.core.session.agent import Agent
+from assent.core.session.cancellation import INTERRUPTED_WORK
+from assent.core.session.event import (
     CallEnded,
     PlanLinked,
     SessionEvent,
     SessionRewound,
     TurnEnded,
+    TurnEndReason,
     TurnStarted,
-    Why,
 )
-from assent.core.tool import Posture
-from assent.core.transcript import LOST, Transcript
+from assent.core.session.record import SessionRecord, with_current_mode
+from assent.core.session.transcript import LOST, Transcript
+from assent.core.tool import PermissionContext
 from assent.engine.session.asking import drained
 from assent.engine.session.children import Children
 from assent.engine.session.desk import Desk
@@ -37,7 +37,7 @@ from assent.tools.tool import Around
 
 DIED = "Its process ended."
 # What is said of a turn that a call or a person ended.
-ENDS: dict[Why, str] = {
+ENDS: dict[TurnEndReason, str] = {
     "declined": "You said no; nothing of it was done.",
 }
 
@@ -81,7 +81,7 @@ class SessionTurn:
     @property
     def record(self) -> SessionRecord:
         """The session, in the mode that it is in now."""
-        return in_its_mode(self._record, self._tooling.modes)
+        return with_current_mode(self._record, self._tooling.modes)
 
     @property
     def agent(self) -> Agent:
@@ -89,18 +89,18 @@ class SessionTurn:
         return self._surroundings.agent(self._record)
 
     @property
-    def messages(self) -> tuple[Message, ...]:
+    def messages(self) -> tuple[ChatMessage, ...]:
         return self._transcript.messages
 
     @property
     def is_over(self) -> bool:
         return self._over
 
-    def available_tools(self) -> tuple[Offer, ...]:
+    def available_tools(self) -> tuple[ToolDefinition, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
         return self._tooling.dispatcher.available_tools(self._posture(), self.agent)
 
-    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
         """Appends events to the session, behind what others said meanwhile."""
         if not events and not self._held:
             return ()
@@ -119,7 +119,7 @@ class SessionTurn:
         for event in events:
             self._count(event)
 
-    def read_new_messages(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[StoredEvent, ...]:
         """Takes in what others did; where a person wants the work to stop, the turn is over."""
         told = (*self.children.new_events(), *self.read_updates())
         halt = None if self._over else self._wanted or halt_of(self._desk.ports, self._record)
@@ -152,7 +152,7 @@ class SessionTurn:
     def cancel_reason(self) -> bool:
         return self._wanted is not None
 
-    def read_updates(self) -> tuple[Recorded, ...]:
+    def read_updates(self) -> tuple[StoredEvent, ...]:
         """Takes in what others said in the session, and tells what they did to its plan."""
         plan = self._current_plan()
         # What a person wrote into the plan's file is its own session's to take in.
@@ -168,23 +168,23 @@ class SessionTurn:
         news = self._news.read(self._record, self._reached)
         return (*said, *(self.append_events(*news) if news else ()))
 
-    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+    def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
         """Settles the calls of one answer; one that ends the turn has it end here."""
         yield from self._settling.run_call(calls)
         if self._settling.ending:
             yield from self._end(self._settling.ending, self._settling.words)
 
-    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         """Asks the person whether to go on, on record; only a plain yes is one."""
-        heard: list[Recorded] = []
+        heard: list[StoredEvent] = []
         work = self._settling.effects.permission.confirm(self._record, header, question)
         consent = drained(work, lambda event: heard.extend(self.append_events(event)))
         yield from (*heard, *self.read_updates())
         if self._tooling.cancel_reason() == "interrupted":  # that is no answer to what was asked
-            raise Interrupted(BROKEN_OFF)
+            raise Interrupted(INTERRUPTED_WORK)
         return consent.yes
 
-    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
         """Waits for children in the background; tells whether one reported, or the turn is over."""
         reported = yield from self.children.wait()
         yield from self.read_updates()
@@ -202,7 +202,7 @@ class SessionTurn:
         now = Now(staged, approved, posture.staging, scope, self._tooling.modes)
         return reminder(self._record, plan, now)
 
-    def open(self) -> Iterator[Recorded | Delta]:
+    def open(self) -> Iterator[StoredEvent | StreamDelta]:
         """Ends what a process that died left open, starts the turn, and settles what waited."""
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
@@ -223,7 +223,7 @@ class SessionTurn:
         elif waited and not self._record.waiting:  # for children in the background alone
             yield from self.wait_for_children()
 
-    def fail(self, error: AssentError) -> tuple[Recorded, ...]:
+    def fail(self, error: AssentError) -> tuple[StoredEvent, ...]:
         """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
         if not self._record.working or isinstance(error, StoreError):
             return ()
@@ -238,7 +238,7 @@ class SessionTurn:
         """Returns what the model has to be told of the plan after a call changed it."""
         return self._news.read(self._record, self._reached, Own(done.wrote, done.draft))
 
-    def close(self) -> Iterator[Recorded]:
+    def close(self) -> Iterator[StoredEvent]:
         """Takes the plan's file away again if the session was only about words."""
         yield from self.append_events() if self._held else ()
         plan = self._current_plan()
@@ -247,11 +247,11 @@ class SessionTurn:
             self._desk.plans.delete([plan])
             yield from self.append_events(self._desk.link(None))
 
-    def _lost(self, call: Call) -> str:
+    def _lost(self, call: ToolCall) -> str:
         """Says what is known of a call that a process left when it died."""
         return self._desk.session_commands.unknown_end(self._record.session, call.id) or LOST
 
-    def _end(self, why: Why, words: str = "") -> tuple[Recorded, ...]:
+    def _end(self, why: TurnEndReason, words: str = "") -> tuple[StoredEvent, ...]:
         """Ends the turn, because a call, an answer or a person elsewhere did."""
         self._over = True
         told = self._open_words() if why == "waiting" else words or ENDS.get(why, "")
@@ -266,7 +266,7 @@ class SessionTurn:
             return f"{len(found)} questions are open: `assent questions list` shows them."
         return "A question is open: `assent questions list` shows it."
 
-    def _posture(self) -> Posture:
+    def _posture(self) -> PermissionContext:
         return self._surroundings.permission_context(self._record, self._current_plan())
 
     def _current_plan(self) -> PlanRecord | None:
@@ -274,7 +274,7 @@ class SessionTurn:
             self._plan, self._plan_is_known = self._desk.plan_of(self._record), True
         return self._plan
 
-    def _take(self, events: Iterable[Recorded], held: Sequence[SessionEvent] = ()) -> None:
+    def _take(self, events: Iterable[StoredEvent], held: Sequence[SessionEvent] = ()) -> None:
         """Folds what was recorded into what the turn knows, unless it counts already."""
         counted = {id(event) for event in held}
         for recorded in events:

@@ -6,7 +6,7 @@ from threading import Event, Lock, Thread
 from types import TracebackType
 
 from assent.core.errors import AssentError
-from assent.core.session_event import TurnEnded
+from assent.core.session.event import TurnEnded
 
 FIRST_S = 1.0  # most requests are over by then, and calls look for themselves
 EVERY_S = 0.5

@@ -5,9 +5,9 @@ from functools import cache
 import msgspec
 
 from assent.core.errors import Refused, without_sandbox
-from assent.core.process import Errors
-from assent.core.shell import Command, Joint, Pipeline, parse
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ListOperator, ParsedCommand, Pipeline, parse_command_line
+from assent.core.shell.process import StderrMode
 from assent.gate.no_file import NoFile
 from assent.gate.readonly.instead import instead
 from assent.gate.readonly.options import descend, sort_out
@@ -22,16 +22,16 @@ ABOUT_ITSELF = ("--help", "--version", "-V", "--type-list")  # with these nothin
 class Reading(msgspec.Struct, frozen=True):
     """A command that only reads: its table, and its words with what the table adds."""
 
-    command: Command
+    command: ParsedCommand
     spec: Spec
-    words: tuple[Word, ...]
-    reads: tuple[Word, ...] = ()
+    words: tuple[ShellWord, ...]
+    reads: tuple[ShellWord, ...] = ()
     descends: bool = False
     follows: bool = False
     strays: bool = False  # has an option with which it may leave the folder it is told
 
     @property
-    def errors(self) -> Errors:
+    def errors(self) -> StderrMode:
         return self.command.errors
 
 
@@ -39,13 +39,13 @@ class Enter(msgspec.Struct, frozen=True):
     """`cd DIR`: where the commands after it run."""
 
     folder: str
-    errors: Errors = Errors.KEPT
+    errors: StderrMode = StderrMode.KEPT
 
 
 class Admitted(msgspec.Struct, frozen=True):
     """Commands that run at once, and when."""
 
-    joint: Joint
+    joint: ListOperator
     work: tuple[Reading, ...] | Enter
 
 
@@ -71,14 +71,14 @@ def admit(text: str, *, sandboxed: bool = True) -> tuple[Admitted, ...]:
     """Returns what to run for a command line, or raises Refused."""
     admitted: list[Admitted] = []
     away = False
-    for line in parse(text):
+    for line in parse_command_line(text):
         work = _work(line, sandboxed=sandboxed, away=away)
         away = away or (isinstance(work, Enter) and leaves(work.folder))
         admitted.append(Admitted(line.joint, work))
     return tuple(admitted)
 
 
-def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
+def read(command: ParsedCommand, *, sandboxed: bool, away: bool = False) -> Reading:
     """Judges one command by its table; `away` if it may run outside of the workspace."""
     top = REGISTRY.get(command.name)
     if top is None:
@@ -90,7 +90,7 @@ def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
     if not sandboxed:
         _narrow(spec, arguments)
     adds = spec.adds if arguments.options or not spec.adds_to_options else ()
-    words = (command.words[0], *before, *map(Word, adds), *after)
+    words = (command.words[0], *before, *map(ShellWord, adds), *after)
     descends = spec.always_descends or arguments.has(*spec.descends)
     descends = descends and not arguments.has(*ABOUT_ITSELF)
     if descends:
@@ -101,7 +101,7 @@ def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
     return Reading(command, spec, words, arguments.reads, descends, follows, strays)
 
 
-def _opened(spec: Spec, arguments: Arguments) -> list[Word]:
+def _opened(spec: Spec, arguments: Arguments) -> list[ShellWord]:
     """Returns the files whose content it reads: without `opens`, only those that options name."""
     return [word for word in arguments.reads if spec.opens or word not in arguments.operands]
 
@@ -156,7 +156,7 @@ def prove(spec: Spec) -> None:
 
 def _holds(spec: Spec, example: str) -> bool:
     """Tells whether an example of a table passes it; one that leads to another table does not."""
-    words = parse(example)[0].commands[0].words
+    words = parse_command_line(example)[0].commands[0].words
     try:
         found, _, after = descend(REGISTRY.get(words[0].text, spec), words[1:])
         sort_out(spec, after)

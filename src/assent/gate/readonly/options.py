@@ -3,7 +3,7 @@
 import re
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.spec import Arguments, Operands, Options, Spec
 
 _COUNT = re.compile(r"-\d+")
@@ -11,7 +11,7 @@ SUGGESTED = 4
 _NEGATIVE = re.compile(r"-\d+(\.\d+)?")
 
 
-def sort_out(spec: Spec, words: tuple[Word, ...]) -> Arguments:
+def sort_out(spec: Spec, words: tuple[ShellWord, ...]) -> Arguments:
     """Returns a command's arguments, or raises Refused, naming the word that it may not have."""
     if spec.raw is not None:
         found = spec.raw(words)
@@ -23,7 +23,9 @@ def sort_out(spec: Spec, words: tuple[Word, ...]) -> Arguments:
     return found
 
 
-def descend(spec: Spec, words: tuple[Word, ...]) -> tuple[Spec, tuple[Word, ...], tuple[Word, ...]]:
+def descend(
+    spec: Spec, words: tuple[ShellWord, ...]
+) -> tuple[Spec, tuple[ShellWord, ...], tuple[ShellWord, ...]]:
     """Finds the sub-command: its table, the words up to it, and those that are its own."""
     at = 0
     while spec.children:
@@ -55,13 +57,13 @@ def _unknown(spec: Spec, name: str) -> str:
 class _Sorting:
     """Goes through the words as getopt does: options anywhere before `--`."""
 
-    def __init__(self, name: str, options: Options, words: tuple[Word, ...]) -> None:
+    def __init__(self, name: str, options: Options, words: tuple[ShellWord, ...]) -> None:
         self._name = name
         self._options = options
         self._words = list(reversed(words))
         self._found: list[tuple[str, str]] = []
-        self._operands: list[Word] = []
-        self._reads: list[Word] = []
+        self._operands: list[ShellWord] = []
+        self._reads: list[ShellWord] = []
 
     def leading(self) -> int:
         """Returns the number of words before the first operand, all of them options."""
@@ -85,7 +87,7 @@ class _Sorting:
                 self._option(word)
         return Arguments(tuple(self._found), tuple(self._operands), tuple(self._reads))
 
-    def _option(self, word: Word) -> None:
+    def _option(self, word: ShellWord) -> None:
         # `--include=*.py` rarely names files; if it does, they are operands and judged again.
         if word.pattern and word.text.partition("=")[0] not in self._options.values:
             raise Refused(f"`{word.text}`: an option with a wildcard in it; quote it.")
@@ -143,7 +145,7 @@ class _Sorting:
     def _note(self, name: str, value: str) -> None:
         self._found.append((name, value))
         if name in self._options.files:
-            self._reads.append(Word(value))
+            self._reads.append(ShellWord(value))
 
 
 def _with_operands(name: str, rules: Operands, found: Arguments) -> Arguments:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from posixpath import normpath
 
-from assent.core.shell_words import WILD, Word
+from assent.core.shell.lexer import GLOB_CHARS, ShellWord
 from assent.gate.no_file import NoFile
 from assent.gate.readonly.spec import listed
 
@@ -14,7 +14,7 @@ HARMLESS = listed(
 )
 
 
-def check_places(words: Iterable[Word], *, away: bool) -> None:
+def check_places(words: Iterable[ShellWord], *, away: bool) -> None:
     """Raises NoFile for a word that names a device or process, however it is spelled.
 
     `away` says that a `cd` before may have left the workspace. Symlinks are not seen here.
@@ -48,6 +48,6 @@ def _check(text: str, *, at_root: bool) -> None:
             climbed, stack = True, [part]
         last = part or last
         first = stack[0] if stack else ""
-        wild = at_root and any(sign in first for sign in WILD)
+        wild = at_root and any(sign in first for sign in GLOB_CHARS)
         if wild or ((at_root or climbed) and first in SPECIAL):
             raise NoFile(f"`{text}` could be a device or a process, not a file; name a file.")

@@ -5,7 +5,7 @@ from typing import Self
 
 import msgspec
 
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 
 MANY = 1_000_000
 
@@ -14,8 +14,8 @@ class Arguments(msgspec.Struct, frozen=True):
     """The words after a command's name, sorted out. An option without a value has an empty one."""
 
     options: tuple[tuple[str, str], ...] = ()
-    operands: tuple[Word, ...] = ()
-    reads: tuple[Word, ...] = ()  # those words, or values of options, that name files to read
+    operands: tuple[ShellWord, ...] = ()
+    reads: tuple[ShellWord, ...] = ()  # those words, or values of options, that name files to read
 
     def has(self, *names: str) -> bool:
         """Tells whether one of these options was given."""
@@ -84,7 +84,7 @@ class Spec(msgspec.Struct, frozen=True, eq=False):
     runs: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     rule: Callable[[Arguments], None] | None = None  # what the table cannot say; raises Refused
-    raw: Callable[[tuple[Word, ...]], Arguments] | None = None  # instead of the usual options
+    raw: Callable[[tuple[ShellWord, ...]], Arguments] | None = None  # instead of the usual options
     programs: tuple[str, ...] = ()  # other names of the program
     adds: tuple[str, ...] = ()  # arguments put in front, so that configuration does not count
     adds_to_options: bool = False  # only where there are options: alone it would show another thing

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from assent.core.grant import Pattern
+from assent.core.permission.grant import PermissionPattern
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import arity
 from assent.gate.shell.runners import CODE
@@ -38,20 +38,20 @@ _RUNNERS: Final = frozenset(
 )  # fmt: skip
 
 
-def patterns(commands: Sequence[str], *, exactly: bool = False) -> tuple[Pattern, ...]:
+def patterns(commands: Sequence[str], *, exactly: bool = False) -> tuple[PermissionPattern, ...]:
     """Returns one pattern for each command, without those that say the same."""
     if exactly:
-        return tuple(Pattern(BASH, command, exact=True) for command in commands)
+        return tuple(PermissionPattern(BASH, command, exact=True) for command in commands)
     return tuple(dict.fromkeys(_pattern(command) for command in commands))
 
 
-def _pattern(command: str) -> Pattern:
+def _pattern(command: str) -> PermissionPattern:
     words = tuple(command.split(" "))
     size = arity(words)
     head = words[:size]
     if _exactly(words, head) or len(words) < size:
-        return Pattern(BASH, command, exact=True)
-    return Pattern(BASH, " ".join([*head, "*"]))
+        return PermissionPattern(BASH, command, exact=True)
+    return PermissionPattern(BASH, " ".join([*head, "*"]))
 
 
 def _exactly(words: tuple[str, ...], head: tuple[str, ...]) -> bool:

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.secret_names import why_secret
+from assent.core.permission.secret_files import secret_reason
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.places import is_device, is_everything, is_machine
@@ -103,7 +103,7 @@ def _sends_secret(command: Simple, ground: Ground) -> bool:
 
 def _is_secret(word: str) -> bool:
     path = re.split(r"[@=:<]", word)[-1].removeprefix("~/")
-    return bool(path) and bool(why_secret(path.encode("utf-8", "surrogateescape")))
+    return bool(path) and bool(secret_reason(path.encode("utf-8", "surrogateescape")))
 
 
 def _starts(command: Simple, ground: Ground) -> bool:

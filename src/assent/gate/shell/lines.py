@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.command_line import CommandLine
+from assent.core.permission.command_analysis import CommandAnalysis
 from assent.gate.shell.always import patterns
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.dangers import Ground, danger_of
@@ -30,10 +30,10 @@ LONG: Final = (
 DEEP: Final = "It is nested too deeply to be judged."
 
 
-def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
+def read_line(text: str, *, root: str = "", home: str = "") -> CommandAnalysis:
     """Looks at the text of a line and never raises; what it cannot tell is not certain."""
     if len(text) > LONGEST:
-        return CommandLine((text,), certain=False, danger=LONG, risk="high", reasons=(LONG,))
+        return CommandAnalysis((text,), certain=False, danger=LONG, risk="high", reasons=(LONG,))
     try:
         return reading(text) or _read(text, Ground(root, home))
     except Exception as error:  # law 9: what cannot be judged is not certain
@@ -41,12 +41,12 @@ def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
         reason = DEEP if deep else f"It could not be judged: {type(error).__name__}."
         names = named(text)
         orders = ordered(names, NOTHING, root)
-        return CommandLine(
+        return CommandAnalysis(
             (text,), certain=False, risk="high", reasons=(reason,), names=names, perhaps=orders
         )
 
 
-def _read(text: str, ground: Ground) -> CommandLine:
+def _read(text: str, ground: Ground) -> CommandAnalysis:
     found = spread(text)
     writes = written(found)
     doubts = [*found.doubts, *(doubtful_writes(found) if writes else [])]
@@ -57,7 +57,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
     level, reasons = risk_of(found, writes, ground.root, names)
     certain = bool(commands) and not found.doubts
     lasting = certain and not danger and not found.nested
-    return CommandLine(
+    return CommandAnalysis(
         commands or (text,),
         certain=certain,
         opens=opened(found, text),

@@ -9,7 +9,7 @@ from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.named_paths import far_paths
+from assent.core.permission.mentioned_paths import outside_mentions
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.risks import has_code, is_interpreter
 from assent.gate.shell.simple import Found, Simple, Word
@@ -85,7 +85,7 @@ def _in_code(command: Simple, text: str) -> Iterator[str]:
     elif command.name not in _CODED:
         return
     for word in words:
-        yield from far_paths(_OPTION.sub("", word, count=1))
+        yield from outside_mentions(_OPTION.sub("", word, count=1))
 
 
 def _pieces(word: Word) -> Iterator[str]:

@@ -7,10 +7,14 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.command_effects import Effect, effects, in_order
-from assent.core.protected import protection
-from assent.core.secret_names import why_secret
-from assent.core.session_event import Level
+from assent.core.permission.command_effects import (
+    CommandEffectKind,
+    command_effects,
+    sorted_effects,
+)
+from assent.core.permission.protected_paths import protecting_pattern
+from assent.core.permission.secret_files import secret_reason
+from assent.core.session.event import RiskLevel
 from assent.gate.readonly.judge import judge
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import without_globals
@@ -18,7 +22,7 @@ from assent.gate.shell.dangers import AGENTS, INTERPRETERS, SENDS
 from assent.gate.shell.scripts import SHELLS
 from assent.gate.shell.simple import Found, Simple
 
-Reason: TypeAlias = tuple[Level, str]
+Reason: TypeAlias = tuple[RiskLevel, str]
 
 HARMLESS: Final = listed(
     "cd pwd echo printf true false : test [ [[ set export local declare readonly unset sleep exit "
@@ -31,11 +35,11 @@ class Row(msgspec.Struct, frozen=True):
 
     pattern: re.Pattern[str]
     reason: str
-    level: Level = "high"
-    effects: tuple[Effect, ...] = ()
+    level: RiskLevel = "high"
+    effects: tuple[CommandEffectKind, ...] = ()
 
 
-def _row(pattern: str, reason: str, *effects: Effect, level: Level = "high") -> Row:
+def _row(pattern: str, reason: str, *effects: CommandEffectKind, level: RiskLevel = "high") -> Row:
     return Row(re.compile(rf"(?:{pattern})(?=\s|$)", re.DOTALL), reason, level, effects)
 
 
@@ -97,7 +101,7 @@ ROWS: Final = (
          r"init|notes|worktree)", "changes the repository", level="medium"),
 )  # fmt: skip
 # What the table of the review knows of a command, where no row here says it.
-_WORDS: Final[dict[Effect, Reason]] = {
+_WORDS: Final[dict[CommandEffectKind, Reason]] = {
     "installs": ("high", "installs or runs programs of others"),
     "network": ("high", "talks to another machine"),
     "deletes": ("medium", "deletes files or throws away changes"),
@@ -105,17 +109,17 @@ _WORDS: Final[dict[Effect, Reason]] = {
 _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")
 
 
-def effects_of(found: Found) -> tuple[Effect, ...]:
+def effects_of(found: Found) -> tuple[CommandEffectKind, ...]:
     """Returns what the commands of a line do, by the rows here and by the table of the review."""
     commands = [each for each in found.commands if each.words]
     rows = [effect for each in commands for row in _rows(each) for effect in row.effects]
-    table = [effect for each in commands for effect in effects(_words(each))]
-    return in_order([*rows, *table])
+    table = [effect for each in commands for effect in command_effects(_words(each))]
+    return sorted_effects([*rows, *table])
 
 
 def risk_of(
     found: Found, writes: tuple[str, ...], root: str = "", names: tuple[str, ...] = ()
-) -> tuple[Level, tuple[str, ...]]:
+) -> tuple[RiskLevel, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
     reasons: list[Reason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
     looked_at = found.commands[:_LOOKED] if found.doubts else found.commands
@@ -127,15 +131,15 @@ def risk_of(
         reasons.append(("high", "It writes outside the workspace."))
     told = {normpath(path) for path in writes}  # whoever writes is told so of each file
     reasons += [("high", _about(name)) for name in names if normpath(name) not in told]
-    levels: list[Level] = ["low", *(level for level, _ in reasons)]
+    levels: list[RiskLevel] = ["low", *(level for level, _ in reasons)]
     level = max(levels, key=_ORDER.index)
     return level, tuple(dict.fromkeys(words for each, words in reasons if each == level))
 
 
 def _about(name: str) -> str:
     path = name.encode("utf-8", "replace")
-    row = protection(path)
-    because = row.because if row is not None and not why_secret(path) else "it may hold secrets"
+    row = protecting_pattern(path)
+    because = row.because if row is not None and not secret_reason(path) else "it may hold secrets"
     return f"It names {name}: {because}."
 
 
@@ -159,7 +163,7 @@ def is_interpreter(command: Simple) -> bool:
 _NAMED: Final = 5
 _LOOKED: Final = 10  # commands of a line whose level is known to be the highest
 _LONGEST: Final = 100  # characters of a word that can tell something
-_ORDER: Final[tuple[Level, ...]] = ("low", "medium", "high")
+_ORDER: Final[tuple[RiskLevel, ...]] = ("low", "medium", "high")
 
 
 def _words(command: Simple) -> list[str]:
@@ -176,7 +180,11 @@ def _reasons(command: Simple) -> list[Reason]:
         return []  # what it runs is judged itself, or in doubt
     rows = _rows(command)
     told = {effect for row in rows for effect in row.effects}
-    others = [_WORDS[each] for each in in_order(effects(_words(command)) - told) if each in _WORDS]
+    others = [
+        _WORDS[each]
+        for each in sorted_effects(command_effects(_words(command)) - told)
+        if each in _WORDS
+    ]
     found = [*((row.level, row.reason) for row in rows), *others]
     if found:
         return [(level, f"`{command.name}` {reason}.") for level, reason in found]
@@ -197,7 +205,7 @@ def _any(command: Simple) -> bool:
     return True
 
 
-_OTHERS: Final[tuple[tuple[frozenset[str], Callable[[Simple], bool], Level, str], ...]] = (
+_OTHERS: Final[tuple[tuple[frozenset[str], Callable[[Simple], bool], RiskLevel, str], ...]] = (
     (INTERPRETERS, has_code, "high", "runs code that stands in the line or comes by a pipe"),
     (INTERPRETERS, _any, "medium", "runs a program that can do anything"),
     (SENDS, _any, "high", "talks to another machine"),

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.shell_words import WILD
+from assent.core.shell.lexer import GLOB_CHARS
 
 _QUOTED: Final = re.compile("[ \t\n'\"]")
 
@@ -75,4 +75,4 @@ def quoted(text: str) -> str:
 
 def is_wild(text: str) -> bool:
     """Tells whether unquoted text becomes something else: wildcards, braces, a home folder."""
-    return text.startswith("~") or any(sign in text for sign in WILD + "{}")
+    return text.startswith("~") or any(sign in text for sign in GLOB_CHARS + "{}")

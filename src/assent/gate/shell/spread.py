@@ -3,7 +3,7 @@
 import unicodedata
 from typing import Final
 
-from assent.core.shell import MOST_COMMANDS
+from assent.core.shell.parser import MAX_COMMANDS
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import deciding
 from assent.gate.shell.builtins import doubt_of
@@ -36,7 +36,7 @@ def spread(text: str, deeper: int = _NESTED) -> Found:
     targets, inputs = list(found.targets), list(found.inputs)
     waiting = [*found.commands]
     wrapped = 0
-    while waiting and len(commands) <= MOST_COMMANDS and wrapped <= _MOST_WRAPPED:
+    while waiting and len(commands) <= MAX_COMMANDS and wrapped <= _MOST_WRAPPED:
         command = waiting.pop(0)
         commands.append(command)
         doubts += _doubts(command)
@@ -54,7 +54,7 @@ def spread(text: str, deeper: int = _NESTED) -> Found:
             doubts += below.doubts
         elif script:
             doubts.append("too many shells run each other")
-    if waiting or len(commands) > MOST_COMMANDS:
+    if waiting or len(commands) > MAX_COMMANDS:
         doubts.append(MANY)
     doubts += ["a written file's name is not plain" for word in targets if not word.plain]
     unique = tuple(dict.fromkeys(doubts))

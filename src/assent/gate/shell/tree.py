@@ -7,7 +7,7 @@ import tree_sitter_bash
 from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser, Tree
 
-from assent.core.shell import MOST_COMMANDS
+from assent.core.shell.parser import MAX_COMMANDS
 from assent.gate.shell.breaks import ends_clearly, is_broken
 from assent.gate.shell.evaluated import is_evaluated
 from assent.gate.shell.gaps import is_torn
@@ -24,7 +24,7 @@ DEEP = "it is nested too deeply"
 BROKEN = "an escaped line break may join what stands apart"
 TWICE = "where a redirect leads could be told only by running it"
 AGAIN = "a value in it may be read as a command"
-MANY = f"these are more than {MOST_COMMANDS} commands"
+MANY = f"these are more than {MAX_COMMANDS} commands"
 
 _SIGNS = re.compile(rb"\$\(|`|[<>]\(|\$\{[ \t\n|]")
 _OPENS = frozenset(
@@ -103,7 +103,7 @@ class _Walk:
 
     def into(self, node: Node, fed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
         """Finds the commands of a part, each given the output of `fed`, and returns them."""
-        if self._depth > DEEPEST or len(self.commands) > MOST_COMMANDS:
+        if self._depth > DEEPEST or len(self.commands) > MAX_COMMANDS:
             self.doubts.append(DEEP if self._depth > DEEPEST else MANY)
             return ()
         self._depth += 1

@@ -6,8 +6,8 @@ from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.named_paths import watched_names
-from assent.core.protected import configures_agents
+from assent.core.permission.mentioned_paths import sensitive_mentions
+from assent.core.permission.protected_paths import configures_agents
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.reaching import reached
 from assent.gate.shell.simple import Found, Simple, Word
@@ -89,7 +89,7 @@ def named(text: str, found: Found = NOTHING) -> tuple[str, ...]:
     """Returns what a line names anywhere, also in code, that is protected or secret."""
     words = [word.text for each in found.commands for word in each.words]
     texts = [text, *words, *(word.text for word in found.targets)]
-    names = watched_names(each.encode("utf-8", "replace") for each in dict.fromkeys(texts))
+    names = sensitive_mentions(each.encode("utf-8", "replace") for each in dict.fromkeys(texts))
     return tuple(name.decode("utf-8", "replace") for name in names)
 
 

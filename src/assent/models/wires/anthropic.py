@@ -3,8 +3,16 @@
 import re
 from typing import Any
 
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Offer, Prompt
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.models.wires.anthropic_answer import AnthropicDecoder
 from assent.models.wires.meter import Meter
 from assent.models.wires.wire import Speaker, as_json, listed, messages_of, opened
@@ -32,7 +40,7 @@ class Anthropic(Speaker):
         proof = {"authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
         return {"anthropic-version": VERSION, **(proof if key else {})}
 
-    def body(self, prompt: Prompt) -> list[bytes]:
+    def body(self, prompt: ModelRequest) -> list[bytes]:
         """Returns the request; what changes least stands first, so that caches find it."""
         members = {
             **self._members(prompt),
@@ -56,13 +64,13 @@ class Anthropic(Speaker):
     def decoder(self, serial: str) -> AnthropicDecoder:
         return AnthropicDecoder(Meter(self._asked.answer_limits))
 
-    def _message(self, message: Message) -> bytes:
+    def _message(self, message: ChatMessage) -> bytes:
         own = message.model == self._asked.full
-        parts = sorted(message.parts, key=lambda part: not isinstance(part, Result))
+        parts = sorted(message.parts, key=lambda part: not isinstance(part, ToolResult))
         blocks = [block for part in parts if (block := _block(part, own=own))]
         return as_json({"role": message.role, "content": blocks}) if blocks else b""
 
-    def _tool(self, offer: Offer) -> bytes:
+    def _tool(self, offer: ToolDefinition) -> bytes:
         return as_json(
             {"name": offer.name, "description": offer.description, "input_schema": offer.schema}
         )
@@ -84,31 +92,31 @@ def _marked(messages: list[bytes]) -> list[bytes]:
     return messages
 
 
-def _block(part: Part, *, own: bool) -> dict[str, Any] | None:
+def _block(part: MessagePart, *, own: bool) -> dict[str, Any] | None:
     match part:
-        case Text(text):
+        case TextPart(text):
             return {"type": "text", "text": text} if text.strip() else None
-        case Image():
+        case ImagePart():
             return _image(part)
-        case Reasoning():
+        case ReasoningPart():
             return _thinking(part) if own else None
-        case Call():
+        case ToolCall():
             return {
                 "type": "tool_use",
                 "id": _id(part.id),
                 "name": part.tool,
                 "input": part.args or {},
             }
-        case Result():
+        case ToolResult():
             return _result(part)
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _image(image: ImagePart) -> dict[str, Any]:
     source = {"type": "base64", "media_type": image.media_type, "data": image.content}
     return {"type": "image", "source": source}
 
 
-def _thinking(reasoning: Reasoning) -> dict[str, Any] | None:
+def _thinking(reasoning: ReasoningPart) -> dict[str, Any] | None:
     """Returns thoughts that the provider signed or sealed; it takes no others."""
     match reasoning.extra:
         case {"redacted": sealed}:
@@ -119,7 +127,7 @@ def _thinking(reasoning: Reasoning) -> dict[str, Any] | None:
             return None
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: ToolResult) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _id(result.call)}
     if result.images:
         said = [{"type": "text", "text": result.text}] if result.text.strip() else []

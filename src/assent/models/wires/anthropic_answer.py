@@ -5,18 +5,25 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Part, Reasoning, Text
-from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.core.llm.message import MessagePart, ReasoningPart, TextPart
+from assent.core.llm.request import (
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
 from assent.models.wires.meter import Meter, Pieces
 from assent.models.wires.wire import Failed
 
 STOPS = {
-    "tool_use": Stop.CALLS,
-    "max_tokens": Stop.LENGTH,
-    "model_context_window_exceeded": Stop.LENGTH,
-    "refusal": Stop.REFUSED,
+    "tool_use": StopReason.CALLS,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "refusal": StopReason.REFUSED,
 }
 
 
@@ -78,7 +85,7 @@ class _Open:
         self.said = Pieces(block.text or block.thinking)
         self.signature = Pieces(block.signature)
 
-    def part(self) -> Part | None:
+    def part(self) -> MessagePart | None:
         block = msgspec.structs.replace(self.block, signature=self.signature.joined())
         return _part(block, self.said.joined())
 
@@ -94,7 +101,7 @@ class AnthropicDecoder:
         self._stop = ""
         self._words = ""
 
-    def feed(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[StreamEvent]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         line = _LINE.decode(event.data)
         match line:
@@ -112,18 +119,18 @@ class AnthropicDecoder:
             case _:
                 self._note(line)
 
-    def ended(self) -> tuple[list[Answer], Stopped] | None:
+    def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
         """Returns the end, if the last event came and no block is half said."""
         if not self.done or self._open:
             return None
-        return [], Stopped(STOPS.get(self._stop, Stop.END), self._usage(), self._words)
+        return [], StreamEnded(STOPS.get(self._stop, StopReason.END), self._usage(), self._words)
 
-    def unfinished_parts(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[StreamEvent]:
         """Yields text and thoughts of blocks that have no end; a call without one is none."""
         for found in self._open.values():
             part = None if found.block.type == "tool_use" else found.part()
             if part is not None:
-                yield Said(part)
+                yield PartCompleted(part)
 
     def _begin(self, index: int, block: _Block) -> None:
         if block.type == "tool_use":
@@ -136,7 +143,7 @@ class AnthropicDecoder:
             self._meter.add("reasoning", block.thinking + block.signature + block.data)
         self._open[index] = _Open(block)
 
-    def _change(self, index: int, change: _Change) -> Iterator[Answer]:
+    def _change(self, index: int, change: _Change) -> Iterator[StreamEvent]:
         if index not in self._open:
             raise msgspec.ValidationError("a change of a block that did not begin")
         found = self._open[index]
@@ -147,13 +154,13 @@ class AnthropicDecoder:
             kind = _KINDS.get(found.block.type, "text")
             self._meter.add(_METERED.get(kind, kind), said)
             found.said.append(said)
-            yield Delta(kind, said)
+            yield StreamDelta(kind, said)
 
-    def _complete(self, index: int) -> Iterator[Answer]:
+    def _complete(self, index: int) -> Iterator[StreamEvent]:
         found = self._open.pop(index, None)
         part = found.part() if found else None
         if part is not None:
-            yield Said(part)
+            yield PartCompleted(part)
 
     def _note(self, line: _Line) -> None:
         """Takes counts and the reason of the end from whichever event has them."""
@@ -166,26 +173,26 @@ class AnthropicDecoder:
             self._words = str((line.delta.stop_details or {}).get("explanation") or "")
             self._meter.add("text", self._words)
 
-    def _usage(self) -> Usage:
+    def _usage(self) -> TokenUsage:
         count = _Count(**self._count)
         read, written = count.cache_read_input_tokens or 0, count.cache_creation_input_tokens or 0
         total = (count.input_tokens or 0) + read + written
-        return Usage(total, count.output_tokens or 0, read, written)
+        return TokenUsage(total, count.output_tokens or 0, read, written)
 
 
 _KINDS = {"thinking": "reasoning", "redacted_thinking": "reasoning", "tool_use": "call"}
 _METERED = {"call": "arguments"}
 
 
-def _part(block: _Block, said: str) -> Part | None:
+def _part(block: _Block, said: str) -> MessagePart | None:
     match block.type:
         case "text":
-            return Text(said) if said else None
+            return TextPart(said) if said else None
         case "thinking":
             sign = {"signature": block.signature} if block.signature else {}
-            return Reasoning(said, sign) if said or sign else None
+            return ReasoningPart(said, sign) if said or sign else None
         case "redacted_thinking":
-            return Reasoning("", {"redacted": block.data})
+            return ReasoningPart("", {"redacted": block.data})
         case "tool_use":
             raw = said or (msgspec.json.encode(block.input).decode() if block.input else "")
             return call(block.id, block.name, raw)

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Call
-from assent.core.nesting import is_deep
+from assent.core.json_depth import is_too_deep
+from assent.core.llm.message import ToolCall
 
 _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.
@@ -16,10 +16,10 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
 
 
-def call(id: str, tool: str, raw: str) -> Call:
+def call(id: str, tool: str, raw: str) -> ToolCall:
     """Makes a call; arguments that mean nothing are None, and stay there to be read."""
     args = arguments(raw)
-    return Call(id, tool, args, raw if args is None else "")
+    return ToolCall(id, tool, args, raw if args is None else "")
 
 
 def arguments(raw: str) -> dict[str, Any] | None:
@@ -38,7 +38,7 @@ def _read(text: str, depth: int) -> dict[str, Any] | None:
         return None
     match value:
         case dict():
-            return None if is_deep(value) else value
+            return None if is_too_deep(value) else value
         case None:
             return {}
         case str() if depth:

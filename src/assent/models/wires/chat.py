@@ -5,8 +5,16 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Offer, Prompt
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.models.wires.chat_answer import ChatDecoder
 from assent.models.wires.meter import Meter
 from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
@@ -21,7 +29,7 @@ class Chat(Speaker):
 
     path = "/chat/completions"
 
-    def body(self, prompt: Prompt) -> list[bytes]:
+    def body(self, prompt: ModelRequest) -> list[bytes]:
         """Returns the request."""
         members = {
             **self._members(prompt),
@@ -46,7 +54,7 @@ class Chat(Speaker):
         word = "max_completion_tokens" if self._asked.provider == "openai" else "max_tokens"
         return {word: output} if output else {}
 
-    def _message(self, message: Message) -> bytes:
+    def _message(self, message: ChatMessage) -> bytes:
         """Returns what may be several messages here, because each result is one."""
         if message.role == "user":
             said = [*_results(message.parts), *_said(message.parts)]
@@ -54,7 +62,7 @@ class Chat(Speaker):
             said = _answered(message.parts, own=message.model == self._asked.full)
         return b",".join(map(as_json, said))
 
-    def _tool(self, offer: Offer) -> bytes:
+    def _tool(self, offer: ToolDefinition) -> bytes:
         function = {
             "name": offer.name,
             "description": offer.description,
@@ -63,17 +71,17 @@ class Chat(Speaker):
         return as_json({"type": "function", "function": function})
 
 
-def _results(parts: tuple[Part, ...]) -> Iterator[dict[str, Any]]:
+def _results(parts: tuple[MessagePart, ...]) -> Iterator[dict[str, Any]]:
     for part in parts:
-        if isinstance(part, Result):
+        if isinstance(part, ToolResult):
             yield {"role": "tool", "tool_call_id": part.call, "content": part.text}
 
 
-def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+def _said(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
     """Returns the words and pictures of a user, and pictures that tools found."""
-    found = [image for part in parts if isinstance(part, Result) for image in part.images]
-    texts = [part.text for part in parts if isinstance(part, Text)]
-    images = [part for part in parts if isinstance(part, Image)]
+    found = [image for part in parts if isinstance(part, ToolResult) for image in part.images]
+    texts = [part.text for part in parts if isinstance(part, TextPart)]
+    images = [part for part in parts if isinstance(part, ImagePart)]
     if not images and not found:
         content = "\n\n".join(text for text in texts if text)
         return [{"role": "user", "content": content}] if content else []
@@ -83,11 +91,11 @@ def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
     return [{"role": "user", "content": [*words, *shown]}]
 
 
-def _answered(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
-    text = "".join(part.text for part in parts if isinstance(part, Text))
-    thoughts = [part for part in parts if isinstance(part, Reasoning)] if own else []
+def _answered(parts: tuple[MessagePart, ...], *, own: bool) -> list[dict[str, Any]]:
+    text = "".join(part.text for part in parts if isinstance(part, TextPart))
+    thoughts = [part for part in parts if isinstance(part, ReasoningPart)] if own else []
     attached = {id: more for part in thoughts for id, more in part.extra.get("calls", {}).items()}
-    calls = [_call(part, attached.get(part.id)) for part in parts if isinstance(part, Call)]
+    calls = [_call(part, attached.get(part.id)) for part in parts if isinstance(part, ToolCall)]
     if not text and not calls:
         return []
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
@@ -98,14 +106,14 @@ def _answered(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
     return [message]
 
 
-def _call(part: Call, attached: object) -> dict[str, Any]:
+def _call(part: ToolCall, attached: object) -> dict[str, Any]:
     said = msgspec.json.encode(part.args or {}).decode()
     function = {"name": part.tool, "arguments": said}
     call = {"id": part.id, "type": "function", "function": function}
     return {**call, "extra_content": attached} if attached else call
 
 
-def _thought(thought: Reasoning, *, with_calls: bool) -> dict[str, Any]:
+def _thought(thought: ReasoningPart, *, with_calls: bool) -> dict[str, Any]:
     """Returns thoughts under the name they had; plain ones only where calls continue them.
 
     Servers that let a model think between calls need them back; some refuse them otherwise.

@@ -5,14 +5,21 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Reasoning, Text
-from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.core.llm.message import ReasoningPart, TextPart
+from assent.core.llm.request import (
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
 from assent.models.wires.meter import Meter, Pieces
 from assent.models.wires.wire import Failed
 
-STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.REFUSED}
 _THOUGHTS = ("reasoning_content", "reasoning")
 
 
@@ -94,9 +101,9 @@ class ChatDecoder:
         self._refusals = Pieces()
         self._calls: list[_Open] = []
         self._stop: str | None = None
-        self._usage = Usage()
+        self._usage = TokenUsage()
 
-    def feed(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[StreamEvent]:
         """Yields what a chunk says."""
         if event.data.strip() == b"[DONE]":
             self.done = True
@@ -113,34 +120,34 @@ class ChatDecoder:
         if self._stop == "error":
             raise Failed("error", "the provider stopped with an error")
 
-    def ended(self) -> tuple[list[Answer], Stopped] | None:
+    def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
         """Returns all parts, and the end, if a reason for it or the last event came."""
         if self._stop is None and not self.done:
             return None
         refused = self._refusals.joined()
-        stop = STOPS.get(self._stop or "", Stop.CALLS if self._calls else Stop.END)
-        stop = Stop.REFUSED if refused else stop
-        return [*self._parts()], Stopped(stop, self._usage, refused)
+        stop = STOPS.get(self._stop or "", StopReason.CALLS if self._calls else StopReason.END)
+        stop = StopReason.REFUSED if refused else stop
+        return [*self._parts()], StreamEnded(stop, self._usage, refused)
 
-    def unfinished_parts(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[StreamEvent]:
         """Yields text and thoughts; whether a call is complete nobody knows before the end."""
         self._calls = []
         yield from self._parts()
 
-    def _parts(self) -> Iterator[Answer]:
+    def _parts(self) -> Iterator[StreamEvent]:
         thoughts, text = self._thoughts.joined(), self._texts.joined()
         for number, found in enumerate(self._calls):
             found.id = found.id or f"{self._serial}_{number}"
         if attached := {found.id: found.attached for found in self._calls if found.attached}:
             self._extra["calls"] = attached
         if thoughts or self._extra:
-            yield Said(Reasoning(thoughts, self._extra))
+            yield PartCompleted(ReasoningPart(thoughts, self._extra))
         if text:
-            yield Said(Text(text))
+            yield PartCompleted(TextPart(text))
         for found in self._calls:
-            yield Said(call(found.id, found.name, found.pieces.joined()))
+            yield PartCompleted(call(found.id, found.name, found.pieces.joined()))
 
-    def _change(self, change: _Change) -> Iterator[Answer]:
+    def _change(self, change: _Change) -> Iterator[StreamEvent]:
         for field in _THOUGHTS:
             if thought := getattr(change, field):
                 self._extra.setdefault("field", field)
@@ -156,13 +163,13 @@ class ChatDecoder:
         for piece in change.tool_calls or ():
             yield from self._grow(piece)
 
-    def _say(self, content: str | list[dict[str, Any]]) -> Iterator[Answer]:
+    def _say(self, content: str | list[dict[str, Any]]) -> Iterator[StreamEvent]:
         """Takes words; where they come as a list, thoughts may be among them."""
         if isinstance(content, str):
             if content:
                 self._meter.add("text", content)
                 self._texts.append(content)
-                yield Delta("text", content)
+                yield StreamDelta("text", content)
             return
         for item in content:
             if item.get("type") == "thinking":
@@ -170,13 +177,13 @@ class ChatDecoder:
             else:
                 yield from self._say(str(item.get("text") or ""))
 
-    def _think(self, thought: str) -> Iterator[Answer]:
+    def _think(self, thought: str) -> Iterator[StreamEvent]:
         if thought:
             self._meter.add("reasoning", thought)
             self._thoughts.append(thought)
-            yield Delta("reasoning", thought)
+            yield StreamDelta("reasoning", thought)
 
-    def _grow(self, piece: _Call) -> Iterator[Answer]:
+    def _grow(self, piece: _Call) -> Iterator[StreamEvent]:
         found = self._call(piece)
         function = piece.function or _Function()
         if not found.id or not found.name:
@@ -192,7 +199,7 @@ class ChatDecoder:
         if said:
             self._meter.add("arguments", said)
             found.pieces.append(said)
-            yield Delta("call", said)
+            yield StreamDelta("call", said)
 
     def _call(self, piece: _Call) -> _Open:
         """Finds the call that a piece belongs to; some servers number all calls alike, or none."""
@@ -221,9 +228,9 @@ def _failed(trouble: _Trouble | str) -> Failed:
     return Failed(str(trouble.code or trouble.type or ""), trouble.message or "")
 
 
-def _usage(count: _Count) -> Usage:
+def _usage(count: _Count) -> TokenUsage:
     before, after = count.prompt_tokens_details, count.completion_tokens_details
     cached = (before and before.cached_tokens) or count.prompt_cache_hit_tokens or 0
     reasoning = (after and after.reasoning_tokens) or 0
     said = count.completion_tokens or 0
-    return Usage(count.prompt_tokens or 0, said, cached, reasoning=reasoning)
+    return TokenUsage(count.prompt_tokens or 0, said, cached, reasoning=reasoning)

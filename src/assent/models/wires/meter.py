@@ -4,7 +4,7 @@ from io import StringIO
 
 import msgspec
 
-from assent.core.provider import AnswerSettings
+from assent.core.llm.provider import AnswerSettings
 
 MB = 1 << 20
 PARTS = 5000  # of text and reasoning, or blocks of a kind that is unknown

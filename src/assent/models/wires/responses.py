@@ -4,8 +4,16 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
-from assent.core.model import Offer, Prompt
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.models.wires.responses_answer import ResponsesDecoder
 from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
 
@@ -15,7 +23,7 @@ class Responses(Speaker):
 
     path = "/responses"
 
-    def body(self, prompt: Prompt) -> list[bytes]:
+    def body(self, prompt: ModelRequest) -> list[bytes]:
         """Returns the request; a model that reasons is asked for its thoughts, sealed."""
         members = {**self._members(prompt), "store": False}
         if prompt.output:
@@ -35,7 +43,7 @@ class Responses(Speaker):
     def decoder(self, serial: str) -> ResponsesDecoder:
         return ResponsesDecoder(serial, self._asked.answer_limits)
 
-    def _message(self, message: Message) -> bytes:
+    def _message(self, message: ChatMessage) -> bytes:
         own = message.model == self._asked.full
         if message.role == "user":
             items = [*_results(message.parts), *_said(message.parts)]
@@ -43,7 +51,7 @@ class Responses(Speaker):
             items = [item for part in message.parts if (item := _item(part, own=own))]
         return b",".join(map(as_json, items))
 
-    def _tool(self, offer: Offer) -> bytes:
+    def _tool(self, offer: ToolDefinition) -> bytes:
         return as_json(
             {
                 "type": "function",
@@ -55,45 +63,45 @@ class Responses(Speaker):
         )
 
 
-def _results(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+def _results(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
     return [
         {"type": "function_call_output", "call_id": part.call, "output": _output(part)}
         for part in parts
-        if isinstance(part, Result)
+        if isinstance(part, ToolResult)
     ]
 
 
-def _output(result: Result) -> str | list[dict[str, Any]]:
+def _output(result: ToolResult) -> str | list[dict[str, Any]]:
     if not result.images:
         return result.text
     said = [{"type": "input_text", "text": result.text}] if result.text else []
     return [*said, *map(_image, result.images)]
 
 
-def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+def _said(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
     content: list[dict[str, Any]] = []
     for part in parts:
         match part:
-            case Text(text) if text:
+            case TextPart(text) if text:
                 content.append({"type": "input_text", "text": text})
-            case Image():
+            case ImagePart():
                 content.append(_image(part))
             case _:
                 pass
     return [{"role": "user", "content": content}] if content else []
 
 
-def _image(image: Image) -> dict[str, Any]:
+def _image(image: ImagePart) -> dict[str, Any]:
     return {"type": "input_image", "image_url": as_url(image)}
 
 
-def _item(part: Part, *, own: bool) -> dict[str, Any] | None:
+def _item(part: MessagePart, *, own: bool) -> dict[str, Any] | None:
     match part:
-        case Text(text) if text:
+        case TextPart(text) if text:
             return {"role": "assistant", "content": [{"type": "output_text", "text": text}]}
-        case Reasoning(extra={"encrypted_content": str()}) if own:
+        case ReasoningPart(extra={"encrypted_content": str()}) if own:
             return {"type": "reasoning", "summary": [], **part.extra}
-        case Call():
+        case ToolCall():
             said = msgspec.json.encode(part.args or {}).decode()
             call = {"call_id": part.id, "name": part.tool, "arguments": said}
             return {"type": "function_call", **call}

@@ -5,9 +5,16 @@ from typing import Any
 
 import msgspec
 
-from assent.core.message import Part, Reasoning, Text
-from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
-from assent.core.provider import AnswerSettings
+from assent.core.llm.message import MessagePart, ReasoningPart, TextPart
+from assent.core.llm.provider import AnswerSettings
+from assent.core.llm.request import (
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
 from assent.models.wires.meter import Meter, Pieces
@@ -94,7 +101,7 @@ class ResponsesDecoder:
         self._last = _Line()
         self._refusal = ""
 
-    def feed(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[StreamEvent]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         if event.data.strip() == b"[DONE]":
             return
@@ -108,36 +115,36 @@ class ResponsesDecoder:
         elif line.type in ("error", "response.failed"):
             raise _failed(line)
 
-    def ended(self) -> tuple[list[Answer], Stopped] | None:
+    def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
         """Returns the end, if the event that says so came."""
         if not self.done:
             return None
         response = self._last.response or _Response()
-        return [], Stopped(self._stop(response), _usage(response.usage), self._refusal)
+        return [], StreamEnded(self._stop(response), _usage(response.usage), self._refusal)
 
-    def unfinished_parts(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[StreamEvent]:
         """Yields text and thoughts whose item has no end yet."""
         thoughts, text = self._saying["reasoning"].joined(), self._saying["text"].joined()
         if thoughts:
-            yield Said(Reasoning(thoughts))
+            yield PartCompleted(ReasoningPart(thoughts))
         if text:
-            yield Said(Text(text))
+            yield PartCompleted(TextPart(text))
 
-    def _piece(self, kind: str, piece: str) -> Delta:
+    def _piece(self, kind: str, piece: str) -> StreamDelta:
         self._live.add(_METERED.get(kind, kind), piece)
         if kind in self._saying:
             self._saying[kind].append(piece)
-        return Delta(kind, piece)
+        return StreamDelta(kind, piece)
 
-    def _stop(self, response: _Response) -> Stop:
+    def _stop(self, response: _Response) -> StopReason:
         reason = response.incomplete_details and response.incomplete_details.reason
         if self._refusal or reason == "content_filter":
-            return Stop.REFUSED
+            return StopReason.REFUSED
         if self._last.type != LAST[0]:
-            return Stop.LENGTH
-        return Stop.CALLS if self._calls else Stop.END
+            return StopReason.LENGTH
+        return StopReason.CALLS if self._calls else StopReason.END
 
-    def _item(self, raw: msgspec.Raw) -> Iterator[Answer]:
+    def _item(self, raw: msgspec.Raw) -> Iterator[StreamEvent]:
         item = _ITEM.decode(raw)
         contents = item.content or []
         refusal = "".join(content.refusal or "" for content in contents)
@@ -145,15 +152,15 @@ class ResponsesDecoder:
         self._refusal += refusal
         part = self._part(item, raw, "".join(content.text or "" for content in contents))
         if part is not None:
-            yield Said(part)
+            yield PartCompleted(part)
 
-    def _part(self, item: _Item, raw: msgspec.Raw, said: str) -> Part | None:
+    def _part(self, item: _Item, raw: msgspec.Raw, said: str) -> MessagePart | None:
         match item.type:
             case "message":
                 self._whole.part()
                 self._whole.add("text", said)
                 self._saying["text"] = Pieces()
-                return Text(said) if said else None
+                return TextPart(said) if said else None
             case "reasoning":
                 summary = "\n\n".join(piece.text or "" for piece in item.summary or ())
                 whole = msgspec.json.decode(raw, type=dict[str, Any])
@@ -161,7 +168,7 @@ class ResponsesDecoder:
                 self._whole.part()
                 self._whole.add_value("reasoning", kept)
                 self._saying["reasoning"] = Pieces()
-                return Reasoning(summary or said, kept)
+                return ReasoningPart(summary or said, kept)
             case "function_call":
                 self._whole.call()
                 said = f"{item.call_id}{item.name}{item.arguments}"
@@ -179,11 +186,11 @@ def _failed(line: _Line) -> Failed:
     return Failed(str(kind), inner.message or line.message or "")
 
 
-def _usage(count: _Count | None) -> Usage:
+def _usage(count: _Count | None) -> TokenUsage:
     if count is None:
-        return Usage()
+        return TokenUsage()
     before, after = count.input_tokens_details, count.output_tokens_details
-    return Usage(
+    return TokenUsage(
         input=count.input_tokens or 0,
         output=count.output_tokens or 0,
         cache_read=(before and before.cached_tokens) or 0,

@@ -5,9 +5,9 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from assent.core.message import Image, Message
-from assent.core.model import Answer, Offer, Prompt, Stopped
-from assent.core.provider import AnswerSettings
+from assent.core.llm.message import ChatMessage, ImagePart
+from assent.core.llm.provider import AnswerSettings
+from assent.core.llm.request import ModelRequest, StreamEnded, StreamEvent, ToolDefinition
 from assent.models.net.sse import Event
 
 Made = TypeVar("Made")
@@ -44,13 +44,13 @@ class Decoder(Protocol):
     def done(self) -> bool:
         """Whether nothing of interest can follow."""
 
-    def feed(self, event: Event) -> Iterable[Answer]:
+    def feed(self, event: Event) -> Iterable[StreamEvent]:
         """Raises Failed, OverLimit, or msgspec.MsgspecError for an event that cannot be read."""
 
-    def unfinished_parts(self) -> Iterable[Answer]:
+    def unfinished_parts(self) -> Iterable[StreamEvent]:
         """Returns the parts of text and reasoning that were begun and have no end yet."""
 
-    def ended(self) -> tuple[Iterable[Answer], Stopped] | None:
+    def ended(self) -> tuple[Iterable[StreamEvent], StreamEnded] | None:
         """Returns what is left to say, and the end; None if the answer was cut off."""
 
 
@@ -65,7 +65,7 @@ class Wire(Protocol):
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]: ...
 
-    def body(self, prompt: Prompt) -> list[bytes]:
+    def body(self, prompt: ModelRequest) -> list[bytes]:
         """Returns the request in pieces, because a long conversation is not copied for fun."""
 
     def decoder(self, serial: str) -> Decoder:
@@ -88,17 +88,17 @@ class Speaker:
         """Returns what proves who asks."""
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def _members(self, prompt: Prompt) -> dict[str, Any]:
+    def _members(self, prompt: ModelRequest) -> dict[str, Any]:
         """Returns the simple members; a model that reasons takes no temperature."""
         members = {**self._asked.options, "model": self._asked.name, "stream": True}
         if prompt.temperature is not None and not self._asked.reasons:
             members["temperature"] = prompt.temperature
         return members
 
-    def _message(self, message: Message) -> bytes:
+    def _message(self, message: ChatMessage) -> bytes:
         raise NotImplementedError
 
-    def _tool(self, offer: Offer) -> bytes:
+    def _tool(self, offer: ToolDefinition) -> bytes:
         raise NotImplementedError
 
 
@@ -124,7 +124,7 @@ class Once(Generic[Made]):
         return [content for value in values if (content := found[id(value)][1])]
 
 
-def messages_of(once: Once[Message], prompt: Prompt) -> list[bytes]:
+def messages_of(once: Once[ChatMessage], prompt: ModelRequest) -> list[bytes]:
     """Returns the encoded messages; a title or summary on the side forgets none of the others."""
     return once.all(prompt.messages, forget=prompt.kind not in ("title", "compact"))
 
@@ -147,7 +147,7 @@ def listed(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, bytes]:
     return b',"%b":[' % name, b",".join(items), b"]"
 
 
-def as_url(image: Image) -> str:
+def as_url(image: ImagePart) -> str:
     """Returns an image as an address that contains it."""
     content = msgspec.json.encode(image.content)[1:-1].decode("ascii")
     return f"data:{image.media_type};base64,{content}"

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import inside, parent, shown
+from assent.core.paths import display_path, is_inside, parent
 from assent.sandbox.view.profile import Profile
 
 
@@ -155,7 +155,7 @@ def _closed(path: bytes, kind: Kind) -> Mounts:
         case Kind.MISSING:
             return [b"--tmpfs", path, *_read_only(path)]
         case Kind.LINK:
-            text = f"{shown(path)} is a symbolic link, which no sandbox can keep as it is."
+            text = f"{display_path(path)} is a symbolic link, which no sandbox can keep as it is."
             raise Refused(text, "Put a real file or folder there.")
         case Kind.FOLDER | Kind.FILE:
             return [b"--ro-bind", path, path]
@@ -215,4 +215,4 @@ def _read_only(path: bytes) -> Mounts:
 
 
 def _in(path: bytes, folder: bytes) -> bool:
-    return inside(path, folder.rstrip(b"/"))
+    return is_inside(path, folder.rstrip(b"/"))

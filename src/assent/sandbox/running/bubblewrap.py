@@ -12,7 +12,14 @@ from typing import Final
 
 import msgspec
 
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.running.binding import bindings, mount_points, scratch
 from assent.sandbox.running.environment import FOLDERS, Place, environment
 from assent.sandbox.running.mountpoints import MountPoints
@@ -70,8 +77,8 @@ class Bubblewrap:
         self._points = points or MountPoints()
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Generator[Chunk | Ended, None, None]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
         """Runs a pipeline in a folder; each program has a sandbox of its own."""
         profile = self._profile()
         with ExitStack() as stack:
@@ -85,7 +92,7 @@ class Bubblewrap:
         self,
         profile: Profile,
         folder: bytes,
-        limits: Limits,
+        limits: ProcessLimits,
         view: Sequence[bytes],
         held: Sequence[int],
     ) -> Prepare:
@@ -140,18 +147,20 @@ def version(tool: bytes) -> tuple[int, ...]:
     return ()
 
 
-def lacking() -> Standing | None:
+def lacking() -> SandboxStatus | None:
     """Tells why there can be no sandbox here; None if only trying it can tell."""
     tool = find_tool()
     if tool is None:
-        return Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+        return SandboxStatus(
+            SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap"
+        )
     if (found := version(tool)) < OLDEST:
         number = ".".join(map(str, found)) or "unknown"
         reason = f"bubblewrap {number} cannot forbid further namespaces; 0.8 can."
-        return Standing(Hold.NONE, reason, "apt install bubblewrap")
+        return SandboxStatus(SandboxState.NONE, reason, "apt install bubblewrap")
     if not known(machine := os.uname().machine):
         reason = f"There is no system call filter for {machine}, and without one keys can be read."
-        return Standing(Hold.NONE, reason)
+        return SandboxStatus(SandboxState.NONE, reason)
     return None
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.process import Program
+from assent.core.shell.process import Program
 
 FOLDERS = (b"/usr/local/bin", b"/usr/bin", b"/bin", b"/usr/local/sbin", b"/usr/sbin", b"/sbin")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assent.core.errors import NotFound, Refused
-from assent.core.paths import inside, one_line
+from assent.core.paths import is_inside, one_line
 from assent.sandbox.view.toolchains import path_folders
 
 START: Final = b"/"
@@ -53,4 +53,4 @@ def _is_program(path: bytes, root: bytes) -> bool:
 
 def _leads_inside(path: bytes, root: bytes) -> bool:
     top = os.path.realpath(root)
-    return inside(os.path.realpath(path), top) or inside(os.path.normpath(path), top)
+    return is_inside(os.path.realpath(path), top) or is_inside(os.path.normpath(path), top)

@@ -9,8 +9,14 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.process import Chunk, Ended, Errand, Limits, Program
-from assent.core.variables import refuse_variables
+from assent.core.shell.environment import refuse_variables
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+)
 from assent.sandbox.running.ending import wait_for
 from assent.sandbox.running.environment import ALWAYS
 from assent.sandbox.running.pipeline import Command, run
@@ -27,7 +33,7 @@ _GRACE: Final = 0.5  # seconds for what a command left behind to end by itself
 _KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay the person's own
 
 
-def errand_program(errand: Errand, shell: bytes | None) -> Program:
+def errand_program(errand: CommandSpec, shell: bytes | None) -> Program:
     """Returns the program of an errand; refuses what no program can be given."""
     refuse_variables(errand.environment)
     if bool(errand.line) == bool(errand.argv):
@@ -71,7 +77,9 @@ class Unconfined:
         self._variables = dict(variables)
         self._marks = marks
 
-    def run(self, program: Program, folder: bytes, limits: Limits) -> Iterator[Chunk | Ended]:
+    def run(
+        self, program: Program, folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         front, paths, cut = capped(limits), list[str](), True
 
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
@@ -87,9 +95,11 @@ class Unconfined:
         try:
             with closing(run([program], prepare, unconfined, limits)) as parts:
                 for part in parts:
-                    cut = not isinstance(part, Ended) or bool(part.cut)
+                    cut = not isinstance(part, ProcessResult) or bool(part.cut)
                     yield from (
-                        [part] if not isinstance(part, Ended) or cut else self._end(part, paths)
+                        [part]
+                        if not isinstance(part, ProcessResult) or cut
+                        else self._end(part, paths)
                     )
         finally:
             for path in paths:
@@ -98,14 +108,16 @@ class Unconfined:
                     self._marks.kill_remaining(path)
                 self._marks.release(path, cut=cut)
 
-    def _end(self, ended: Ended, paths: Sequence[str]) -> Iterator[Chunk | Ended]:
+    def _end(
+        self, ended: ProcessResult, paths: Sequence[str]
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Names what a command that ended by itself leaves behind: it may be meant to stay."""
         for path in paths:
             assert self._marks is not None, "it made them"
             wait_for(self._marks.remaining_processes(path), _GRACE)
             if left := self._marks.remaining_processes(path):
                 ended = msgspec.structs.replace(ended, running=named(left))
-                yield Chunk(
+                yield OutputChunk(
                     f"assent: It ended and left running: {named(left)}.\n".encode(), error=True
                 )
         yield ended

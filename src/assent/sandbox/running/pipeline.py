@@ -11,17 +11,24 @@ from typing import Final
 
 import msgspec
 
-from assent.core.course import UNKNOWN
-from assent.core.paths import shown
-from assent.core.process import STOPPED, Chunk, Ended, Errors, Limits, Program
+from assent.core.paths import display_path
+from assent.core.run.state import UNKNOWN_END
+from assent.core.shell.process import (
+    INTERRUPTED_RESULT,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    StderrMode,
+)
 from assent.sandbox.running.ending import Running
 from assent.sandbox.running.orphans import adopting
 from assent.sandbox.running.tether import tied
 from assent.sandbox.running.watch import Watch
 
-NOT_STARTED: Final = Ended(126, "start")
+NOT_STARTED: Final = ProcessResult(126, "start")
 
-_CODES: Final = {"time": 124, STOPPED.cut: STOPPED.code}
+_CODES: Final = {"time": 124, INTERRUPTED_RESULT.cut: INTERRUPTED_RESULT.code}
 _KILLED: Final = 128 + SIGKILL
 _READ: Final = 64 << 10
 _FIRST_LOOK: Final = 0.02  # seconds; a program that runs away does so at once
@@ -49,14 +56,14 @@ Prepare = Callable[[Program, ExitStack, ExitStack], Command]
 
 
 def run(
-    programs: Sequence[Program], prepare: Prepare, watch: Watch, limits: Limits
-) -> Generator[Chunk | Ended, None, None]:
+    programs: Sequence[Program], prepare: Prepare, watch: Watch, limits: ProcessLimits
+) -> Generator[OutputChunk | ProcessResult, None, None]:
     """Runs a pipeline. Limits are looked at while the output is taken.
 
     A sandbox ends with the thread that started it: whoever takes the first piece takes them all.
     """
     if limits.stopped():
-        yield STOPPED
+        yield INTERRUPTED_RESULT
         return
     with adopting(), ExitStack() as held:
         call = _Call(watch, limits, held)
@@ -65,7 +72,7 @@ def run(
             yield from call.chunks()
             yield call.ended()
         except _NotStarted as error:
-            yield Chunk(f"{error}\n".encode(), error=True)
+            yield OutputChunk(f"{error}\n".encode(), error=True)
             yield NOT_STARTED
         finally:
             call.end()
@@ -78,7 +85,7 @@ class _NotStarted(Exception):
 class _Call:
     """The processes of one pipeline, from start to end."""
 
-    def __init__(self, watch: Watch, limits: Limits, stack: ExitStack) -> None:
+    def __init__(self, watch: Watch, limits: ProcessLimits, stack: ExitStack) -> None:
         self._watch, self._limits, self._stack = watch, limits, stack
         self._programs: list[Running] = []
         self._events = stack.enter_context(selectors.DefaultSelector())
@@ -99,7 +106,7 @@ class _Call:
             output = self._stream(briefly, error=False)
             self._spawn(programs[-1], prepare, (source, output, errors))
 
-    def chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[OutputChunk]:
         """Streams the output until everything has ended or a limit is reached.
 
         Time in which nobody takes what is yielded is not the programs' own.
@@ -112,29 +119,29 @@ class _Call:
                     self._deadline += time.monotonic() - given
             self._cut = self._cut or self._over()
 
-    def ended(self) -> Ended:
+    def ended(self) -> ProcessResult:
         """Ends what is left, and tells how the last program ended."""
         self.end()
         seconds = time.monotonic() - self._began
         if self._cut:
-            return Ended(_CODES.get(self._cut, _KILLED), self._cut, seconds)
+            return ProcessResult(_CODES.get(self._cut, _KILLED), self._cut, seconds)
         if any(program.lost for program in self._programs):
-            return Ended(_KILLED, UNKNOWN, seconds)
+            return ProcessResult(_KILLED, UNKNOWN_END, seconds)
         if not all(program.ran for program in self._programs):
             return NOT_STARTED
         code = self._programs[-1].process.returncode
-        return Ended(code if code >= 0 else 128 - code, "", seconds)
+        return ProcessResult(code if code >= 0 else 128 - code, "", seconds)
 
     def _spawn(self, program: Program, prepare: Prepare, ends: tuple[int, int, int]) -> None:
         source, output, errors = ends
         with ExitStack() as briefly:
             command = prepare(program, briefly, self._stack)
             match program.errors:
-                case Errors.KEPT:
+                case StderrMode.KEPT:
                     sink = errors
-                case Errors.MERGED:
+                case StderrMode.MERGED:
                     sink = output
-                case Errors.DROPPED:
+                case StderrMode.DROPPED:
                     sink = _null(briefly, os.O_WRONLY)
             process = _started(command, (source, output, sink))
         self._programs.append(Running(process, command.status))
@@ -149,7 +156,7 @@ class _Call:
         self._events.register(reader, selectors.EVENT_READ, lambda fd: self._take(fd, error=error))
         return writer
 
-    def _take(self, stream: int, *, error: bool) -> Iterator[Chunk]:
+    def _take(self, stream: int, *, error: bool) -> Iterator[OutputChunk]:
         content = os.read(stream, _READ)
         if not content:
             self._events.unregister(stream)
@@ -160,9 +167,9 @@ class _Call:
         if len(content) > room:
             self._cut = "output"
         if kept := content[:room]:
-            yield Chunk(kept, error)
+            yield OutputChunk(kept, error)
 
-    def _exited(self, watched: int) -> Iterator[Chunk]:
+    def _exited(self, watched: int) -> Iterator[OutputChunk]:
         """Notes an end; after the last one, whoever was left behind holds no stream open."""
         self._events.unregister(watched)
         self._running -= 1
@@ -183,7 +190,7 @@ class _Call:
         """Returns the limit that is reached, or an empty string."""
         now = time.monotonic()
         if self._limits.stopped():
-            return STOPPED.cut
+            return INTERRUPTED_RESULT.cut
         if not self._running:
             return ""
         if now >= self._deadline:
@@ -214,7 +221,7 @@ def _started(command: Command, ends: tuple[int, int, int]) -> subprocess.Popen[b
             start_new_session=True,
         )
     except OSError as error:
-        name = shown(command.argv[0])
+        name = display_path(command.argv[0])
         raise _NotStarted(f"{name} could not be started: {error.strerror}.") from error
 
 

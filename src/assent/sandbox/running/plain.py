@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.running.environment import FOLDERS, Place, environment
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
@@ -22,8 +22,8 @@ class Plain:
         self._folders = folders
 
     def run(
-        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs a pipeline in a folder, with an empty home that is removed afterwards."""
         front = capped(limits)
         with tempfile.TemporaryDirectory(prefix="assent-", ignore_cleanup_errors=True) as name:

@@ -3,7 +3,7 @@
 import os
 import resource
 
-from assent.core.process import Limits
+from assent.core.shell.process import ProcessLimits
 
 TOOLS = (b"/usr/bin/prlimit", b"/bin/prlimit")
 
@@ -13,7 +13,7 @@ _DESCRIPTORS = 1024
 _CORE = 1
 
 
-def capped(limits: Limits) -> tuple[bytes, ...]:
+def capped(limits: ProcessLimits) -> tuple[bytes, ...]:
     """Returns the words to put before a command; nothing where there is no `prlimit`.
 
     Without it the watch still counts processes and memory, only later. The number of processes is

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.process import Limits
+from assent.core.shell.process import ProcessLimits
 
 _KIBIBYTE = 1024
 _COUNTED = (b"RssAnon:", b"RssShmem:", b"Threads:")
@@ -27,7 +27,7 @@ class Usage(msgspec.Struct, frozen=True):
     def plus(self, other: "Usage") -> "Usage":
         return Usage(self.processes + other.processes, self.memory + other.memory)
 
-    def over(self, limits: Limits) -> str:
+    def over(self, limits: ProcessLimits) -> str:
         """Returns which limit this is above, or an empty string."""
         if self.processes > limits.processes:
             return "processes"
@@ -35,10 +35,10 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 # Looks at what some processes have started, and returns the limit that they are above, if any.
-Watch = Callable[[Sequence[int], Limits], str]
+Watch = Callable[[Sequence[int], ProcessLimits], str]
 
 
-def confined(leaders: Sequence[int], limits: Limits) -> str:
+def confined(leaders: Sequence[int], limits: ProcessLimits) -> str:
     """Looks into the sandboxes that these processes keep."""
     inner = [proc for leader in leaders for init in children(leader) for proc in _own_proc(init)]
     listed = [(proc, _pids(proc)) for proc in inner]
@@ -48,7 +48,7 @@ def confined(leaders: Sequence[int], limits: Limits) -> str:
     return _first_over((_usage(proc, pid) for proc, pids in listed for pid in pids), limits)
 
 
-def unconfined(leaders: Sequence[int], limits: Limits) -> str:
+def unconfined(leaders: Sequence[int], limits: ProcessLimits) -> str:
     """Looks at the processes that are in the sessions of these ones, the newest first."""
     newest = sorted(_pids(_HOST), reverse=True)
     ours = (pid for pid in newest if _session(pid) in leaders)
@@ -121,7 +121,7 @@ def _own_proc(init: int) -> Iterator[str]:
         yield inner
 
 
-def _first_over(usages: Iterable[Usage], limits: Limits) -> str:
+def _first_over(usages: Iterable[Usage], limits: ProcessLimits) -> str:
     total = Usage()
     for usage in usages:
         total = total.plus(usage)

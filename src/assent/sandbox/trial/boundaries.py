@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.running.environment import ALWAYS
 from assent.sandbox.trial.attempts import Attempt, Proof, Trial
 from assent.sandbox.trial.canaries import Canaries
@@ -92,14 +92,14 @@ def _judged(
 
 def _run(
     runner: Runner, folder: bytes, script: str, arguments: Sequence[object] = (), **limits: float
-) -> tuple[bytes, Ended, float]:
+) -> tuple[bytes, ProcessResult, float]:
     argv = (*COMMAND, "-c", script, *map(str, arguments))
     began = time.monotonic()
-    wanted = Limits(**{"seconds": 20, **limits})  # type: ignore[arg-type]
+    wanted = ProcessLimits(**{"seconds": 20, **limits})  # type: ignore[arg-type]
     pieces = list(runner((Program(tuple(map(os.fsencode, argv))),), folder, wanted))
-    output = b"".join(p.content for p in pieces if isinstance(p, Chunk) and not p.error)
+    output = b"".join(p.content for p in pieces if isinstance(p, OutputChunk) and not p.error)
     last = pieces[-1]
-    if not isinstance(last, Ended):
+    if not isinstance(last, ProcessResult):
         raise ValueError("the call did not end")
     return output, last, time.monotonic() - began
 

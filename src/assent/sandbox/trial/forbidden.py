@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.process import Hold, Standing
+from assent.core.shell.process import SandboxState, SandboxStatus
 
 
 class Hindrance(msgspec.Struct, frozen=True):
@@ -55,14 +55,16 @@ HINDRANCES: Final = (
 _LONGEST: Final = 300
 
 
-def hindrance(said: str, top: Path = Path("/")) -> Standing:
+def hindrance(said: str, top: Path = Path("/")) -> SandboxStatus:
     """Returns the standing of a machine where bubblewrap does not start, with what it said."""
     words = " ".join(said.split())[:_LONGEST] or "it said nothing"
     for one in HINDRANCES:
         if _applies(top / one.file.lstrip("/"), one.value):
             reason = f"bubblewrap cannot start here: {one.words}. It said: {words}"
-            return Standing(Hold.NONE, reason, one.next)
-    return Standing(Hold.NONE, f"bubblewrap cannot start here. It said: {words}", "assent doctor")
+            return SandboxStatus(SandboxState.NONE, reason, one.next)
+    return SandboxStatus(
+        SandboxState.NONE, f"bubblewrap cannot start here. It said: {words}", "assent doctor"
+    )
 
 
 def _applies(file: Path, value: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 import assent
-from assent.core.process import Standing
+from assent.core.shell.process import SandboxStatus
 
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 FILE: Final = "sandbox.json"
@@ -23,10 +23,10 @@ class Kept(msgspec.Struct, frozen=True):
     """What is remembered of a self-test: under which circumstances, and what it found."""
 
     key: str
-    standing: Standing
+    standing: SandboxStatus
 
 
-def known(file: Path, tool: bytes) -> Standing | None:
+def known(file: Path, tool: bytes) -> SandboxStatus | None:
     """Returns what was found, if it still counts."""
     kept = _read(file)
     return kept.standing if kept and kept.key == circumstances(tool) else None

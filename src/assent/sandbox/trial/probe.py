@@ -9,16 +9,7 @@ import os
 import signal
 import sys
 
-from assent.sandbox.trial.probing import (
-    calls,
-    doors,
-    files,
-    kernel,
-    mounts,
-    reach,
-    secrets,
-    shown,
-)
+from assent.sandbox.trial.probing import calls, doors, files, kernel, mounts, reach, secrets, shown
 from assent.sandbox.trial.probing.request import NothingToTry, Request, Try
 
 TRIES: dict[str, Try] = {

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.process import Chunk, Ended, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.trial.attempts import APPROVE, UNCHANGED, Trial
 from assent.sandbox.trial.bait import Baiting
 from assent.sandbox.trial.bystander import VARIABLE, Bystander, bystander
@@ -22,9 +22,11 @@ from assent.sandbox.trial.queues import Queues, queues
 from assent.sandbox.trial.scratch import scratch
 from assent.sandbox.trial.surroundings import folders, places
 
-LIMITS: Final = Limits(seconds=30, output=1 << 20)
+LIMITS: Final = ProcessLimits(seconds=30, output=1 << 20)
 
-Runner: TypeAlias = Callable[[Sequence[Program], bytes, Limits], Iterator[Chunk | Ended]]
+Runner: TypeAlias = Callable[
+    [Sequence[Program], bytes, ProcessLimits], Iterator[OutputChunk | ProcessResult]
+]
 
 
 class Claim(msgspec.Struct, frozen=True):
@@ -71,7 +73,7 @@ class Site:
                 pieces = list(runner((self._program(),), root, LIMITS))
         except OSError as error:
             return self._seen(f"The probe could not be started: {error}.")
-        chunks = [piece for piece in pieces if isinstance(piece, Chunk)]
+        chunks = [piece for piece in pieces if isinstance(piece, OutputChunk)]
         output = b"".join(piece.content for piece in chunks if not piece.error)
         return self._seen(_read(output, b"".join(piece.content for piece in chunks if piece.error)))
 

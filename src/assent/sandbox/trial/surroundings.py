@@ -5,7 +5,7 @@ import pwd
 from pathlib import Path
 from typing import Final
 
-from assent.core.paths import inside
+from assent.core.paths import is_inside
 from assent.sandbox.trial.interpreter import needed
 from assent.sandbox.view.system import ROOTS, system_paths
 
@@ -55,7 +55,7 @@ def _has_name() -> bool:
 
 
 def _within(path: str, others: list[str]) -> bool:
-    return any(inside(os.fsencode(path), os.fsencode(other)) for other in others)
+    return any(is_inside(os.fsencode(path), os.fsencode(other)) for other in others)
 
 
 def _there(paths: list[str]) -> list[str]:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from typing import Final
 
-from assent.core.process import Chunk, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program
 from assent.sandbox.trial.attempts import Attempt, Proof, Trial
 from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.interpreter import COMMAND
@@ -14,7 +14,7 @@ from assent.sandbox.trial.scratch import Seen, scratch
 from assent.sandbox.trial.selftest import Confine
 
 CHANNEL: Final = "writing"
-_BRIEFLY: Final = Limits(seconds=20)
+_BRIEFLY: Final = ProcessLimits(seconds=20)
 _MADE: Final = "workspace/made"
 _ALLOWED: Final = frozenset({"workspace", _MADE})
 
@@ -83,7 +83,7 @@ def _said(confine: Confine, canaries: Canaries, port: int) -> bytes:
     places = (ground.root, ground.home, ground.state, canaries.place.at("beside"), key, port)
     program = Program(tuple(os.fsencode(str(w)) for w in (*COMMAND, "-c", _PROBE, *places)))
     pieces = list(confine(ground)((program,), os.fsencode(ground.root), _BRIEFLY))
-    return b"".join(piece.content for piece in pieces if isinstance(piece, Chunk))
+    return b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
 
 
 def _leaks(before: Mapping[str, Seen], after: Mapping[str, Seen]) -> set[str]:

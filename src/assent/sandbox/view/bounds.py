@@ -8,8 +8,8 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import inside, shown
-from assent.core.secret_names import FOLDERS
+from assent.core.paths import display_path, is_inside
+from assent.core.permission.secret_files import SECRET_FOLDERS
 from assent.sandbox.view.credentials import credential_places
 from assent.sandbox.view.trail import covered
 
@@ -39,7 +39,7 @@ class Bounds(msgspec.Struct, frozen=True):
         *links, folder = steps
         if any(covered(step, MACHINE) for step in steps):
             return False
-        if any(inside(link, self.root) or not self._is_ours(link) for link in links):
+        if any(is_inside(link, self.root) or not self._is_ours(link) for link in links):
             return False
         return self.may_expose(folder, known=known)
 
@@ -74,18 +74,18 @@ def survey(root: bytes, home: bytes, hidden: Sequence[bytes]) -> Bounds:
 
 
 def _refuse(root: bytes, hidden: Sequence[bytes]) -> None:
-    if root == b"/" or any(inside(root, folder) for folder in MACHINE):
+    if root == b"/" or any(is_inside(root, folder) for folder in MACHINE):
         raise Refused(
-            f"{shown(root)} shows the machine and not a project; no program is run on it.",
+            f"{display_path(root)} shows the machine and not a project; no program is run on it.",
             "assent -C PROJECT status",
         )
-    if any(inside(root, path) for path in hidden):
+    if any(is_inside(root, path) for path in hidden):
         raise Refused(
-            f"{shown(root)} lies in Assent's own folders; no program may look there.",
+            f"{display_path(root)} lies in Assent's own folders; no program may look there.",
             "assent -C PROJECT status",
         )
-    if any(part.lower() in FOLDERS for part in root.split(b"/")):
+    if any(part.lower() in SECRET_FOLDERS for part in root.split(b"/")):
         raise Refused(
-            f"{shown(root)} is a place for keys; no program may look there.",
+            f"{display_path(root)} is a place for keys; no program may look there.",
             "assent -C PROJECT status",
         )

@@ -3,8 +3,8 @@
 import os
 from functools import partial
 
-from assent.core.fence import Covers, Fence
 from assent.core.paths import parent
+from assent.core.permission.path_limits import PathLimits, PathPredicate
 from assent.sandbox.view.scan import Folder, Scanner, Stamp
 
 
@@ -14,7 +14,7 @@ class Fenced:
     Symlinks stand for what they lead to, here as everywhere.
     """
 
-    def __init__(self, fence: Fence, root: bytes) -> None:
+    def __init__(self, fence: PathLimits, root: bytes) -> None:
         self._fence = fence
         self._root = root
         hides, keeps = fence.hides, fence.keeps
@@ -40,7 +40,7 @@ def _stands(folder: bytes) -> bool:
     return os.path.isdir(folder) and os.path.realpath(folder) == folder
 
 
-def _listed(covers: Covers, root: bytes, path: bytes, stamp: Stamp) -> Folder:
+def _listed(covers: PathPredicate, root: bytes, path: bytes, stamp: Stamp) -> Folder:
     folders: list[bytes] = []
     found: list[bytes] = []
     with os.scandir(path) as entries:

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.paths import ancestors, inside
+from assent.core.paths import ancestors, is_inside
 from assent.sandbox.view.peek import text_of
 from assent.sandbox.view.profile import Profile
 
@@ -31,7 +31,7 @@ _OFFSETS: Final = (b"EOIE", b"IEOT")  # extensions that tell where entries stand
 
 def indexes(profile: Profile) -> dict[bytes, bytes]:
     """Returns the index of the workspace's repository, by its path, if it must look different."""
-    below = [mask for mask in profile.masks if inside(mask, profile.root)]
+    below = [mask for mask in profile.masks if is_inside(mask, profile.root)]
     path = _path(profile.root)
     if profile.writable or profile.opened or not below:
         return {}

@@ -4,8 +4,8 @@ import os
 
 import msgspec
 
-from assent.core.paths import inside, one_line
-from assent.core.protected import configures_agents
+from assent.core.paths import is_inside, one_line
+from assent.core.permission.protected_paths import configures_agents
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -39,14 +39,14 @@ class Profile(msgspec.Struct, frozen=True):
 
     def shows(self, path: bytes) -> bool:
         """Tells whether a path stands inside under this very name; no symlink is followed."""
-        if any(inside(path, mask) for mask in self.masks):
+        if any(is_inside(path, mask) for mask in self.masks):
             return False
-        return any(inside(path, folder) for folder in (self.root, *self.shown))
+        return any(is_inside(path, folder) for folder in (self.root, *self.shown))
 
     def hidden_below(self, folder: bytes) -> bytes | None:
         """Returns the first masked path in a folder; the mask over it, if it is masked itself."""
         real = os.path.realpath(folder)
-        return next((m for m in self.masks if inside(m, real) or inside(real, m)), None)
+        return next((m for m in self.masks if is_inside(m, real) or is_inside(real, m)), None)
 
     def closed(self) -> tuple[str, ...]:
         """Says what of a writable workspace cannot change, or by a rule cannot be read."""

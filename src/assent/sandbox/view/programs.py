@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from stat import S_ISLNK, S_ISREG, S_IWGRP, S_IWOTH
 from typing import Final
 
-from assent.core.paths import inside
+from assent.core.paths import is_inside
 from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.system import PROGRAMS
 from assent.sandbox.view.toolchains import known_folders, named_folders, path_folders
@@ -49,7 +49,7 @@ class Programs:
         steps = trail(path)
         if not steps or not all(self._profile.shows(step) for step in steps):
             return False
-        if any(inside(step, self._profile.root) for step in steps):
+        if any(is_inside(step, self._profile.root) for step in steps):
             return False
         return _is_program(steps[-1]) and all(map(self._is_safe, self._all_above(steps)))
 

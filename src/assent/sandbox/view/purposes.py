@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import inside, shown
+from assent.core.paths import display_path, is_inside
 from assent.sandbox.view.gitdirs import GitDir, own_gitdir
 from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.trail import outermost, trail
@@ -25,7 +25,7 @@ _SHARED: Final = (b"objects", b"refs", b"logs", b"reftable")  # that worktrees w
 
 def networked(profile: Profile) -> Profile:
     """Returns the profile with the machine's network, and how it finds names there."""
-    ways = [step for path in NAMES for step in trail(path) if not inside(step, profile.root)]
+    ways = [step for path in NAMES for step in trail(path) if not is_inside(step, profile.root)]
     return msgspec.structs.replace(profile, shown=outermost((*profile.shown, *ways)), network=True)
 
 
@@ -46,7 +46,9 @@ def committing(profile: Profile) -> Profile:
         )
     opened = _opened(found)
     if hidden := [path for path in opened if not profile.shows(path)]:
-        raise Refused(f"{shown(hidden[0])} is hidden in the sandbox; nothing can be committed.")
+        raise Refused(
+            f"{display_path(hidden[0])} is hidden in the sandbox; nothing can be committed."
+        )
     return msgspec.structs.replace(profile, writable=False, opened=opened, sealed=_sealed(opened))
 
 

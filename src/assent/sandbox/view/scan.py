@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.secret_names import FOLDERS, secret
+from assent.core.permission.secret_files import SECRET_FOLDERS, secret_file
 from assent.sandbox.view.peek import beginning
 
 # A folder that changed this recently may change again within the same tick of its clock.
@@ -138,7 +138,7 @@ def _listed(path: bytes, stamp: Stamp) -> Folder:
             if entry.is_dir(follow_symlinks=False):
                 (secrets if _names_folder(entry.name) else folders).append(entry.path)
                 continue
-            row = secret(above, entry.name)
+            row = secret_file(above, entry.name)
             marks = row.marks if row else b""
             if entry.is_symlink():
                 links += [(entry.path, marks)] if row or _names_folder(entry.name) else []
@@ -152,4 +152,4 @@ def _listed(path: bytes, stamp: Stamp) -> Folder:
 
 
 def _names_folder(path: bytes) -> bool:
-    return path.rpartition(b"/")[2].lower() in FOLDERS
+    return path.rpartition(b"/")[2].lower() in SECRET_FOLDERS

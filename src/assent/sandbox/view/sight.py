@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from assent.core.errors import Refused
-from assent.core.fence import Fence
-from assent.core.paths import folded, inside, one_line
+from assent.core.paths import casefolded, is_inside, one_line
+from assent.core.permission.path_limits import PathLimits
 from assent.sandbox.view.bounds import survey
 from assent.sandbox.view.fenced import Fenced
 from assent.sandbox.view.gitdirs import gitdirs
@@ -37,11 +37,11 @@ MOST_FENCES = 8  # that are remembered, each with the folders that were looked a
 
 
 def _is_git(path: bytes, folder: bool) -> bool:
-    return folded(path.rpartition(b"/")[2]) == b".git"
+    return casefolded(path.rpartition(b"/")[2]) == b".git"
 
 
 # Whoever works in a repository below the workspace runs what its own settings say, too.
-GITS = Fence(keeps=_is_git)
+GITS = PathLimits(keeps=_is_git)
 
 
 class Sight:
@@ -58,9 +58,9 @@ class Sight:
         self._places = (root, home, tuple(hidden))
         self._environment = environment
         self._scanner = Scanner()
-        self._fenced: dict[tuple[Fence, bytes], Fenced] = {}
+        self._fenced: dict[tuple[PathLimits, bytes], Fenced] = {}
 
-    def profile(self, *, writable: bool = False, fence: Fence | None = None) -> Profile:
+    def profile(self, *, writable: bool = False, fence: PathLimits | None = None) -> Profile:
         """Looks at the disk as it is now; what appears later is seen by the next profile."""
         bounds = self._bounds = survey(*self._places)
         system = [step for path in system_paths() for step in trail(path)]
@@ -78,9 +78,9 @@ class Sight:
         masks = outermost(
             path
             for path in (*first, *others, *hidden)
-            if covered(path, in_sight) and not inside(bounds.root, path)
+            if covered(path, in_sight) and not is_inside(bounds.root, path)
         )
-        _refuse_many([path for path in (*masks, *closed) if inside(path, bounds.root)])
+        _refuse_many([path for path in (*masks, *closed) if is_inside(path, bounds.root)])
         return Profile(
             root=bounds.root,
             home=bounds.home,
@@ -91,14 +91,16 @@ class Sight:
             ruled=frozenset((*hidden, *closed)).difference(first, others),
         )
 
-    def _ruled(self, fence: Fence | None, *, writable: bool) -> tuple[list[bytes], list[bytes]]:
+    def _ruled(
+        self, fence: PathLimits | None, *, writable: bool
+    ) -> tuple[list[bytes], list[bytes]]:
         """Returns what rules hide in the workspace, and what they keep as it is."""
         if fence is None:
             return [], []
         fenced = self._found(fence)
         return fenced.hidden(), fenced.read_only() if writable else []
 
-    def _found(self, fence: Fence) -> Fenced:
+    def _found(self, fence: PathLimits) -> Fenced:
         key = (fence, self._bounds.root)
         if key not in self._fenced:
             if len(self._fenced) >= MOST_FENCES:
@@ -129,7 +131,7 @@ class Sight:
         return list(dict.fromkeys(found))
 
     def _may_show_git(self, path: bytes) -> bool:
-        outside = not inside(path, self._bounds.root)
+        outside = not is_inside(path, self._bounds.root)
         return outside and (os.path.isfile(path) or self._bounds.may_expose(path, known=False))
 
     def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
@@ -155,12 +157,14 @@ class Sight:
 
     def _may_mask(self, path: bytes, system: frozenset[bytes]) -> bool:
         """Refuses a mask over the system: a symlink in a project could name /usr/bin."""
-        return inside(path, self._bounds.root) or not covered(path, system)
+        return is_inside(path, self._bounds.root) or not covered(path, system)
 
     def _kept(self, closed: Sequence[bytes]) -> tuple[bytes, ...]:
         """Returns what stays as it is, there or not; what Assent hides and is missing, too."""
         root = self._bounds.root
-        ours = [path for path in self._bounds.hidden if inside(path, root) and not _is_real(path)]
+        ours = [
+            path for path in self._bounds.hidden if is_inside(path, root) and not _is_real(path)
+        ]
         return outermost((*(root + b"/" + name for name in _KEPT), *ours, *closed))
 
 
@@ -175,7 +179,7 @@ def _refuse_many(masks: Sequence[bytes]) -> None:
 
 
 def _around(root: bytes, paths: Iterable[bytes]) -> tuple[bytes, ...]:
-    return tuple(path for path in outermost(paths) if not inside(path, root))
+    return tuple(path for path in outermost(paths) if not is_inside(path, root))
 
 
 def _is_real(path: bytes) -> bool:

@@ -4,7 +4,7 @@ import errno
 import os
 from collections.abc import Container, Iterable
 
-from assent.core.paths import inside
+from assent.core.paths import is_inside
 
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
@@ -40,7 +40,7 @@ def outermost(paths: Iterable[bytes]) -> tuple[bytes, ...]:
     """Returns the paths in order, without those that lie inside another one."""
     kept: list[bytes] = []
     for path in sorted(set(paths), key=lambda path: path + b"/"):
-        if not kept or not inside(path, kept[-1]):
+        if not kept or not is_inside(path, kept[-1]):
             kept.append(path)
     return tuple(kept)
 

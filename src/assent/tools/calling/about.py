@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from assent.core.errors import UsageError
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
 from assent.tools.calling.aliases import ALIASES, REFUSED
 from assent.tools.calling.foreign import key
 
@@ -24,9 +24,9 @@ def refused(word: str) -> str:
     return REFUSED.get(key(word), "")
 
 
-def call_about(tool: str, resource: str) -> Call:
+def call_about(tool: str, resource: str) -> ToolCall:
     """Returns a call of one of our own tools that is about something."""
-    return Call("explained", tool, ABOUT[tool](resource))
+    return ToolCall("explained", tool, ABOUT[tool](resource))
 
 
 def _one(name: str, **rest: Any) -> Callable[[str], Args]:

@@ -6,7 +6,7 @@ An alias only renames. What it becomes is offered, judged and refused like any o
 from collections.abc import Mapping
 
 from assent.core.errors import UsageError
-from assent.core.message import Call
+from assent.core.llm.message import ToolCall
 from assent.tools.calling.foreign import ARGUMENTS, Args, key, translated
 from assent.tools.tool import Tool
 
@@ -72,7 +72,7 @@ def is_taken(name: str) -> bool:
     return short in ALIASES or short in REFUSED or short in EDITORS
 
 
-def meant(call: Call, tools: Mapping[str, Tool]) -> Call:
+def meant(call: ToolCall, tools: Mapping[str, Tool]) -> ToolCall:
     """Returns the call under the names that the tool has here.
 
     What nobody knows stays as it is; what is known and has no counterpart raises UsageError.
@@ -82,7 +82,7 @@ def meant(call: Call, tools: Mapping[str, Tool]) -> Call:
         name, args = _understood(name, args)
     if name in tools and args is not None:
         args = translated(tools[name], args)
-    return Call(call.id, name, args, call.raw)
+    return ToolCall(call.id, name, args, call.raw)
 
 
 def _understood(name: str, args: Args | None) -> tuple[str, Args | None]:

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.message import Call
-from assent.core.nesting import DEEPEST, is_deep
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.llm.message import ToolCall
 from assent.tools.calling.schema import field_schema, required, schema
 from assent.tools.tool import Free, Tool
 
-TOO_DEEP = f"they are nested more than {DEEPEST} levels deep"
+TOO_DEEP = f"they are nested more than {MAX_DEPTH} levels deep"
 SHOWN = 200  # characters of what could not be read
 
 
-def decoded(tool: Tool, call: Call) -> msgspec.Struct:
+def decoded(tool: Tool, call: ToolCall) -> msgspec.Struct:
     """Returns a call's arguments; raises UsageError, naming the field, if they do not fit."""
     if call.args is None:
         raise _unreadable(tool, call.raw)
@@ -73,7 +73,7 @@ def _mended(value: Any, kind: str) -> Any:
         found = msgspec.json.decode(value)
     except (msgspec.DecodeError, RecursionError):
         return value
-    return value if is_deep(found) else found
+    return value if is_too_deep(found) else found
 
 
 def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
@@ -98,7 +98,7 @@ def _unreadable(tool: Tool, raw: str) -> UsageError:
     try:
         found = msgspec.json.decode(raw)
         why = "they are no JSON object"
-        if isinstance(found, dict) and is_deep(found):
+        if isinstance(found, dict) and is_too_deep(found):
             why = TOO_DEEP
     except RecursionError:
         why = TOO_DEEP

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
-from assent.core.advice import fitting
-from assent.core.model import Offer
+from assent.core.llm.request import ToolDefinition
+from assent.core.text.tool_mentions import without_missing_tools
 from assent.tools.description import description
 from assent.tools.tool import Tool
 
@@ -21,10 +21,10 @@ UNOFFERED: Final = msgspec.Meta(extra={"offered": False})
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def offer(tool: Tool, absent: Collection[str] = ()) -> Offer:
+def offer(tool: Tool, absent: Collection[str] = ()) -> ToolDefinition:
     """Returns a tool as a model gets to see it, beside others than the absent ones."""
     own = tool.schema if tool.schema is not None else schema(tool.args)
-    return Offer(tool.name, fitting(description(tool), absent), own)
+    return ToolDefinition(tool.name, without_missing_tools(description(tool), absent), own)
 
 
 @cache

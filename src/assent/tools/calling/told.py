@@ -2,29 +2,29 @@
 
 from assent.core.errors import AssentError, Refused
 from assent.core.paths import typed_line
-from assent.core.tool import LACKS, Outcome, Request
+from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome
 
 
-def no(tool: str, reason: str) -> Outcome:
+def no(tool: str, reason: str) -> ToolOutcome:
     """Returns the outcome of a call that was refused."""
-    return Outcome(f"{reason} Nothing was done.", title=tool, failed=True)
+    return ToolOutcome(f"{reason} Nothing was done.", title=tool, failed=True)
 
 
-def failed(tool: str, error: Exception) -> Outcome:
+def failed(tool: str, error: Exception) -> ToolOutcome:
     """Returns the outcome of a call that ended with an error."""
     if not isinstance(error, AssentError):
         return no(tool, f"`{tool}` failed: {type(error).__name__}: {error}.")
     text = f"{error.message}{_next(error.next)}"
-    return Outcome(text, title=tool, failed=True, metadata=lacking(error))
+    return ToolOutcome(text, title=tool, failed=True, metadata=lacking(error))
 
 
 def lacking(error: AssentError) -> dict[str, str]:
     """Returns what is missing on this machine for a call, as its metadata say it."""
     lacks = error.lacks if isinstance(error, Refused) else ""
-    return {LACKS: lacks} if lacks else {}
+    return {MISSING_CAPABILITY: lacks} if lacks else {}
 
 
-def touched(request: Request) -> str:
+def touched(request: ResourceAccess) -> str:
     """Returns a request on one line, such as `edit src/a.py`."""
     return f"{request.permission} {typed_line(request.resource)}"
 

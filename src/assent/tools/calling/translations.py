@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.nesting import is_deep
+from assent.core.json_depth import is_too_deep
 from assent.tools.looking.commands import quoted
 
 Args: TypeAlias = dict[str, Any]
@@ -43,7 +43,7 @@ def _items(value: Any) -> Any:
         found = msgspec.json.decode(value)
     except (msgspec.DecodeError, RecursionError):
         return value
-    return value if is_deep(found) else found
+    return value if is_too_deep(found) else found
 
 
 def _command(value: Any) -> Args | None:

@@ -1,7 +1,7 @@
 """Withheld: why a tool is not offered in a mode, to an agent, or in a child."""
 
-from assent.core.agent import Agent
-from assent.core.tool import Action, Posture
+from assent.core.session.agent import Agent
+from assent.core.tool import Action, PermissionContext
 from assent.tools.calling.aliases import other_names
 from assent.tools.calling.foreign import key
 from assent.tools.tool import Tool
@@ -13,7 +13,7 @@ ROOT_ONLY = (ENTER, "write_plan", "todo", "remember")
 FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
 
 
-def withheld(tool: Tool, posture: Posture, agent: Agent, *, suggest: bool) -> str:
+def withheld(tool: Tool, posture: PermissionContext, agent: Agent, *, suggest: bool) -> str:
     """Returns the reason, or nothing if the tool is offered."""
     if _denied(tool, agent):
         return f"The agent {agent.name} may not use it."
@@ -29,7 +29,7 @@ def withheld(tool: Tool, posture: Posture, agent: Agent, *, suggest: bool) -> st
     return _by_mode(tool, posture)
 
 
-def _by_mode(tool: Tool, posture: Posture) -> str:
+def _by_mode(tool: Tool, posture: PermissionContext) -> str:
     if posture.mode == "plan":
         return _while_planning(tool, posture)
     if tool.only == "plan":
@@ -37,7 +37,7 @@ def _by_mode(tool: Tool, posture: Posture) -> str:
     return ""
 
 
-def _while_planning(tool: Tool, posture: Posture) -> str:
+def _while_planning(tool: Tool, posture: PermissionContext) -> str:
     if tool.only == "build":
         return "It works only outside plan mode; this session is planning already."
     if tool.action is Action.EDIT and posture.child:

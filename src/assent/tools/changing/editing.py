@@ -6,9 +6,16 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import NotFound, Refused, StaleError
-from assent.core.operation import FileOperation, FileState, WriteFile
-from assent.core.paths import ancestors, folded, inside, one_line, refuse_ours, shown
-from assent.core.tool import Action, Edit, Outcome, Request
+from assent.core.paths import (
+    ancestors,
+    casefolded,
+    display_path,
+    is_inside,
+    one_line,
+    refuse_own_paths,
+)
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.changing.forms import line_of
 from assent.tools.changing.matching import rows
 from assent.tools.tool import Around
@@ -44,10 +51,10 @@ def target(argument: str, around: Around) -> bytes:
 
 def check_ours(path: bytes, around: Around) -> None:
     """Refuses what no tool may touch; of the plans, it says what to use instead."""
-    if inside(folded(path), folded(around.plan_dir)):
+    if is_inside(casefolded(path), casefolded(around.plan_dir)):
         words = "lies among the plans, which no edit changes; in plan mode, use `write_plan`."
         raise Refused(f"{one_line(path)} {words} Nothing was changed.")
-    refuse_ours(path, around.plan_dir, around.private)
+    refuse_own_paths(path, around.plan_dir, around.private)
 
 
 def entry(argument: str, around: Around) -> bytes:
@@ -65,13 +72,13 @@ def entry(argument: str, around: Around) -> bytes:
     return path
 
 
-def edits(path: bytes) -> Request:
-    return Request(Action.EDIT, shown(path))
+def edits(path: bytes) -> ResourceAccess:
+    return ResourceAccess(Action.EDIT, display_path(path))
 
 
-def reads(path: bytes) -> Request:
+def reads(path: bytes) -> ResourceAccess:
     """Returns the request of a tool that shows, or carries elsewhere, what is in a file."""
-    return Request(Action.READ, shown(path))
+    return ResourceAccess(Action.READ, display_path(path))
 
 
 def standing(path: bytes, around: Around) -> FileState | None:
@@ -84,7 +91,7 @@ def standing(path: bytes, around: Around) -> FileState | None:
             if isinstance(around.overlay.state(above), FileState):
                 raise Refused(f"{one_line(above)} is a file, so nothing can lie in it.")
         return None
-    seen = around.seen.get(shown(path))
+    seen = around.seen.get(display_path(path))
     if seen is not None and seen != state.digest:
         raise StaleError(f"{one_line(path)} has changed since you read it. Read it again first.")
     return state
@@ -103,18 +110,18 @@ def loaded(path: bytes, around: Around) -> tuple[FileState, bytes]:
     return state, content
 
 
-def outcome(changes: list[Change], operations: tuple[FileOperation, ...] = ()) -> Outcome:
+def outcome(changes: list[Change], operations: tuple[FileOperation, ...] = ()) -> ToolOutcome:
     """Returns changes as one effect; what stays as it is takes no part in it."""
     real = [c for c in changes if c.before != c.after]
-    seen = {shown(change.path): change.after.digest for change in changes}
+    seen = {display_path(change.path): change.after.digest for change in changes}
     wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
     words = [f"{one_line(c.path)}: {c.words}" if c in real else _same(c) for c in changes]
     excerpts = [change.excerpt for change in real if change.excerpt]
     contents = {change.after.digest: change.content for change in real}
-    return Outcome(
+    return ToolOutcome(
         "\n".join([*words, *excerpts]),
         ", ".join(one_line(change.path) for change in changes[:3]),
-        effect=Edit(wanted, contents) if wanted else None,
+        effect=EditEffect(wanted, contents) if wanted else None,
         metadata={"seen": seen},
     )
 

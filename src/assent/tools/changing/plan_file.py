@@ -1,8 +1,8 @@
 """The plan file as a target: planning writes this one file, as the plan's text (F69)."""
 
 from assent.core.errors import Refused, UsageError
-from assent.core.paths import inside, one_line
-from assent.core.tool import Action, Outcome, PlanText, Request
+from assent.core.paths import is_inside, one_line
+from assent.core.tool import Action, PlanTextEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import Around
 
 LONGEST = 1 << 20  # bytes of a plan's text
@@ -19,23 +19,23 @@ def is_plan(argument: str, path: bytes, around: Around) -> bool:
         return False
     typed = argument.encode("utf-8", "backslashreplace").removeprefix(around.root + b"/")
     direct = typed.removeprefix(b"./") == around.plan
-    if not direct or not path.endswith(ENDING) or not inside(path, around.plan_dir):
+    if not direct or not path.endswith(ENDING) or not is_inside(path, around.plan_dir):
         raise Refused(f"{one_line(typed)} leads to the plan by a detour; use `write_plan`.")
     return True
 
 
-def request(around: Around) -> Request:
+def request(around: Around) -> ResourceAccess:
     """Returns what writing the plan touches."""
-    return Request(Action.PLAN, one_line(around.plan))
+    return ResourceAccess(Action.PLAN, one_line(around.plan))
 
 
-def routed(text: str, around: Around) -> Outcome:
+def routed(text: str, around: Around) -> ToolOutcome:
     """Returns the plan's new text in place of an edit (F17)."""
     if around.posture.mode != "plan":
         raise Refused("The plan's text changes only in plan mode. It stays as it is.")
     check_text(text)
-    return Outcome(
-        "This is the plan file: the plan's text is written.", "plan", effect=PlanText(text)
+    return ToolOutcome(
+        "This is the plan file: the plan's text is written.", "plan", effect=PlanTextEffect(text)
     )
 
 

@@ -4,25 +4,27 @@ from collections.abc import Iterator
 
 import msgspec
 
-from assent.core.advice import fitting
-from assent.core.exit_status import is_answer
-from assent.core.process import Chunk, Ended, signal_of
-from assent.core.tool import LACKS, Outcome
+from assent.core.shell.exit_status import is_expected_exit
+from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
+from assent.core.text.tool_mentions import without_missing_tools
+from assent.core.tool import MISSING_CAPABILITY, ToolOutcome
 from assent.tools.looking.limits import REST, told
 from assent.tools.tool import Around
 
 DISK = "This is the disk; what is staged is not in it. `read`, `grep` and `glob` see the draft."
 
 
-def gathered(parts: Iterator[Chunk | Ended], title: str, line: str = "") -> Outcome:
+def gathered(
+    parts: Iterator[OutputChunk | ProcessResult], title: str, line: str = ""
+) -> ToolOutcome:
     """Collects what a command prints, as much as is kept, and how it ended.
 
     `line`: what was run, which says whether its exit code is an answer, as after `grep`.
     """
     output, dropped, complained = bytearray(), 0, False
-    ended = Ended(0)
+    ended = ProcessResult(0)
     for part in parts:
-        if isinstance(part, Ended):
+        if isinstance(part, ProcessResult):
             ended = part
             continue
         complained = complained or part.error
@@ -36,18 +38,18 @@ def gathered(parts: Iterator[Chunk | Ended], title: str, line: str = "") -> Outc
     by = f", as after {signal}" if signal else ""
     notes += [f"Exit code {ended.code}{by}."] if ended.code else []
     notes += [] if text or notes else ["No output."]
-    answer = not ended.cut and is_answer(line, ended.code, complained=complained)
+    answer = not ended.cut and is_expected_exit(line, ended.code, complained=complained)
     failed = bool(ended.cut or (ended.code and not answer))
-    lacks = {LACKS: ended.lacks} if ended.lacks else {}
+    lacks = {MISSING_CAPABILITY: ended.lacks} if ended.lacks else {}
     return told(text, title, notes, failed=failed, exit=ended.code, **lacks)
 
 
-def of_the_disk(outcome: Outcome, around: Around) -> Outcome:
+def of_the_disk(outcome: ToolOutcome, around: Around) -> ToolOutcome:
     """Adds to what a program saw that the draft is not in it, where there is one."""
     if not around.overlay.drafted():
         return outcome
     return msgspec.structs.replace(
-        outcome, text=f"{outcome.text}\n[{fitting(DISK, around.absent)}]"
+        outcome, text=f"{outcome.text}\n[{without_missing_tools(DISK, around.absent)}]"
     )
 
 

@@ -5,7 +5,7 @@ from functools import cache
 
 import msgspec
 
-from assent.core.paths import name
+from assent.core.paths import base_name
 
 _WORD = r"[\w$]+"
 
@@ -143,7 +143,7 @@ _BY_ENDING = {
 
 def definition(path: bytes, line: str, wanted: str = "") -> Definition | None:
     """Returns what a line defines; with `wanted`, only if it is that name."""
-    ending = name(path).rpartition(b".")[2].decode("utf-8", "replace").lower()
+    ending = base_name(path).rpartition(b".")[2].decode("utf-8", "replace").lower()
     language = _BY_ENDING.get(ending)
     if language is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator
 import msgspec
 
 from assent.core.errors import AssentError, UsageError
-from assent.core.paths import name, parent
+from assent.core.paths import base_name, parent
 from assent.tools.looking.overlay import Overlay
 from assent.tools.looking.patterns import Pattern
 
@@ -44,10 +44,10 @@ class Ignored:
 
     def covers(self, path: bytes, *, folder: bool) -> bool:
         """Tells whether a name is left out; a folder above it that is left out does not count."""
-        if name(path) == b".git":
+        if base_name(path) == b".git":
             return True
         above = parent(path)
-        last = name(path).decode("utf-8", "surrogateescape")
+        last = base_name(path).decode("utf-8", "surrogateescape")
         while True:
             rules = self._of(above)
             below = path[len(above) + 1 :] if above else path

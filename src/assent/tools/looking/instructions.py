@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.operation import FileState
-from assent.core.paths import ancestors, one_line, shown
+from assent.core.paths import ancestors, display_path, one_line
+from assent.core.plan.operation import FileState
 from assent.tools.looking.places import located
 from assent.tools.tool import Around
 
@@ -26,7 +26,9 @@ def instructions(around: Around, file: bytes) -> list[Instructions]:
     """Returns what was not said yet, the nearest last; the root's are in the prompt already."""
     found = [_of(around, folder) for folder in reversed(ancestors(file))]
     return [
-        each for each in found if each and each.path != file and shown(each.path) not in around.seen
+        each
+        for each in found
+        if each and each.path != file and display_path(each.path) not in around.seen
     ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from assent.core.tool import Outcome
+from assent.core.tool import ToolOutcome
 
 LINES, BYTES = 2000, 50 << 10  # of a result that a model reads
 REST = 1 << 20  # bytes of the whole result that are kept in a file
@@ -11,7 +11,7 @@ REST = 1 << 20  # bytes of the whole result that are kept in a file
 
 def told(
     text: str, title: str = "", notes: Iterable[str] = (), *, failed: bool = False, **metadata: Any
-) -> Outcome:
+) -> ToolOutcome:
     """Returns an outcome whose text keeps to the limits and says what is missing.
 
     Notes come after it, whatever was cut.
@@ -19,13 +19,13 @@ def told(
     begun = beginning(text)
     if begun == text:
         whole = "\n".join(([text] if text else []) + [f"[{note}]" for note in notes])
-        return Outcome(whole, title, failed, metadata=metadata)
+        return ToolOutcome(whole, title, failed, metadata=metadata)
     lines, size = _counted(text)
     shown = begun.count("\n") + 1
     cut = f"[Cut here: {shown} of {lines} lines, {len(begun.encode())} of {size} bytes are shown.]"
     rest = text.encode("utf-8", "backslashreplace")[:REST]
     whole = "\n".join([begun, cut, *[f"[{note}]" for note in notes]])
-    return Outcome(whole, title, failed, metadata=metadata, rest=rest)
+    return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
 
 
 def beginning(text: str, lines: int = LINES, size: int = BYTES) -> str:

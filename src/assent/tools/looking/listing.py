@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.paths import STATE, inside
+from assent.core.paths import STATE, is_inside
 from assent.tools.looking.ignored import Ignored
 from assent.tools.looking.overlay import Overlay
 from assent.tools.looking.places import is_private
@@ -35,13 +35,13 @@ def listed(around: Around, folder: bytes) -> Listed:
         on_disk = list(islice(walked(around.overlay, folder), MOST + 1))
     else:
         on_disk = [path.removeprefix(b"./") for path in printed.content.split(b"\0")[:-1]]
-    own = inside(folder, STATE)
+    own = is_inside(folder, STATE)
     stand = [
         path
         for path in on_disk
-        if path not in drafted and own == inside(path, STATE) and not is_private(around, path)
+        if path not in drafted and own == is_inside(path, STATE) and not is_private(around, path)
     ]
-    coming = [path for path, after in drafted.items() if after and inside(path, folder)]
+    coming = [path for path, after in drafted.items() if after and is_inside(path, folder)]
     found = sorted({*stand, *coming})
     cut = printed is not None and bool(printed.cut)
     return Listed(tuple(found[:MOST]), cut or len(found) > MOST)

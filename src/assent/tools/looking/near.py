@@ -3,8 +3,8 @@
 from typing import Literal
 
 from assent.core.errors import NotFound
-from assent.core.operation import FileState
-from assent.core.paths import folded, name, one_line, parent
+from assent.core.paths import base_name, casefolded, one_line, parent
+from assent.core.plan.operation import FileState
 from assent.tools.looking.listing import listed
 from assent.tools.tool import Around
 
@@ -22,8 +22,8 @@ def standing(around: Around, path: bytes) -> FileState | Literal["folder"]:
 
 def near(around: Around, path: bytes) -> str:
     """Returns a sentence with paths of the same or a similar name; empty if there are none."""
-    wanted = folded(name(path))
-    same = [file for file in listed(around, b"").files if folded(name(file)) == wanted]
+    wanted = casefolded(base_name(path))
+    same = [file for file in listed(around, b"").files if casefolded(base_name(file)) == wanted]
     found = same[:MOST] or _alike(around, path)
     if not found:
         return " Look for it with glob."
@@ -35,14 +35,16 @@ def _alike(around: Around, path: bytes) -> list[bytes]:
     while folder and around.overlay.state(folder) != "folder":
         folder = parent(folder)
     prefix = folder + b"/" if folder else b""
-    scored = [(_likeness(name(path), each), prefix + each) for each in around.overlay.names(folder)]
+    scored = [
+        (_likeness(base_name(path), each), prefix + each) for each in around.overlay.names(folder)
+    ]
     best = sorted((score, each) for score, each in scored if score >= _ALIKE)
     return [each for _, each in reversed(best)][:MOST]
 
 
 def _likeness(one: bytes, other: bytes) -> float:
     """Compares two names by the pairs of letters that they share."""
-    ours, theirs = _pairs(folded(one)), _pairs(folded(other))
+    ours, theirs = _pairs(casefolded(one)), _pairs(casefolded(other))
     return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
 
 

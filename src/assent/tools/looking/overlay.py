@@ -3,10 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.motion import Seen, prunable
-from assent.core.operation import FileState, Operation, RunCommand, footprint
-from assent.core.paths import DEEPEST, STATE, ancestors, inside, one_line, parent, shown
-from assent.core.succession import origins
+from assent.core.paths import (
+    MAX_FOLDERS,
+    STATE,
+    ancestors,
+    display_path,
+    is_inside,
+    one_line,
+    parent,
+)
+from assent.core.plan.dependencies import content_sources
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
+from assent.core.run.slot_move import PathState, prunable_folders
 from assent.ports import Blobs, Files
 
 CHUNK = 1 << 20
@@ -33,7 +41,7 @@ class Overlay:
         self._blobs = blobs
         self._own = (OUTPUT, *readable_own)
         self._drafted: dict[bytes, FileState | None] = {}
-        self._origins = origins(operations)  # where a moved file's content still lies
+        self._origins = content_sources(operations)  # where a moved file's content still lies
         self.has_links = False  # whether the draft touches a symlink, so that paths lead elsewhere
         for path, before, after in [step for op in operations for step in footprint(op)]:
             self._drafted[path] = after
@@ -42,7 +50,7 @@ class Overlay:
         coming = [path for path, after in self._drafted.items() if after]
         self._made = {above for path in coming for above in ancestors(path)}
         moving = [op for op in operations if not isinstance(op, RunCommand)]
-        self._pruned = frozenset(prunable(moving))
+        self._pruned = frozenset(prunable_folders(moving))
 
     def locate(self, argument: str) -> bytes:
         """Returns the real path of what a model typed: from the root, or absolute and inside.
@@ -50,8 +58,8 @@ class Overlay:
         Symlinks are followed; what lies outside the workspace is refused, with its name.
         """
         path = self._walk(_typed(argument))
-        if inside(path, STATE) and not any(inside(path, own) for own in self._own):
-            raise Refused(f"{shown(path)} is Assent's own; it holds nothing of the project.")
+        if is_inside(path, STATE) and not any(is_inside(path, own) for own in self._own):
+            raise Refused(f"{display_path(path)} is Assent's own; it holds nothing of the project.")
         return path
 
     def follow(self, path: bytes) -> bytes:
@@ -66,7 +74,7 @@ class Overlay:
             return left.path
         return None
 
-    def state(self, path: bytes) -> Seen:
+    def state(self, path: bytes) -> PathState:
         """Returns what stands under a name."""
         if not path or path in self._made:
             return "folder"
@@ -114,7 +122,7 @@ class Overlay:
         took = path in self._made or any(above in self._drafted for above in ancestors(path))
         return not took and self._files.is_file(path)
 
-    def on_disk(self, path: bytes) -> Seen:
+    def on_disk(self, path: bytes) -> PathState:
         """Returns what stands under a name now, before the draft."""
         return self._files.read_states((path,))[path] if path else "folder"
 
@@ -139,7 +147,7 @@ class Overlay:
             return []
         here = self._on_disk_in(folder, self._files.below)
         found = {path for path in here if self._stands(path)}
-        found.update(p for p, after in self._drafted.items() if after and inside(p, folder))
+        found.update(p for p, after in self._drafted.items() if after and is_inside(p, folder))
         return sorted(found)
 
     def drafted(self) -> dict[bytes, FileState | None]:
@@ -196,7 +204,7 @@ class Overlay:
                 continue
             hops, leads_to = hops + 1, target
             if hops > _HOPS:
-                raise Refused(f"{shown(typed)} is a symlink that leads back to itself.")
+                raise Refused(f"{display_path(typed)} is a symlink that leads back to itself.")
             done = b"" if target.startswith(b"/") else done
             rest = b"/".join(waiting[::-1])
             waiting += self._from_root(target, typed, rest).split(b"/")[::-1]
@@ -234,7 +242,7 @@ class Overlay:
         if name in names:
             return prefix + name
         wanted = name.decode()
-        meant = [real for real in names if wanted in (shown(real), one_line(real))]
+        meant = [real for real in names if wanted in (display_path(real), one_line(real))]
         return prefix + (meant[0] if len(meant) == 1 else name)
 
 
@@ -243,9 +251,9 @@ class _Left(Refused):
 
     def __init__(self, typed: bytes, step: bytes, path: bytes) -> None:
         self.path = path
-        words = f"{shown(typed)} lies outside the workspace, where nothing is read."
+        words = f"{display_path(typed)} lies outside the workspace, where nothing is read."
         if typed != step:
-            words = f"{shown(typed)} leads to {shown(step)} outside the workspace. "
+            words = f"{display_path(typed)} leads to {display_path(step)} outside the workspace. "
             words += "Nothing there is read."
         super().__init__(words)
 
@@ -254,7 +262,7 @@ def _typed(argument: str) -> bytes:
     """Returns what a model typed as bytes; refuses what is no path."""
     typed = argument.encode("utf-8", "backslashreplace")
     if b"\0" in typed:
-        raise Refused(f"{shown(typed)} holds a zero byte; no file has such a name.")
-    if typed.count(b"/") > DEEPEST:
-        raise Refused(f"A path has at most {DEEPEST} folders here; this one has more.")
+        raise Refused(f"{display_path(typed)} holds a zero byte; no file has such a name.")
+    if typed.count(b"/") > MAX_FOLDERS:
+        raise Refused(f"A path has at most {MAX_FOLDERS} folders here; this one has more.")
     return typed

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from assent.core.errors import UsageError
-from assent.core.globs import matcher
+from assent.core.shell.glob import glob_regex
 
 MOST = 64  # alternatives that braces may stand for
 LONGEST = 1000
@@ -55,7 +55,7 @@ def _alternatives(glob: str) -> Iterator[str]:
 
 def _part(part: str) -> re.Pattern[str] | None:
     """Returns what one name has to match; None stands for any number of folders."""
-    return None if part == "**" else matcher(part)
+    return None if part == "**" else glob_regex(part)
 
 
 def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from posixpath import join, normpath
 
 from assent.core.errors import AssentError, Refused
-from assent.core.paths import folded, inside, one_line, parent, shown
-from assent.core.tool import Action, Request
+from assent.core.paths import casefolded, display_path, is_inside, one_line, parent
+from assent.core.tool import Action, ResourceAccess
 from assent.ports import Outside
 from assent.tools.tool import Around
 
@@ -22,10 +22,10 @@ def located(around: Around, argument: str) -> bytes:
 
 def is_private(around: Around, path: bytes) -> bool:
     """Tells whether a path lies in the state or configuration of Assent itself."""
-    return any(inside(folded(path), folded(own)) for own in around.private)
+    return any(is_inside(casefolded(path), casefolded(own)) for own in around.private)
 
 
-def looks(around: Around, argument: str) -> tuple[Request, ...]:
+def looks(around: Around, argument: str) -> tuple[ResourceAccess, ...]:
     """Returns what looking at a path touches: outside the workspace, the folder as well."""
     found = _outer(around, argument)
     if found is None:
@@ -33,12 +33,12 @@ def looks(around: Around, argument: str) -> tuple[Request, ...]:
     return _touched(around.root, *found, argument)
 
 
-def outside_of(around: Around, names: Sequence[str]) -> tuple[Request, ...]:
+def outside_of(around: Around, names: Sequence[str]) -> tuple[ResourceAccess, ...]:
     """Returns what a command looks at outside by these names of files, symlinks followed.
 
     What nobody is shown is refused where a symlink hides it; else its name says what it is.
     """
-    found: list[Request] = []
+    found: list[ResourceAccess] = []
     for name in names:
         try:
             outer = _outer(around, name)
@@ -52,18 +52,20 @@ def outside_of(around: Around, names: Sequence[str]) -> tuple[Request, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def looked_at(around: Around, argument: str) -> Request:
+def looked_at(around: Around, argument: str) -> ResourceAccess:
     """Returns what looking at a path in the workspace touches."""
-    return Request(Action.READ, shown(located(around, argument)) or ".")
+    return ResourceAccess(Action.READ, display_path(located(around, argument)) or ".")
 
 
-def looking(places: tuple[Request, ...], word: str, what: str = "") -> tuple[Request, ...]:
+def looking(
+    places: tuple[ResourceAccess, ...], word: str, what: str = ""
+) -> tuple[ResourceAccess, ...]:
     """Returns what a tool that looks around touches: places, and what its own rules speak of.
 
     That is what it looks for; without such a thing it is the place itself.
     """
-    text = shown(what.encode("utf-8", "backslashreplace"))  # half of a pair is no text
-    return (*places, Request(Action.SEEK, text or places[-1].resource, word))
+    text = display_path(what.encode("utf-8", "backslashreplace"))  # half of a pair is no text
+    return (*places, ResourceAccess(Action.SEEK, text or places[-1].resource, word))
 
 
 def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
@@ -79,13 +81,15 @@ def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
     return found
 
 
-def _touched(root: bytes, outside: Outside, path: bytes, argument: str) -> tuple[Request, ...]:
+def _touched(
+    root: bytes, outside: Outside, path: bytes, argument: str
+) -> tuple[ResourceAccess, ...]:
     folder = path if outside.is_folder(path) else parent(path)
     typed = argument.encode("utf-8", "backslashreplace")
-    link = shown(typed) if normpath(join(root, typed)) != path else ""
+    link = display_path(typed) if normpath(join(root, typed)) != path else ""
     return (
-        Request(Action.OUTSIDE, shown(folder) + "/*"),
-        Request(Action.READ, shown(path), link=link),
+        ResourceAccess(Action.OUTSIDE, display_path(folder) + "/*"),
+        ResourceAccess(Action.READ, display_path(path), link=link),
     )
 
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.core.errors import Refused, UsageError
-from assent.core.process import Chunk, Hold, Limits, Program
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.tools.tool import Around
 
-LIMITS = Limits(seconds=30, output=8 << 20)
+LIMITS = ProcessLimits(seconds=30, output=8 << 20)
 
 _FIXED = (
     b"--no-config", b"--no-messages", b"--color=never", b"--hidden", b"--no-require-git",
@@ -27,7 +27,7 @@ class Printed(msgspec.Struct, frozen=True):
 def ripgrep(around: Around, options: Sequence[bytes], path: bytes) -> Printed | None:
     """Runs it in the workspace on a file or folder; None if no program can run here."""
     try:
-        if around.process.sandbox_status().hold is Hold.OFF:
+        if around.process.sandbox_status().hold is SandboxState.OFF:
             return None
         program = around.process.program(("rg",))
         if program is None:
@@ -42,7 +42,7 @@ def _run(around: Around, program: Program) -> Printed:
     content, errors = bytearray(), bytearray()
     code, cut = 0, ""
     for part in around.process.run((program,), around.root, LIMITS):
-        if isinstance(part, Chunk):
+        if isinstance(part, OutputChunk):
             (errors if part.error else content).extend(part.content)
         else:
             code, cut = part.code, part.cut

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from assent.core.errors import AssentError, UsageError
-from assent.core.operation import FileState
-from assent.core.paths import inside
-from assent.core.secret_names import why_secret
+from assent.core.paths import is_inside
+from assent.core.permission.secret_files import secret_reason
+from assent.core.plan.operation import FileState
 from assent.tools.looking.expressions import compiled, reach
 from assent.tools.looking.listing import listed
 from assent.tools.looking.overlay import Overlay
@@ -75,7 +75,7 @@ def searched(around: Around, query: Query) -> Searched:
         drafted = around.overlay.drafted()
         found = _records(printed)
         hits = [hit for hit in found if hit.path not in drafted and filtered.takes(hit.path)]
-        coming = [p for p, after in drafted.items() if after and inside(p, query.folder)]
+        coming = [p for p, after in drafted.items() if after and is_inside(p, query.folder)]
         hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
         notes += [f"The search was cut short ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
@@ -117,7 +117,7 @@ class _Filter:
 
     def notes(self) -> Iterator[str]:
         """Says how many files were not looked into, by what kept them from it."""
-        secrets = sum(bool(why_secret(path)) for path in self._skipped)
+        secrets = sum(bool(secret_reason(path)) for path in self._skipped)
         if secrets:
             yield f"{secrets} files that may hold secrets were left out."
         if ruled := len(self._skipped) - secrets:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import IllegalStep
-from assent.core.record import PlanRecord
+from assent.core.errors import IllegalState
+from assent.core.plan.record import PlanRecord
 from assent.tui.commands.plans import own_plan
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _show_unfinished(app: "TerminalApp", none: str) -> None:
 def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:
     record = engine.plans.find(reference)
     if not engine.approvals.is_approved(record) and not record.building:
-        raise IllegalStep(
+        raise IllegalState(
             f"Plan {record.name} is not approved; nothing was built.",
             f"/review {engine.plans.reference(record)}",
         )

@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.table import COMMANDS, Command
 from assent.tui.completion import Choice
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

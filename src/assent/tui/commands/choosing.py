@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.theme import THEMES
 from assent.views.lines import BLANK, Line
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from assent.core.errors import UsageError
 from assent.core.event import FactRemembered
-from assent.core.masking import masked
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.tui.commands.answering import answer, run_line
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -89,7 +89,7 @@ def remember(app: "TerminalApp", rest: str) -> None:
     facts = app.engine.memory
 
     def kept(fact: FactRemembered) -> None:
-        app.add_note(f"Every later session here is told: {visible_line(masked(fact.text))}")
+        app.add_note(f"Every later session here is told: {visible_line(redact(fact.text))}")
 
     app.tasks.run("Remembering", lambda: facts.remember(rest), kept)
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assent.core.errors import NotFound, UsageError
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.tui.commands.answering import run_line
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def diff(app: "TerminalApp", rest: str) -> None:
 def _staged(app: "TerminalApp") -> str:
     """Says what the operations of the plan are by now: built, or only staged."""
     record = app.status_snapshot.plan
-    built = record is not None and record.state is State.COMPLETED
+    built = record is not None and record.state is PlanState.COMPLETED
     return "What was built" if built else "What is staged"
 
 

@@ -4,10 +4,10 @@ import os
 from typing import TYPE_CHECKING
 
 from assent.core.errors import Busy, NotFound, UsageError
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.answering import run_line
 from assent.tui.sitting import BUSY
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

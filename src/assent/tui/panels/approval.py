@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from assent.core.comment import Anchor, Placed
-from assent.core.errors import AssentError, OtherDigest, StaleError
-from assent.core.feedback import Feedback
-from assent.core.lifecycle import State
-from assent.core.record import PlanRecord
+from assent.core.errors import AssentError, DigestMismatch, StaleError
+from assent.core.plan.comment import CommentAnchor, PlacedComment
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
 from assent.tui.acts import approved_lines
 from assent.tui.panels import approval_verbs as verbs
 from assent.tui.panels.approval_pages import (
@@ -238,7 +238,9 @@ class ApprovalPanel(DecidingPanel):
         panel = comment_panel(anchor, was)
         self.terminal.open_panel(panel, lambda words: self._commented(anchor, words, was, key))
 
-    def _commented(self, anchor: Anchor, words: str | None, was: Placed | None, key: str) -> None:
+    def _commented(
+        self, anchor: CommentAnchor, words: str | None, was: PlacedComment | None, key: str
+    ) -> None:
         if words is None:
             return
         if self.is_over:  # the plan was decided elsewhere while it was written
@@ -268,7 +270,7 @@ class ApprovalPanel(DecidingPanel):
         from assent.tui.panels.feedback import FeedbackPanel
 
         reading = self._shown
-        if reading.record.state is State.DRAFTING:
+        if reading.record.state is PlanState.DRAFTING:
             self.told = STILL_DRAFT
             return
         panel = FeedbackPanel(reading, self._words)
@@ -314,7 +316,7 @@ class ApprovalPanel(DecidingPanel):
 
 
 def _why(error: AssentError) -> str:
-    return verbs.CHANGED if isinstance(error, OtherDigest) else verbs.in_words(error)
+    return verbs.CHANGED if isinstance(error, DigestMismatch) else verbs.in_words(error)
 
 
 _ACTS: Final[dict[Act, Callable[[ApprovalPanel], None]]] = {

@@ -6,10 +6,16 @@ from typing import Final
 
 import msgspec
 
-from assent.core.comment import Anchor, Part, Placed
-from assent.core.lifecycle import State
-from assent.core.operation import RunCommand
-from assent.core.paths import shown
+from assent.core.paths import display_path
+from assent.core.plan.comment import CommentAnchor, CommentTarget, PlacedComment
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import RunCommand
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    source_line_count,
+    visible_line,
+    visible_path,
+)
 from assent.tui.hints import in_place
 from assent.tui.paper import Sheet, Spot
 from assent.views.changes import NEVER, Since, since_lines
@@ -34,7 +40,6 @@ from assent.views.review import (
 )
 from assent.views.rows import kind
 from assent.views.surroundings import warning_lines
-from assent.views.visible import CONTINUED, stands_for, visible_line, visible_path
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
@@ -68,7 +73,7 @@ def _drifted(one: Drifted) -> Drifted:
 
 def text_page(review: Review) -> Sheet:
     """Returns the plan's text, every byte of it, with comments below their lines."""
-    lines = with_comments(foreign(shown(review.text)), review.comments)
+    lines = with_comments(foreign(display_path(review.text)), review.comments)
     return Sheet(TEXT, (Line("heading", "Text"), *lines, BLANK))
 
 
@@ -92,7 +97,7 @@ def number_of(key: str) -> int:
     return int(key.removeprefix(OPERATION)) if key.startswith(OPERATION) else 0
 
 
-def anchor_at(review: Review, sheet: Sheet, spot: Spot) -> Anchor | None:
+def anchor_at(review: Review, sheet: Sheet, spot: Spot) -> CommentAnchor | None:
     """Returns what a comment at a spot is tied to: a line, an operation, or nothing."""
     number = number_of(sheet.key)
     if sheet.key != TEXT and not number:
@@ -107,7 +112,7 @@ def anchor_at(review: Review, sheet: Sheet, spot: Spot) -> Anchor | None:
     return _anchored(part, at if at <= len(part.lines) else 0)
 
 
-def placed_at(comments: Iterable[Placed], anchor: Anchor) -> Placed | None:
+def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> PlacedComment | None:
     """Returns the comment that waits at an anchor already."""
     place = (anchor.operation, anchor.first, anchor.last)
     for placed in comments:
@@ -191,14 +196,14 @@ def _line_of(sheet: Sheet, above: int, line: int) -> int:
     for each in sheet.lines[above : line + 1]:
         text = each.text.removeprefix(GUTTER)
         ours = each.style == "said" and each.text.startswith(MARK)
-        if not ours and not (number and text.startswith(CONTINUED)):
-            number += stands_for(text)
+        if not ours and not (number and text.startswith(CONTINUATION_MARK)):
+            number += source_line_count(text)
     return number
 
 
-def _anchored(part: Part, at: int) -> Anchor:
+def _anchored(part: CommentTarget, at: int) -> CommentAnchor:
     quote = part.lines[at - 1 : at] if at else ()
-    return Anchor(part.operation, at, at, quote, part.about, part.seen)
+    return CommentAnchor(part.operation, at, at, quote, part.about, part.seen)
 
 
 _HARD: Final = {
@@ -256,4 +261,4 @@ def _cropped(text: str, width: int) -> str:
 
 def is_open(review: Review) -> bool:
     """Tells whether more can be said to a plan."""
-    return review.state in (State.DRAFTING, State.AWAITING_APPROVAL)
+    return review.state in (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from assent.core.comment import Anchor, Placed
-from assent.core.errors import AssentError, OtherDigest
-from assent.core.feedback import Feedback
-from assent.core.lifecycle import State
-from assent.core.masking import masked
-from assent.core.record import PlanRecord
+from assent.core.errors import AssentError, DigestMismatch
+from assent.core.plan.comment import CommentAnchor, PlacedComment
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.tui.acts import UNDONE, decided_words, undone_words
 from assent.tui.hints import told
 from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
@@ -20,7 +21,6 @@ from assent.tui.panels.approval_state import Stage, Standing
 from assent.tui.paper import Sheet
 from assent.tui.standing import undone_of
 from assent.views.review import Review
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -47,7 +47,7 @@ class Reading(msgspec.Struct, frozen=True):
     def state(self, *, read: bool, marked: bool) -> Standing:
         """Returns what can be done with it."""
         fits = not self.review.drifted and not self.live
-        awaited = self.record.state is State.AWAITING_APPROVAL and bool(self.review.digest)
+        awaited = self.record.state is PlanState.AWAITING_APPROVAL and bool(self.review.digest)
         return Standing(
             Stage.READING,
             open=is_open(self.review),
@@ -100,7 +100,7 @@ def still(engine: "Engine", reading: Reading) -> PlanRecord:
     now, was = engine.plans.find(reading.record.plan_id), reading.record
     same = (now.digest, now.state, now.draft) == (was.digest, was.state, was.draft)
     if not same or (not now.digest and engine.reviews.text(now) != reading.review.text):
-        raise OtherDigest(CHANGED)
+        raise DigestMismatch(CHANGED)
     return now
 
 
@@ -130,7 +130,7 @@ def given_up(engine: "Engine", reading: Reading) -> PlanRecord:
 
 
 def commented(
-    engine: "Engine", reading: Reading, anchor: Anchor, words: str, was: Placed | None
+    engine: "Engine", reading: Reading, anchor: CommentAnchor, words: str, was: PlacedComment | None
 ) -> Review:
     """Notes, changes or (without words) takes back a comment; returns the review with it."""
     comments, record = engine.comments, reading.record
@@ -156,4 +156,4 @@ def kept(review: Review, marked: Collection[str]) -> dict[str, None]:
 
 def in_words(error: AssentError) -> str:
     """Returns an error with the next step, on one harmless line."""
-    return visible_line(masked(told(error)))
+    return visible_line(redact(told(error)))

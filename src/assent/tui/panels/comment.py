@@ -1,6 +1,6 @@
 """Comments and notes: the panels in which a person writes to a line, or along with a yes."""
 
-from assent.core.comment import Anchor, Comment, Placed, named
+from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, location_text
 from assent.tui.panels.words import WordsPanel
 from assent.views.lines import GUTTER, Line
 
@@ -8,12 +8,12 @@ NOTE = "It travels with your yes, and becomes an item of the next plan."
 EMPTY = "Without any words, the comment is taken back."
 
 
-def comment_panel(anchor: Anchor, was: Placed | None) -> WordsPanel:
+def comment_panel(anchor: CommentAnchor, was: PlacedComment | None) -> WordsPanel:
     """Returns the panel for a comment to some lines; it holds what was said to them before."""
-    place = was or Placed(_nobody(anchor), anchor, "here")
+    place = was or PlacedComment(_nobody(anchor), anchor, "here")
     quote = [Line("dim", GUTTER + line) for line in anchor.quote]
     about = [*quote, Line("plain", EMPTY)] if was else quote
-    return WordsPanel(f"Comment on {named(place)}", about, was.comment.text if was else "")
+    return WordsPanel(f"Comment on {location_text(place)}", about, was.comment.text if was else "")
 
 
 def note_panel(note: str) -> WordsPanel:
@@ -21,5 +21,5 @@ def note_panel(note: str) -> WordsPanel:
     return WordsPanel("A note to the plan", [Line("plain", NOTE)], note)
 
 
-def _nobody(anchor: Anchor) -> Comment:
+def _nobody(anchor: CommentAnchor) -> Comment:
     return Comment("", anchor, "", "", "")

@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from assent.core.paths import shown
+from assent.core.paths import display_path
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -14,7 +14,7 @@ def edit_file(app: "TerminalApp", path: bytes) -> None:
     trouble: Exception | None = None
     with _out_of_the_way(app):
         try:
-            app.host.edit(shown(path))
+            app.host.edit(display_path(path))
         except Exception as error:  # raised in here, it would keep the screen from coming back
             trouble = error
     if trouble is not None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.picker import Picker, Row
 from assent.views.masks import masked_row
-from assent.views.visible import visible_line
 
 
 class FactList(Picker):

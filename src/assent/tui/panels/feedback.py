@@ -9,7 +9,7 @@ from textual.widget import Widget
 from textual.widgets import Label, Static
 
 from assent.core.errors import AssentError, StaleError
-from assent.core.feedback import Feedback
+from assent.core.plan.feedback import Feedback
 from assent.tui.acts import sent_lines
 from assent.tui.panels.approval_verbs import in_words, sent_back
 from assent.tui.panels.panel import Panel

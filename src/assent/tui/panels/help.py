@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.table import COMMANDS, GROUPS, Command
 from assent.tui.completion import Choice
 from assent.tui.keys import PLACES, rows_of
 from assent.tui.panels.lines import LinesPanel
 from assent.views.lines import BLANK, Line, table
-from assent.views.visible import visible_line
 
 OF_PLACE: Final = {"anywhere": "Keys", "prompt": "In the prompt", "conversation": "Conversation"}
 HEAD: Final = (

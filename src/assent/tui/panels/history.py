@@ -7,13 +7,13 @@ from textual.events import Key
 from textual.widget import Widget
 
 from assent.core.errors import AssentError
-from assent.core.record import PlanRecord, Revision
+from assent.core.plan.record import PlanRecord, TextRevision
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet, Spot
 from assent.views.diff import text_diff
 from assent.views.lines import BLANK, Line
 from assent.views.patch import diff_lines
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     pass
@@ -80,7 +80,7 @@ class HistoryPanel(Panel[None]):
         sheet = Sheet(LIST, tuple(lines) or (Line("plain", NO_TEXT),))
         self.query_one("#revisions", Paper).put(sheet)
 
-    def _row(self, index: int, revision: Revision) -> Line:
+    def _row(self, index: int, revision: TextRevision) -> Line:
         sign = "*" if index == self.with_ else " "
         at = visible_line(revision.at)[:19].replace("T", " ")
         return Line("plain", f"{sign} {revision.n:>4}  {at}  {revision.content_hash[:SHORT]}")
@@ -107,7 +107,7 @@ class HistoryPanel(Panel[None]):
 
         self.terminal.tasks.run("", compared, partial(self._show, pair))
 
-    def _show(self, pair: tuple[Revision, Revision], lines: list[Line]) -> None:
+    def _show(self, pair: tuple[TextRevision, TextRevision], lines: list[Line]) -> None:
         if not self.is_attached:
             return
         head = Line("heading", f"From revision {pair[0].n} to revision {pair[1].n}")

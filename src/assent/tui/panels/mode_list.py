@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from assent.core.mode import mode_names
+from assent.core.permission.mode import mode_names
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.picker import Picker, Row
-from assent.views.visible import visible_line
 
 ABOUT: Final = {
     "plan": "nothing changes before you approved a plan",

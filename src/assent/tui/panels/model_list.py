@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.picker import Picker, Row
 from assent.views.context import count, model_name
 from assent.views.lines import BLANK, Line, foreign
-from assent.views.visible import visible_line
 
 USUAL: Final = "the mode's own"
 

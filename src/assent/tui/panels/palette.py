@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.table import Command
 from assent.tui.completion import Choice
 from assent.tui.panels.picker import Picker, Row
-from assent.views.visible import visible_line
 
 
 class Palette(Picker):

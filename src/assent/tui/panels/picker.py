@@ -15,12 +15,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.fuzzy import fitting
 from assent.tui.hints import told
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet, Spot
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     pass

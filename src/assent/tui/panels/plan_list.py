@@ -5,9 +5,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from assent.core.errors import AssentError
-from assent.core.lifecycle import State
-from assent.core.paths import shown
-from assent.core.record import PlanRecord
+from assent.core.paths import display_path
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
@@ -15,7 +16,6 @@ from assent.views.lines import BLANK, Line, foreign
 from assent.views.rows import plan_row
 from assent.views.status import plan_lines
 from assent.views.times import moment
-from assent.views.visible import visible_line, visible_path
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -56,7 +56,7 @@ class PlanList(Picker):
         about = plan_row(record, approved=engine.approvals.is_approved(record))
         named, step = engine.plans.reference(record), engine.reviews.next_step(record)
         lines = hinted(plan_lines(about, step, named))
-        return [*lines, BLANK, *foreign(shown(engine.reviews.text(record)))]
+        return [*lines, BLANK, *foreign(display_path(engine.reviews.text(record)))]
 
     def chosen(self, row: Row) -> None:
         """Makes a plan the current one, and opens its session where none is open."""
@@ -118,7 +118,7 @@ def plan_rows(engine: "Engine") -> list[Row]:
     here = engine.plans.all()
     shown = {each.plan_id for each in here}
     gone = [each for each in engine.plans.all(everything=True) if each.plan_id not in shown]
-    given_up = [each for each in gone if each.state is State.DISCARDED and each.path]
+    given_up = [each for each in gone if each.state is PlanState.DISCARDED and each.path]
     discarded = [each for each in given_up if engine.plans.live_text(each) is not None]
     newest_first = sorted((*here, *discarded), key=attrgetter("changed_at"), reverse=True)
     by_session: dict[str, list[PlanRecord]] = {}

@@ -10,19 +10,20 @@ from textual.events import Key, Paste, Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
-from assent.core.answering import Reply
 from assent.core.errors import AssentError
-from assent.core.inquiry import Pending
-from assent.core.question import (
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import (
     NO,
     YES,
-    Answers,
-    Consent,
-    confirmation,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
     is_permission,
-    read_consent,
+    read_permission_answer,
 )
-from assent.core.session_event import Option, Question
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.hints import told
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.question_choices import Choices
@@ -41,7 +42,6 @@ from assent.tui.panels.words import WordsPanel
 from assent.tui.paper import Paper, Sheet
 from assent.tui.quiet import TOO_QUICK
 from assent.views.lines import BLANK, Line
-from assent.views.visible import visible_line
 
 LOOK_S = 1.0
 BESIDES = 3  # rows below the question that are no choices: a line, and what is told
@@ -55,7 +55,7 @@ KEYS = "choose, then Enter answers · Esc answer later"
 PERMIT = "choose, then Ctrl+Y answers a yes, Enter answers a no · Esc answer later"
 FREELY = "Without the sandbox"
 FREELY_MEANS = "It could then change whatever you can change. Run it without the sandbox?"
-YES_OR_NO = (Option(YES), Option(NO))
+YES_OR_NO = (QuestionOption(YES), QuestionOption(NO))
 
 
 class QuestionPanel(AskingPanel[str]):
@@ -74,12 +74,12 @@ class QuestionPanel(AskingPanel[str]):
     def __init__(self, reference: str = "") -> None:
         super().__init__()
         self._reference = reference
-        self._waiting: list[Pending] = []
+        self._waiting: list[PendingQuestion] = []
         self._place = 0
         self._choice = Choice(())
         self._confirming: Question | None = None  # a yes with more behind it is asked twice
         self._grant = ""
-        self._kept: Answers = ()  # the answer that is asked about once more
+        self._kept: QuestionAnswers = ()  # the answer that is asked about once more
         self._told = ""
         self._crowded = False  # there is no room for the choices below the question
         self._written = ""  # the person's own words, as long as they are not sent
@@ -91,7 +91,7 @@ class QuestionPanel(AskingPanel[str]):
         return super().listening and not self._busy
 
     @property
-    def _pending(self) -> Pending | None:
+    def _pending(self) -> PendingQuestion | None:
         return self._waiting[self._place] if self._waiting else None
 
     @property
@@ -123,7 +123,7 @@ class QuestionPanel(AskingPanel[str]):
         pending = self.terminal.engine.pending_questions.pending
         self.terminal.tasks.run("", pending, self._show, self._failed)
 
-    def _show(self, waiting: Sequence[Pending]) -> None:
+    def _show(self, waiting: Sequence[PendingQuestion]) -> None:
         if not self.is_attached:
             return
         self.forget()
@@ -164,7 +164,7 @@ class QuestionPanel(AskingPanel[str]):
         pending = self.terminal.engine.pending_questions.pending
         self.terminal.tasks.run("", pending, shown, lambda _: None)  # it is looked again soon
 
-    def _renewed(self, shown: str, waiting: Sequence[Pending]) -> None:
+    def _renewed(self, shown: str, waiting: Sequence[PendingQuestion]) -> None:
         if not self.is_attached or self._busy:
             return
         if [one.id for one in waiting] == sorted(one.id for one in self._waiting):
@@ -295,16 +295,18 @@ class QuestionPanel(AskingPanel[str]):
             return
         answers = tuple(() if each == NO_ANSWER else each for each in self._choice.answers)
         first = asked.questions[0]
-        consent = read_consent(first, answers) if is_permission(first) else Consent()
+        consent = (
+            read_permission_answer(first, answers) if is_permission(first) else PermissionAnswer()
+        )
         self._grant, self._kept = "", answers
         if consent.reach:
             self._grant = clock.new_id()
-            self._ask_again(confirmation(asked, consent.reach, self._grant))
+            self._ask_again(grant_confirmation(asked, consent.reach, self._grant))
         elif consent.unconfined:
             about = {"header": FREELY, "question": f"{first.question} {FREELY_MEANS}"}
             self._ask_again(msgspec.structs.replace(first, options=YES_OR_NO, **about))
         else:
-            self._send(pending, Reply(answers, self._by()))
+            self._send(pending, QuestionReply(answers, self._by()))
 
     def _ask_again(self, question: Question) -> None:
         """Asks once more before a yes with more behind it; all of it has to be read first."""
@@ -314,24 +316,24 @@ class QuestionPanel(AskingPanel[str]):
         self._crowded = False
         self._paint(asked=True)
 
-    def _confirmed(self, pending: Pending) -> None:
+    def _confirmed(self, pending: PendingQuestion) -> None:
         """Sends a yes with more behind it, once the person agreed to everything that it covers."""
         assert self._confirming is not None, "it is being confirmed"
-        agreed = read_consent(self._confirming, self._choice.answers).yes
+        agreed = read_permission_answer(self._confirming, self._choice.answers).yes
         if not agreed:
             self._told = "That was no yes, and nothing is answered."
             self._begin()
             return
         always = pending.inquiry.asked.questions[0].always if self._grant else ()
-        self._send(pending, Reply(self._kept, self._by(), always, self._grant))
+        self._send(pending, QuestionReply(self._kept, self._by(), always, self._grant))
 
-    def _send(self, pending: Pending, reply: Reply) -> None:
+    def _send(self, pending: PendingQuestion, reply: QuestionReply) -> None:
         self._busy = True
         answer = self.terminal.engine.pending_questions.answer
         act = partial(answer, pending.id, pending.inquiry.asked.digest, reply)
         self.terminal.tasks.run("", act, partial(self._sent, pending), self._failed)
 
-    def _sent(self, pending: Pending, _: object) -> None:
+    def _sent(self, pending: PendingQuestion, _: object) -> None:
         """Goes on: the thread that asked notices; without one, the session is driven again."""
         app = self.terminal
         app.session_controller.asker.wake()

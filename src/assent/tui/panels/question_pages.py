@@ -4,19 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.core.inquiry import Pending
-from assent.core.session_event import Question
+from assent.core.session.event import Question
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.question_state import NO_ANSWER, Choice, key_of, takes_words
 from assent.tui.paper import Sheet
 from assent.views.lines import BLANK, Line, foreign, table
 from assent.views.pending import pending_row
 from assent.views.questions import question_lines
-from assent.views.visible import visible_line
 
 SIGNS = {(False, False): "( )", (False, True): "(•)", (True, False): "[ ]", (True, True): "[x]"}
 
 
-def question_sheets(pending: Pending, part: int, now: str) -> list[Sheet]:
+def question_sheets(pending: PendingQuestion, part: int, now: str) -> list[Sheet]:
     """Returns one part of a question: what a yes would do first, then where it comes from."""
     row = pending_row(pending, now)
     question = msgspec.structs.replace(pending.inquiry.asked.questions[part], options=())

@@ -6,8 +6,16 @@ from typing import Final
 
 import msgspec
 
-from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, Answers, is_permission
-from assent.core.session_event import Question
+from assent.core.session.event import Question
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    QuestionAnswers,
+    is_permission,
+)
 from assent.tui.quiet import AGREE
 
 NOTHING_YET: Final[tuple[str, ...]] = ()
@@ -35,7 +43,7 @@ class Deed(StrEnum):
 class Choice(msgspec.Struct, frozen=True):
     """What the person has chosen so far, for each part of a question."""
 
-    answers: Answers  # labels or words; nothing: not chosen yet
+    answers: QuestionAnswers  # labels or words; nothing: not chosen yet
     part: int = 0
     read: bool = False  # the end of it was on the screen, or the person skips it knowingly
 

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from assent.core.errors import NotFound
-from assent.core.masking import masked
-from assent.core.rewind import Spoken
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
+from assent.core.session.rewind import UserMessage
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.views.lines import BLANK, Line, foreign
 from assent.views.times import moment
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.session.rewinding import Since
@@ -42,7 +42,7 @@ class RewindPanel(Picker):
         record = sessions.load(self._record.session)  # turns may have come since it was read
         spoken = sessions.user_message(record, row.key)
         since = sessions.since(record, row.key)
-        return [*foreign(masked(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
+        return [*foreign(redact(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
 
     def chosen(self, row: Row) -> None:
         """Says what was done since, and asks once more."""
@@ -69,7 +69,7 @@ class RewindPanel(Picker):
             return sessions.rewind(current, spoken.id), spoken, since
 
         def went(found: object) -> None:
-            left, spoken, since = cast("tuple[SessionRecord, Spoken, Since]", found)
+            left, spoken, since = cast("tuple[SessionRecord, UserMessage, Since]", found)
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
@@ -89,8 +89,8 @@ def since_lines(since: "Since") -> list[Line]:
     return [*lines, Line("risk", "Files were changed since; these take it back:"), *names]
 
 
-def _row(spoken: Spoken) -> Row:
-    words = visible_line(" ".join(masked(spoken.text).split()))
+def _row(spoken: UserMessage) -> Row:
+    words = visible_line(" ".join(redact(spoken.text).split()))
     return Row(spoken.id, (moment(spoken.at), f"turn {spoken.turn}", words))
 
 

@@ -10,18 +10,18 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError, StaleError
-from assent.core.journal import Ending, Way
+from assent.core.run.journal import RecoveryChoice, ReportedOutcome
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
 from assent.tui.quiet import AGREE, TOO_QUICK
 
 if TYPE_CHECKING:
-    from assent.core.record import RunNote
+    from assent.core.plan.record import PlanRun
     from assent.engine.run.runs import RunReport
 
 # What is asked before each way on is taken, by the key that asks.
-WAYS: Final[dict[str, tuple[Way, str]]] = {
+WAYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
     "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
     "b": ("roll_back", "Put everything back as it was before the run?"),
     "a": ("accept", "Keep everything as it stands now, and end the run?"),
@@ -31,7 +31,7 @@ AT_WORK: Final = "x stop the command · Esc close this view; the run goes on"
 HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
 ENDED: Final = "u undo · Esc close"
 CLOSED: Final = "Esc close"
-ENDS: Final[dict[Ending, str]] = {
+ENDS: Final[dict[ReportedOutcome, str]] = {
     "done": "done",
     "partial": "partly done",
     "nothing": "nothing to do",
@@ -163,7 +163,7 @@ class RunPanel(AskingPanel[str]):
             self._told = error.message
             self.terminal.run_controller.recover()
 
-    def _compare(self, found: "tuple[str, RunNote] | None") -> None:
+    def _compare(self, found: "tuple[str, PlanRun] | None") -> None:
         """Shows how things stand now, where the run that halted here went on elsewhere."""
         run = found[1].run if found else ""
         if self.is_attached and self._halted and run != self._shown:

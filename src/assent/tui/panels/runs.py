@@ -7,10 +7,10 @@ from textual.events import Key
 from textual.widget import Widget
 
 from assent.core.errors import AssentError
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 from assent.views.lines import Line
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.run.past import Kept

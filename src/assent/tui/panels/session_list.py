@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
-from assent.core.session import SessionRecord
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
@@ -13,7 +14,6 @@ from assent.views.masks import masked_row
 from assent.views.rows import session_row, session_state
 from assent.views.sessions import in_families, said_lines, session_lines
 from assent.views.times import moment
-from assent.views.visible import visible_line
 
 STAYS = "Its plans stay, and what its runs did can still be undone."
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from assent.core.errors import AssentError
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.acts import UNDONE, undone_words
 from assent.tui.panels.approval_pages import number_of, pages, title_lines
 from assent.tui.panels.approval_state import Act, Stage, Standing
@@ -16,7 +17,6 @@ from assent.tui.panels.runs import RunsPanel
 from assent.tui.paper import Sheet
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.undo import gap_lines
-from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine

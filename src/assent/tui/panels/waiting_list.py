@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from assent.core.text.hidden_chars import visible_line
 from assent.tui.panels.picker import Picker, Row
 from assent.views.lines import GUTTER, Line
 from assent.views.masks import masked_row
 from assent.views.times import moment
-from assent.views.visible import visible_line
 from assent.views.waits import Waits
 
 SHORT = 12  # letters of a digest

@@ -12,12 +12,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
+from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
 from assent.tui.editor import LINE_KEYS
 from assent.tui.ordered import OrderedArea
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 from assent.views.lines import Line
-from assent.views.visible import is_mark, kind, visible_speech
 
 NO_TAB: Final = "Tab writes nothing here."
 MOST: Final = 8  # hidden characters that are named
@@ -27,7 +27,7 @@ _WRITTEN_OUT: Final = re.compile(r"<(U\+[0-9A-F]{4,6})>")
 
 def hidden_words(text: str) -> str:
     """Names the characters of a text that nobody sees; nothing, where there are none."""
-    found = dict.fromkeys(_WRITTEN_OUT.findall(visible_speech(text)))
+    found = dict.fromkeys(_WRITTEN_OUT.findall(visible_text(text)))
     codes = [code for code in found if _hides(chr(int(code[2:], 16)))]
     if not codes:
         return ""
@@ -36,7 +36,7 @@ def hidden_words(text: str) -> str:
 
 
 def _hides(char: str) -> bool:
-    return kind(char) is not None or is_mark(char)
+    return hidden_kind(char) is not None or is_combining_mark(char)
 
 
 class WordsArea(OrderedArea):
@@ -82,7 +82,7 @@ class WordsArea(OrderedArea):
 
 
 def _drawn(text: str) -> str:
-    hides = {char for char in set(text) if kind(char) and not cell_len(char)}
+    hides = {char for char in set(text) if hidden_kind(char) and not cell_len(char)}
     return text.translate({ord(char): None for char in hides.difference(_GLUE)})
 
 

@@ -8,7 +8,7 @@ import re
 from itertools import pairwise
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.scripts.awk_words import Kind, Token, tokens
 from assent.gate.readonly.spec import Arguments, listed
 
@@ -45,7 +45,7 @@ _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
 _PRINTS = ("print", "printf")
 
 
-def read_awk(words: tuple[Word, ...]) -> Arguments:
+def read_awk(words: tuple[ShellWord, ...]) -> Arguments:
     """Sorts out the words of an awk command: options end where its program begins."""
     options: list[tuple[str, str]] = []
     at = 0
@@ -65,7 +65,7 @@ def read_awk(words: tuple[Word, ...]) -> Arguments:
     return Arguments(tuple(options), words[at:], _files(words[at + 1 :]))
 
 
-def _option(words: tuple[Word, ...]) -> tuple[str, str, int]:
+def _option(words: tuple[ShellWord, ...]) -> tuple[str, str, int]:
     """Returns an option, its value, and how many words they are."""
     text = words[0].text
     if text == "--version":
@@ -88,7 +88,7 @@ def _check_assignment(text: str) -> None:
         raise Refused(f"`awk -v {text}` has to give a variable of your own a value: -v NAME=TEXT.")
 
 
-def _files(operands: tuple[Word, ...]) -> tuple[Word, ...]:
+def _files(operands: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:
     for word in operands:
         if word.text.startswith("/inet"):
             raise Refused(f"`{word.text}` is a network connection to awk.")

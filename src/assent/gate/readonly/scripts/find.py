@@ -3,7 +3,7 @@
 import re
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.spec import Arguments, listed
 
 ALONE = listed(
@@ -34,7 +34,7 @@ _LEADING = re.compile(r"-[HLP]|-O[0-3]")
 _NEWER = re.compile(r"-newer[aBcm]([aBcmt])")
 
 
-def read_find(words: tuple[Word, ...]) -> Arguments:
+def read_find(words: tuple[ShellWord, ...]) -> Arguments:
     """Sorts out the words of a find command, or raises Refused."""
     at = 0
     while at < len(words) and _LEADING.fullmatch(words[at].text):
@@ -52,9 +52,11 @@ def _begins_expression(text: str) -> bool:
     return text in ("(", ")", "!", ",") or (text.startswith("-") and text != "-")
 
 
-def _expression(words: tuple[Word, ...]) -> tuple[tuple[tuple[str, str], ...], list[Word]]:
+def _expression(
+    words: tuple[ShellWord, ...],
+) -> tuple[tuple[tuple[str, str], ...], list[ShellWord]]:
     options: list[tuple[str, str]] = []
-    files: list[Word] = []
+    files: list[ShellWord] = []
     left = list(reversed(words))
     while left:
         name = left.pop().text
@@ -70,7 +72,7 @@ def _expression(words: tuple[Word, ...]) -> tuple[tuple[tuple[str, str], ...], l
     return tuple(options), files
 
 
-def _value(name: str, left: list[Word]) -> Word:
+def _value(name: str, left: list[ShellWord]) -> ShellWord:
     if not left:
         raise Refused(f"`find {name}` needs a value.")
     word = left.pop()

@@ -3,7 +3,7 @@
 import re
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.spec import Arguments, Options
 
 FLAGS = Options.of(
@@ -16,11 +16,11 @@ VALUES = {"--indent": 1, "--arg": 2, "--argjson": 2, "--slurpfile": 2, "--rawfil
 _LOADS = re.compile(r"\s*(#|(module|import|include)\b)|[\s\S]*\bmodulemeta\b")
 
 
-def read_jq(words: tuple[Word, ...]) -> Arguments:
+def read_jq(words: tuple[ShellWord, ...]) -> Arguments:
     """Sorts out the words of a jq command, or raises Refused."""
     options: list[tuple[str, str]] = []
-    operands: list[Word] = []
-    files: list[Word] = []
+    operands: list[ShellWord] = []
+    files: list[ShellWord] = []
     left = list(reversed(words))
     while left:
         word = left.pop()
@@ -39,13 +39,13 @@ def read_jq(words: tuple[Word, ...]) -> Arguments:
     return _with_program(tuple(options), tuple(operands), tuple(files))
 
 
-def _value(name: str, left: list[Word]) -> Word:
+def _value(name: str, left: list[ShellWord]) -> ShellWord:
     if not left or left[-1].pattern:
         raise Refused(f"`jq {name}` needs {VALUES[name]} values, without wildcards.")
     return left.pop()
 
 
-def _flags(word: Word) -> list[str]:
+def _flags(word: ShellWord) -> list[str]:
     names = [word.text] if word.text.startswith("--") else [f"-{char}" for char in word.text[1:]]
     for name in names:
         if name not in FLAGS or word.pattern:
@@ -54,7 +54,9 @@ def _flags(word: Word) -> list[str]:
 
 
 def _with_program(
-    options: tuple[tuple[str, str], ...], operands: tuple[Word, ...], files: tuple[Word, ...]
+    options: tuple[tuple[str, str], ...],
+    operands: tuple[ShellWord, ...],
+    files: tuple[ShellWord, ...],
 ) -> Arguments:
     found = Arguments(options, operands, files)
     if any(word.pattern for word in operands[:1]):

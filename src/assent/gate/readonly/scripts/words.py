@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.spec import Arguments, listed
 
 _FILE_TEST = re.compile(r"-[bcdefghkprsuwxGLNOS]|-[no]t|-ef")
@@ -28,14 +28,14 @@ _XXD_NUMBER = re.compile(r"[+-]{0,2}(0x[0-9a-fA-F]+|\d+)")
 _XXD_ATTACHED = re.compile(rf"-[cglos]{_XXD_NUMBER.pattern}")
 
 
-def read_echo(words: tuple[Word, ...]) -> Arguments:
+def read_echo(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes whatever is said, unless some echo could take it for an option of its own."""
     if words and not _ECHO.fullmatch(words[0].text):
         raise Refused(f"`echo {words[0].text}` is not among its options; use `printf` to print it.")
     return Arguments(operands=words)
 
 
-def read_printf(words: tuple[Word, ...]) -> Arguments:
+def read_printf(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes a format and texts. In a shell, -v would set a variable."""
     if not words:
         raise Refused("`printf` needs a format.")
@@ -44,7 +44,7 @@ def read_printf(words: tuple[Word, ...]) -> Arguments:
     return Arguments(operands=words)
 
 
-def read_test(words: tuple[Word, ...]) -> Arguments:
+def read_test(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes a condition; what stands behind a test of files is one."""
     for word in words:
         known = _FILE_TEST.fullmatch(word.text) or _OTHER_TEST.fullmatch(word.text)
@@ -54,17 +54,17 @@ def read_test(words: tuple[Word, ...]) -> Arguments:
     return Arguments(operands=words, reads=tuple(tested))
 
 
-def read_bracket(words: tuple[Word, ...]) -> Arguments:
+def read_bracket(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes a condition that ends in `]`."""
     if not words or words[-1].text != "]":
         raise Refused("`[` needs `]` as its last word, with a blank before it.")
     return read_test(words[:-1])
 
 
-def read_tree(words: tuple[Word, ...]) -> Arguments:
+def read_tree(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes options anywhere; the value of a short one is the next word."""
     options: list[tuple[str, str]] = []
-    operands: list[Word] = []
+    operands: list[ShellWord] = []
     left = list(reversed(words))
     while left:
         word = left.pop()
@@ -92,7 +92,7 @@ def _letters(cluster: str) -> list[tuple[str, str]]:
     return [] if cluster.startswith("--") else [(f"-{letter}", "") for letter in cluster[1:]]
 
 
-def read_xxd(words: tuple[Word, ...]) -> Arguments:
+def read_xxd(words: tuple[ShellWord, ...]) -> Arguments:
     """Takes options, then at most one file: xxd would write to a second word, whatever it is."""
     options: list[tuple[str, str]] = []
     left = list(reversed(words))
@@ -109,13 +109,13 @@ def read_xxd(words: tuple[Word, ...]) -> Arguments:
     return Arguments(tuple(options), tuple(left), tuple(left))
 
 
-def _plain_value(command: str, name: str, left: list[Word]) -> str:
+def _plain_value(command: str, name: str, left: list[ShellWord]) -> str:
     if not left or left[-1].pattern or left[-1].text.startswith("-"):
         raise Refused(f"`{command} {name}` needs a value, without wildcards or a dash.")
     return left.pop().text
 
 
-def _number(name: str, left: list[Word]) -> str:
+def _number(name: str, left: list[ShellWord]) -> str:
     if not left or not _XXD_NUMBER.fullmatch(left[-1].text):
         raise Refused(f"`xxd {name}` needs a number.")
     return left.pop().text

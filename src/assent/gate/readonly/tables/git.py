@@ -7,13 +7,7 @@ import msgspec
 from assent.core.errors import Refused
 from assent.gate.readonly.hardening import GIT_ENVIRONMENT
 from assent.gate.readonly.spec import Arguments, Operands, Options, Spec
-from assent.gate.readonly.tables import (
-    git_contents,
-    git_diff,
-    git_history,
-    git_refs,
-    git_settings,
-)
+from assent.gate.readonly.tables import git_contents, git_diff, git_history, git_refs, git_settings
 
 
 def _only_version(found: Arguments) -> None:

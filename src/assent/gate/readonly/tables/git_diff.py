@@ -1,13 +1,7 @@
 """git: commands that compare trees, the index and the work tree."""
 
 from assent.gate.readonly.spec import Operands, Options, Spec
-from assent.gate.readonly.tables.git_options import (
-    DIFF,
-    FORMATS,
-    LOG,
-    MERGES,
-    OWN_DIFFS,
-)
+from assent.gate.readonly.tables.git_options import DIFF, FORMATS, LOG, MERGES, OWN_DIFFS
 from assent.gate.readonly.tables.git_rules import no_programs
 
 _PLUMBING = Options.of("r --no-commit-id --root --always --merge-base --cached")

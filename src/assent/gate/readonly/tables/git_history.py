@@ -3,13 +3,7 @@
 import msgspec
 
 from assent.gate.readonly.spec import Operands, Options, Spec
-from assent.gate.readonly.tables.git_options import (
-    DIFF,
-    FORMATS,
-    LOG,
-    OWN_DIFFS,
-    REVISIONS,
-)
+from assent.gate.readonly.tables.git_options import DIFF, FORMATS, LOG, OWN_DIFFS, REVISIONS
 from assent.gate.readonly.tables.git_rules import no_programs, not_a_verb
 
 _BLAME = Options.of(

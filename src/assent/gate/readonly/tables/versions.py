@@ -4,7 +4,7 @@ Shims and wrappers obey files of the repository, so none of them runs without a 
 """
 
 from assent.core.errors import Refused
-from assent.core.shell_words import Word
+from assent.core.shell.lexer import ShellWord
 from assent.gate.readonly.instead import instead
 from assent.gate.readonly.spec import Arguments, Spec
 
@@ -64,7 +64,7 @@ class _Exactly:
         self._forms = forms
         self._split = [form.split() for form in forms]
 
-    def __call__(self, words: tuple[Word, ...]) -> Arguments:
+    def __call__(self, words: tuple[ShellWord, ...]) -> Arguments:
         given = [word.text for word in words]
         if given not in self._split or any(word.pattern for word in words):
             raise Refused(f"{instead(self._name)} Only `{self._name} {self._forms[0]}` is.")

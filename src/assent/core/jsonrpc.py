@@ -1,0 +1,96 @@
+"""JSON-RPC 2.0 as lines: what is asked, what comes back, and what is neither."""
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+
+TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
+UNKNOWN_METHOD = -32601
+
+
+class InvalidJsonRpc(Exception):
+    """A line that is no JSON-RPC."""
+
+
+class RpcResponse(msgspec.Struct, frozen=True):
+    id: int
+    result: Any
+
+
+class RpcError(msgspec.Struct, frozen=True):
+    """The other side could not do it. Without an id it could not even read the question."""
+
+    id: int | None
+    code: int
+    message: str
+
+
+class RpcRequest(msgspec.Struct, frozen=True):
+    """The other side wants to know something itself."""
+
+    id: int | str
+    method: str
+
+
+class RpcNotification(msgspec.Struct, frozen=True):
+    method: str
+
+
+RpcMessage: TypeAlias = RpcResponse | RpcError | RpcRequest | RpcNotification
+
+
+def encode_request(id: int, method: str, params: object) -> bytes:
+    """Returns a question as a line."""
+    return _line({"id": id, "method": method, "params": params})
+
+
+def encode_notification(method: str, params: object) -> bytes:
+    """Returns something that needs no answer."""
+    return _line({"method": method, "params": params})
+
+
+def encode_response(asked: RpcRequest) -> bytes:
+    """Returns our answer to the other side: that we are there, and nothing else."""
+    if asked.method == "ping":
+        return _line({"id": asked.id, "result": {}})
+    wrong = {"code": UNKNOWN_METHOD, "message": f"{asked.method} is not known here."}
+    return _line({"id": asked.id, "error": wrong})
+
+
+def decode_message(line: bytes) -> RpcMessage:
+    """Reads a line; raises Garbage."""
+    try:
+        found = msgspec.json.decode(line)
+        if is_too_deep(found):
+            raise InvalidJsonRpc(TOO_DEEP)
+        return _heard(found)
+    except RecursionError:
+        raise InvalidJsonRpc(TOO_DEEP) from None
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError) as error:
+        raise InvalidJsonRpc(str(error)) from error
+
+
+def _heard(found: Any) -> RpcMessage:
+    if not isinstance(found, dict) or found.get("jsonrpc") != "2.0":
+        raise InvalidJsonRpc("it is no JSON-RPC 2.0")
+    if isinstance(method := found.get("method"), str):
+        known = found.get("id")
+        return (
+            RpcRequest(known, method) if isinstance(known, int | str) else RpcNotification(method)
+        )
+    if "error" in found:
+        fault = {"id": None, "code": 0, "message": "", **_members(found["error"])}
+        return msgspec.convert({**fault, "id": found.get("id")}, RpcError)
+    if "result" not in found:
+        raise InvalidJsonRpc("it is neither an answer nor a question")
+    return msgspec.convert(found, RpcResponse)
+
+
+def _members(error: object) -> dict[str, Any]:
+    return error if isinstance(error, dict) else {}
+
+
+def _line(members: dict[str, object]) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", **members})

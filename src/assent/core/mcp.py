@@ -1,0 +1,128 @@
+"""Served tools: what a server of tools (MCP) says about one, and what it answers to a call."""
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.jsonrpc import InvalidJsonRpc
+
+PROTOCOL_VERSION: Final = "2025-06-18"  # the version of the protocol that is spoken here
+VERSIONS: Final = ("2024-11-05", "2025-03-26", PROTOCOL_VERSION, "2025-11-25")
+MAX_NAME: Final = 64  # characters of a tool's name, as models' servers allow
+MAX_SCHEMA: Final = 64 << 10  # bytes of a schema that a model is shown
+
+_UNFIT: Final = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class McpTool(msgspec.Struct, frozen=True):
+    """A tool as its server describes it. What it says about its own effects is not even read."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """Names exactly this tool: a yes to it does not fit another one of the same name."""
+        told = [self.name, self.description, self.schema]
+        return sha256(msgspec.json.encode(told, order="sorted"))
+
+
+class KnownMcpTool(msgspec.Struct, frozen=True):
+    """A tool of a server, under the name that models use, and whether it counts as reading."""
+
+    server: str
+    name: str
+    served: McpTool
+    reads: bool
+    void: bool = False  # it was to count as reading, and has changed since
+
+
+class McpResult(msgspec.Struct, frozen=True):
+    """What a server answered to a call."""
+
+    text: str
+    failed: bool = False
+
+
+def initialize_params(version: str) -> dict[str, Any]:
+    """Returns what we say about ourselves before anything else; we can do nothing for a server."""
+    return {
+        "protocolVersion": PROTOCOL_VERSION,
+        "capabilities": {},
+        "clientInfo": {"name": "assent", "version": version},
+    }
+
+
+def has_tools(result: Any) -> bool:
+    """Tells from a server's introduction whether it has tools; raises Garbage."""
+    said = _object(result)
+    if said.get("protocolVersion") not in VERSIONS:
+        raise InvalidJsonRpc(f"it speaks version {said.get('protocolVersion')!r} of the protocol")
+    return "tools" in _object(said.get("capabilities"))
+
+
+def parse_tools(result: Any) -> tuple[list[McpTool], str]:
+    """Returns a page of tools, and where the next one begins; raises Garbage."""
+    said = _object(result)
+    found = said.get("tools")
+    if not isinstance(found, list):
+        raise InvalidJsonRpc("its list of tools is no list")
+    cursor = said.get("nextCursor")
+    return [_served(each) for each in found], cursor if isinstance(cursor, str) else ""
+
+
+def parse_result(result: Any) -> McpResult:
+    """Returns an answer in words; what is no text is only described. Raises Garbage."""
+    said = _object(result)
+    parts = said.get("content", [])
+    if not isinstance(parts, list):
+        raise InvalidJsonRpc("its answer has no list of contents")
+    texts = [_text(_object(part)) for part in parts]
+    if not texts and "structuredContent" in said:
+        texts = [msgspec.json.encode(said["structuredContent"]).decode()]
+    return McpResult("\n".join(texts), said.get("isError") is True)
+
+
+def mcp_tool_name(server: str, tool: str) -> str:
+    """Returns the name under which a model can call a server's tool."""
+    return _UNFIT.sub("_", f"{server}_{tool}")[:MAX_NAME]
+
+
+def _served(found: Any) -> McpTool:
+    said = _object(found)
+    name, schema = said.get("name"), _object(said.get("inputSchema", {}))
+    if not isinstance(name, str) or not name:
+        raise InvalidJsonRpc("one of its tools has no name")
+    if len(msgspec.json.encode(schema)) > MAX_SCHEMA:
+        raise InvalidJsonRpc(
+            f"the schema of its tool {name[:MAX_NAME]!a} is longer than {MAX_SCHEMA} bytes"
+        )
+    words = said.get("description", "")
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if not isinstance(properties, dict) or not isinstance(required, list):
+        raise InvalidJsonRpc(f"the schema of its tool {name[:MAX_NAME]!a} is no schema")
+    whole = {**schema, "type": "object", "properties": properties}
+    return McpTool(name, words if isinstance(words, str) else "", whole)
+
+
+def _text(part: dict[str, Any]) -> str:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return text
+        case {"type": "resource", "resource": {"text": str(text)}}:
+            return text
+        case {"type": "resource_link", "uri": str(uri)}:
+            return f"[A link to {uri}]"
+        case {"type": str(kind), "mimeType": str(media), **rest}:
+            return f"[{kind}, {media}, {len(str(rest.get('data', '')))} characters; not shown]"
+        case _:
+            return f"[{part.get('type', 'something')}; not shown]"
+
+
+def _object(found: Any) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise InvalidJsonRpc("it said something else than an object")
+    return found

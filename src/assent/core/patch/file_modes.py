@@ -1,0 +1,28 @@
+"""Modes as git sees them: all that counts is whether a file can be run."""
+
+FILE, LINK, TYPE = 0o100000, 0o120000, 0o170000
+PLAIN, EXECUTABLE = 0o644, 0o755  # all that git knows of modes
+
+
+def is_executable(mode: int) -> bool:
+    """Tells whether its owner can run a file."""
+    return bool(mode & 0o100)
+
+
+def executable(mode: int, wanted: bool) -> int:
+    """Returns a mode with which whoever may read a file can also run it, or nobody can."""
+    if is_executable(mode) == wanted:
+        return mode
+    return mode | (mode & 0o444) >> 2 if wanted else mode & ~0o111
+
+
+def git_mode(mode: int) -> int:
+    """Returns what a mode in a patch means: a type, and of a file no more rights than git gives.
+
+    Fewer are kept, because our own diffs name them. What its owner could not even read nobody
+    means: that is one of git's two.
+    """
+    if mode & TYPE != FILE:
+        return mode & TYPE
+    full = EXECUTABLE if is_executable(mode) else PLAIN
+    return FILE | (mode & full if mode & 0o400 else full)

@@ -1,0 +1,99 @@
+"""Modes: how much may happen without asking. Only a person raises one (law 9)."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.errors import UsageError
+
+Mode: TypeAlias = Literal["plan", "ask", "auto-edit", "yolo"]
+
+MODES: tuple[Mode, ...] = ("plan", "ask", "auto-edit", "yolo")  # from the strictest on
+
+
+class CustomMode(msgspec.Struct, frozen=True):
+    """A mode of the person's or the project's own: one of the four, narrowed."""
+
+    id: str  # kebab-case
+    base: Mode
+    label: str = ""
+    tools: tuple[str, ...] | None = None  # the only tools there are; None: all of the base mode
+    edit: tuple[str, ...] | None = None  # the only files that may change, as globs; None: all
+    prompt: str = ""  # appended to the agent's own
+    source: str = "builtin"  # builtin, user or project
+    within: "CustomMode | None" = None  # the user's mode that a project narrows: both must allow
+
+
+CustomModes: TypeAlias = Mapping[str, CustomMode]
+
+
+def stricter_mode(one: Mode, other: Mode) -> Mode:
+    """Returns the mode in which less happens without asking."""
+    return min(one, other, key=MODES.index)
+
+
+def default_agent(mode: Mode) -> str:
+    """Returns the agent that works in a mode unless a person names another."""
+    return "plan" if mode == "plan" else "build"
+
+
+def mode_names(modes: CustomModes) -> tuple[str, ...]:
+    """Returns every name that a person may choose a mode by."""
+    return tuple(dict.fromkeys((*MODES, *modes)))
+
+
+def resolve_mode(name: str, modes: CustomModes) -> tuple[Mode, str]:
+    """Returns the base of a mode that a person names, and its id if it is one of their own."""
+    for mode in MODES:
+        if name == mode:
+            return mode, ""  # whatever narrows it holds anyway
+    if name not in modes:
+        known = ", ".join(mode_names(modes))
+        raise UsageError(f"There is no mode {name!a}. There are: {known}.", "assent modes list")
+    return modes[name].base, name
+
+
+def effective_mode(
+    mode: Mode, custom: str, modes: CustomModes
+) -> tuple[Mode, tuple[CustomMode, ...]]:
+    """Returns the mode that holds in a session, and everything that narrows it.
+
+    A mode of one's own that nobody knows any more is plan mode (F11). One whose base was raised
+    since it was chosen is as it was: only a person raises a mode.
+    """
+    own = modes.get(custom) if custom else None
+    if custom and own is None:
+        mode = "plan"
+    holds = stricter_mode(mode, own.base) if own else mode
+    narrowing = [*_chain(own), *[each for each in _chain(modes.get(holds)) if each.id != custom]]
+    return holds, tuple(narrowing)
+
+
+def custom_mode_name(narrowing: Iterable[CustomMode]) -> str:
+    """Returns what the modes of one's own are called that hold; nothing where one of the four does.
+
+    An answer that is remembered counts under this name alone.
+    """
+    return " and ".join(dict.fromkeys(each.id for each in narrowing if each.id not in MODES))
+
+
+def missing_mode(custom: str, modes: CustomModes) -> str:
+    """Returns the name of a mode that nobody knows any more; nothing where it is known."""
+    return "" if custom in modes else custom
+
+
+def unknown_mode_text(custom: str, modes: CustomModes) -> str:
+    """Says what a person should know where the mode of a session is gone; mostly nothing."""
+    if not missing_mode(custom, modes):
+        return ""
+    return (
+        f"The session's mode {custom!a} is not known any more, so it is in plan mode. "
+        "`assent modes list` shows those that there are."
+    )
+
+
+def _chain(mode: CustomMode | None) -> Iterator[CustomMode]:
+    while mode is not None:
+        yield mode
+        mode = mode.within

@@ -1,0 +1,97 @@
+"""Comments: a person's words to lines of a plan, which find these lines again in a later form."""
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+PLAN: Final = "plan"  # what a person calls the plan's text, where an operation has a number
+MAX_LINES: Final = 200  # that one comment is tied to
+
+CommentStatus: TypeAlias = Literal["here", "moved", "gone"]
+
+
+class CommentAnchor(msgspec.Struct, frozen=True):
+    """Which lines a comment is tied to: of the plan's text, or of one operation as it is shown."""
+
+    operation: str  # its id; empty: the plan's text
+    first: int  # counted from 1; 0: the text, or the operation, as a whole
+    last: int
+    quote: tuple[str, ...] = ()  # the lines as they are shown, without secrets
+    about: str = ""  # what the operation does, on one line
+    seen: str = ""  # names all lines that were there to be read; while they are the same, so is it
+
+
+class Comment(msgspec.Struct, frozen=True):
+    """A person's words to some lines; `digest` is the plan that they read, empty for a draft."""
+
+    id: str
+    anchor: CommentAnchor
+    text: str
+    at: str
+    user: str
+    digest: str = ""
+
+
+class CommentTarget(msgspec.Struct, frozen=True):
+    """Something that comments can be tied to: the plan's text, or one operation as it is shown."""
+
+    operation: str
+    about: str
+    lines: tuple[str, ...]
+    seen: str
+    number: int = 0  # of the operation, as lists show it; 0: the plan's text
+
+
+class PlacedComment(msgspec.Struct, frozen=True):
+    """A comment with where its lines are now, or where they were if they are gone."""
+
+    comment: Comment
+    anchor: CommentAnchor
+    standing: CommentStatus
+    number: int = 0  # of the operation, if there still is one
+
+
+def place_comment(comment: Comment, parts: Sequence[CommentTarget]) -> PlacedComment:
+    """Finds a comment's lines: where they were if all is as it was, else where they stand once."""
+    was = comment.anchor
+    part = _part(was, parts)
+    lines = _lines(was, part) if part else None
+    if part is None or lines is None:
+        return PlacedComment(comment, was, "gone", part.number if part else 0)
+    anchor = msgspec.structs.replace(
+        was, operation=part.operation, about=part.about, first=lines[0], last=lines[1]
+    )
+    return PlacedComment(comment, anchor, "here" if anchor == was else "moved", part.number)
+
+
+def location_text(placed: PlacedComment) -> str:
+    """Returns in words where a comment's lines are, or where they were."""
+    anchor, gone = placed.anchor, placed.standing == "gone"
+    of = "the plan's text"
+    if anchor.operation:
+        number = f"operation {placed.number}, " if placed.number else ""
+        of = f"{number}{anchor.about}"
+    if not anchor.first:
+        return f"was to {of}" if gone else of
+    several = f"lines {anchor.first}-{anchor.last}"
+    lines = several if anchor.last > anchor.first else f"line {anchor.first}"
+    return f"was at {lines} of {of}" if gone else f"{lines} of {of}"
+
+
+def _part(was: CommentAnchor, parts: Sequence[CommentTarget]) -> CommentTarget | None:
+    """Returns the part that an anchor is about: the same one, or the only one about the same."""
+    for part in parts:
+        if part.operation == was.operation:
+            return part
+    alike = [part for part in parts if part.operation and part.about == was.about]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _lines(was: CommentAnchor, part: CommentTarget) -> tuple[int, int] | None:
+    if part.seen == was.seen or not was.first:
+        return was.first, was.last
+    size = len(was.quote)
+    starts = [n for n, line in enumerate(part.lines, 1) if line == was.quote[0]]
+    found = [n for n in starts if part.lines[n - 1 : n - 1 + size] == was.quote]
+    return (found[0], found[0] + size - 1) if len(found) == 1 else None

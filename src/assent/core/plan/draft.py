@@ -1,0 +1,214 @@
+"""The draft: operations being staged; in a segment each path belongs to at most one of them."""
+
+from collections.abc import Callable, Iterable, Set
+from typing import TypeAlias
+
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import ancestors, display_path, one_line, parent, similarity_key
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
+
+NetChanges: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
+
+
+def segments(operations: Iterable[Operation]) -> list[tuple[Operation, ...]]:
+    """Splits operations at commands; each command is a segment of its own."""
+    found: list[list[Operation]] = [[]]
+    for op in operations:
+        if isinstance(op, RunCommand):
+            found += [[op], []]
+        else:
+            found[-1].append(op)
+    return [tuple(segment) for segment in found if segment]
+
+
+def stage(operations: Iterable[Operation], added: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Adds operations to a draft; what touches a path again is composed with what did before."""
+    earlier, current = _last_segment(tuple(operations))
+    settled, segment = list(earlier), _DraftSegment(current)
+    for op in added:
+        if isinstance(op, RunCommand):
+            settled += (*segment.operations(), op)
+            segment = _DraftSegment(())
+        else:
+            segment.add(op)
+    return (*settled, *segment.operations())
+
+
+def net_changes(operations: Iterable[Operation]) -> NetChanges:
+    """Returns what the last segment does to each path, whatever the steps."""
+    return {
+        path: (before, after)
+        for op in _last_segment(tuple(operations))[1]
+        for path, before, after in footprint(op)
+    }
+
+
+def refuse_similar_names(operations: Iterable[Operation]) -> None:
+    """Refuses names, of files or folders, that differ only in case or Unicode form.
+
+    What is gone in the end does not count, so a move may change the case alone.
+    """
+    left = {path: after for op in operations for path, _, after in footprint(op)}
+    seen: set[bytes] = set()
+    known: dict[bytes, bytes] = {}
+    for path in [path for path, after in left.items() if after is not None]:
+        each = path
+        while each and each not in seen:
+            seen.add(each)
+            other = known.setdefault(similarity_key(each), each)
+            if parent(other) == parent(each) and other != each:
+                raise _too_alike(other, each)
+            each = parent(each)
+
+
+def _too_alike(one: bytes, other: bytes) -> Refused:
+    told, names = "case or Unicode form", [display_path(one), display_path(other)]
+    if names[0].casefold() != names[1].casefold():  # they would look the same
+        names = [name.encode("unicode_escape").decode() for name in names]
+    first, second = [one_line(name.encode()) for name in names]
+    return Refused(
+        f"{first} and {second} differ only in {told}. Some file systems treat them as one name, "
+        "so one plan cannot have both. Nothing was changed.",
+        "assent stage list",
+    )
+
+
+def check_tree(
+    operations: Iterable[Operation],
+    is_file: Callable[[bytes], bool],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> None:
+    """Refuses a segment that would make one name a file and a folder at once.
+
+    What earlier segments delete is gone; what they write may be gone, too, by a command.
+    """
+    gone: set[bytes] = set()
+    for segment in segments(operations):
+        changes = net_changes(segment)
+        gone = gone - changes.keys() | {p for p, (_, after) in changes.items() if after is None}
+        _check_segment(changes.keys() - gone, gone, is_file, files_below)
+
+
+def _check_segment(
+    kept: Set[bytes],
+    gone: Set[bytes],
+    is_file: Callable[[bytes], bool],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> None:
+    in_the_way: dict[bytes, bool] = {}
+    for path in sorted(kept):
+        folders = ancestors(path)
+        # Where a file or symlink goes, nothing lies below its name.
+        free = next((at for at in reversed(range(len(folders))) if folders[at] in gone), -1) + 1
+        for at, above in enumerate(folders):
+            if above not in in_the_way:
+                in_the_way[above] = above in kept or (at >= free and is_file(above))
+            if in_the_way[above]:
+                raise ImpossibleOperations(
+                    f"{display_path(path)} needs a folder where {display_path(above)} is a file.",
+                    f"assent stage delete {display_path(above)}",
+                )
+        left = [] if free else [file for file in files_below(path) if file not in gone]
+        if left:
+            raise ImpossibleOperations(
+                f"{display_path(path)} is a folder that holds {display_path(left[0])} "
+                f"({len(left)} in all); a file cannot take its place.",
+                f"assent stage delete {display_path(path)}",
+            )
+
+
+def _last_segment(
+    operations: tuple[Operation, ...],
+) -> tuple[tuple[Operation, ...], tuple[FileOperation, ...]]:
+    current: list[FileOperation] = []
+    for op in reversed(operations):
+        if isinstance(op, RunCommand):
+            break
+        current.append(op)
+    return operations[: len(operations) - len(current)], tuple(reversed(current))
+
+
+class _DraftSegment:
+    """File operations in order, with the owner of each path, so that staging stays linear."""
+
+    def __init__(self, operations: Iterable[FileOperation]) -> None:
+        self._ops: dict[int, FileOperation] = {}
+        self._owner: dict[bytes, int] = {}
+        self._next = 0
+        for op in operations:
+            self._append(op)
+
+    def operations(self) -> tuple[FileOperation, ...]:
+        return tuple(self._ops.values())
+
+    def add(self, op: FileOperation) -> None:
+        owners = {self._owner[path] for path, *_ in footprint(op) if path in self._owner}
+        group = [*[self._ops.pop(owner) for owner in sorted(owners)], op]
+        for path, *_ in [step for merged in group for step in footprint(merged)]:
+            self._owner.pop(path, None)
+        for composed in _composed(group) if owners else group:
+            self._append(composed)
+
+    def _append(self, op: FileOperation) -> None:
+        self._ops[self._next] = op
+        for path, *_ in footprint(op):
+            self._owner[path] = self._next
+        self._next += 1
+
+
+def _composed(group: list[FileOperation]) -> list[FileOperation]:
+    """Returns the fewest operations that do what the group does one after another."""
+    changes: NetChanges = {}
+    prune: dict[bytes, int] = {}
+    for op in group:
+        if not isinstance(op, WriteFile):
+            prune[op.path] = max(op.prune, prune.get(op.path, 0))
+        for path, before, after in footprint(op):
+            first, last = changes.get(path, (before, before))
+            if last != before:
+                raise ImpossibleOperations(
+                    f"{display_path(path)} was staged against other content."
+                )
+            changes[path] = (first, after)
+    moves = _moves(changes) if any(isinstance(op, MoveFile) for op in group) else {}
+    return _operations(changes, moves, prune)
+
+
+def _moves(changes: NetChanges) -> dict[bytes, bytes]:
+    """Pairs each new name with the old name that the same content left."""
+    left = {p: before for p, (before, after) in changes.items() if after is None}
+    pairs: dict[bytes, bytes] = {}
+    for to, (before, after) in changes.items():
+        if before is not None or after is None:
+            continue
+        source = next((p for p, state in left.items() if state == after), None)
+        if source is not None:
+            pairs[to] = source
+            del left[source]
+    return pairs
+
+
+def _operations(
+    changes: NetChanges, moves: dict[bytes, bytes], prune: dict[bytes, int]
+) -> list[FileOperation]:
+    composed: list[FileOperation] = []
+    for path, (before, after) in changes.items():
+        if before == after or path in moves.values():
+            continue
+        if after is None and before is not None:
+            composed.append(DeleteFile(path, before, prune.get(path, 0)))
+        elif after is not None and path in moves:
+            source = moves[path]
+            composed.append(MoveFile(source, path, after, prune.get(source, 0)))
+        elif after is not None:
+            composed.append(WriteFile(path, before, after))
+    return composed

@@ -1,0 +1,130 @@
+"""The plan: an immutable text with exact operations, named by its digest."""
+
+import fnmatch
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from assent.core.digest import export_digest, operation_ids, operations_hash, plan_digest, sha256
+from assent.core.errors import InvalidPlan
+from assent.core.plan.front_matter import front_matter
+from assent.core.plan.operation import Operation, WriteFile
+
+WHAT_AND_WHY: Final = "What should be true afterwards, and why."  # placeholders of a new plan
+HOW_TO_VERIFY: Final = "How a reader can tell that it worked."
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Globs and command prefixes that a plan declares it may touch; empty means not declared."""
+
+    files: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Tells whether a file lies inside the scope; `*` matches any run, `/` too."""
+        if not self.files:
+            return True
+        return any(fnmatch.fnmatchcase(path, glob) for glob in self.files)
+
+
+class ReliedOnFile(msgspec.Struct, frozen=True, order=True):
+    """A file that the plan does not touch but rests on."""
+
+    path: bytes
+    digest: str
+
+
+class Plan(msgspec.Struct, frozen=True, dict=True):
+    """What a person approves; what the executor does follows from it alone (law 4).
+
+    The value never changes, so each name is computed once and kept beside it.
+    """
+
+    text: bytes
+    operations: tuple[Operation, ...]
+    scope: Scope = Scope()
+    relied_on: tuple[ReliedOnFile, ...] = ()
+    workspace: str = ""
+    export: bytes = b""  # the path of the one operation, if that is what plan.export added
+
+    @cached_property
+    def content_hash(self) -> str:
+        return sha256(self.text)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        return operation_ids(self.operations)
+
+    @cached_property
+    def operations_hash(self) -> str:
+        return operations_hash(self.ids)
+
+    @cached_property
+    def digest(self) -> str:
+        plain = plan_digest(
+            self.content_hash,
+            self.operations_hash,
+            (self.scope.files, self.scope.commands),
+            [(file.path, file.digest) for file in self.relied_on],
+            self.workspace,
+        )
+        return export_digest(plain, self.export) if self.export else plain
+
+    @property
+    def is_text_only(self) -> bool:
+        """Whether a model has to carry it out: it has no operation but the setting's export."""
+        return not self.operations or (
+            len(self.operations) == 1 and self.is_export(self.operations[0])
+        )
+
+    @property
+    def covers_nothing(self) -> bool:
+        """Whether it is prose in which every single change will be asked about."""
+        return self.is_text_only and not self.scope.files
+
+    def is_export(self, op: Operation) -> bool:
+        """Tells whether an operation is the one that the setting added, not one like it."""
+        return (
+            isinstance(op, WriteFile)
+            and op.path == self.export
+            and (op.after.kind, op.after.digest) == ("file", self.content_hash)
+        )
+
+
+def declared_scope(text: bytes) -> Scope:
+    """Reads the scope that the Markdown declares; there is no way to take files out of it."""
+    declared = front_matter(text)
+    for entry in (*declared.files, *declared.commands):
+        if entry.startswith("!"):
+            raise InvalidPlan(
+                f"In the front matter, the scope has {entry!a}. A scope only adds, so `!` excludes "
+                "nothing; name what the plan may touch.",
+                "assent plan write FILE",
+            )
+    return Scope(declared.files, declared.commands)
+
+
+def declared_reliance(text: bytes) -> tuple[bytes, ...]:
+    """Reads the files that the Markdown says it relies on."""
+    return tuple(path.encode() for path in front_matter(text).relies_on)
+
+
+def is_template_text(text: bytes, name: str, goal: str, *, first: bool) -> bool:
+    """Tells whether a plan's text is still the template, or nothing, so that it says nothing.
+
+    `first`: it is the text that the plan was made with. Notes of earlier approvals may stand behind
+    that template, which nobody has planned for yet.
+    """
+    bare = plan_template(name, goal)
+    return not text.strip() or text == bare or (first and text.startswith(bare))
+
+
+def plan_template(name: str, goal: str) -> bytes:
+    """Returns the Markdown that a new plan starts with."""
+    title = name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+    return (
+        f"# {title}\n\n## Goal\n\n{goal or WHAT_AND_WHY}\n\n"
+        "## Proposed changes\n\n- [ ] \n\n"
+        f"## Verification\n\n- [ ] {HOW_TO_VERIFY}\n"
+    ).encode()

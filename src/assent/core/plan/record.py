@@ -1,0 +1,263 @@
+"""The record of a plan: the fold of its events, and what can be read from it."""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    OperationsDeclined,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRejected,
+    PlanRevised,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.plan.approval import Approval, is_expired
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.run.journal import ReportedOutcome, RunOutcome
+
+_ENDS: dict[RunOutcome, PlanAction] = {
+    "done": PlanAction.FINISH,
+    "nothing": PlanAction.FINISH,
+    "rolled_back": PlanAction.ROLL_BACK,
+}
+
+
+NOTHING_SEEN: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+class TextRevision(msgspec.Struct, frozen=True):
+    """One version of the plan's text."""
+
+    n: int
+    at: str
+    content_hash: str
+
+
+class ApprovalRecord(msgspec.Struct, frozen=True):
+    """An approval, the run that spent it, if any, and whether a no or a newer yes voided it."""
+
+    approval: Approval
+    run: str = ""
+    void: bool = False
+    branch: str = ""  # that was checked out then; empty: not known
+    seq: int = 0  # of its event in the plan's stream; 0 in what older versions kept
+
+
+class PlanRun(msgspec.Struct, frozen=True):
+    """A run of the plan, as far as the plan knows it."""
+
+    run: str
+    digest: str
+    frozen: str
+    outcome: RunOutcome | None = None
+    halted: bool = False
+    session: str = ""  # of a plan of prose: the session whose turn carries it out
+
+
+class PlanRecord(msgspec.Struct, frozen=True):
+    """A plan as its events left it. `seq` is the last event that went in."""
+
+    plan_id: str
+    workspace: str
+    session: str
+    name: str
+    path: bytes
+    goal: str
+    undoes: str
+    created_at: str
+    seq: int
+    state: PlanState = PlanState.DRAFTING
+    draft: str = ""  # the blob that holds the staged operations
+    revisions: tuple[TextRevision, ...] = ()
+    digest: str = ""
+    frozen: str = ""
+    consents: tuple[ApprovalRecord, ...] = ()
+    runs: tuple[PlanRun, ...] = ()
+    declined: tuple[OperationsDeclined, ...] = ()  # by people who approved the rest
+    user: str = ""  # who asked for it
+    imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
+    spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
+    left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
+    left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
+    denied: tuple[str, ...] = ()  # of an undo: those among them whose paths rules denied
+    updated_at: str = ""  # when its last event was recorded; empty in what older versions kept
+    root: bytes = b""  # where the workspace was when it was last proposed or approved
+
+    @property
+    def stream(self) -> str:
+        """Where its events are kept."""
+        return f"plan/{self.workspace}/{self.plan_id}"
+
+    @property
+    def content_hash(self) -> str:
+        return self.revisions[-1].content_hash if self.revisions else ""
+
+    @property
+    def changed_at(self) -> str:
+        """When it last changed, as far as is known."""
+        known = [revision.at for revision in self.revisions]
+        known += [consent.approval.approved_at for consent in self.consents]
+        return self.updated_at or max([self.created_at, *known])
+
+    @property
+    def unfinished(self) -> PlanRun | None:
+        """The run of the executor that has begun and not ended, if there is one."""
+        return next((n for n in self.runs if n.outcome is None and not n.session), None)
+
+    @property
+    def building(self) -> PlanRun | None:
+        """The run of prose that has begun and not ended: a session's turn carries it out."""
+        return next((n for n in self.runs if n.outcome is None and n.session), None)
+
+    @property
+    def expires_at(self) -> str:
+        """When the last unused approval of the current digest becomes void; empty: never."""
+        fitting = [c for c in self.consents if c.approval.digest == self.digest]
+        ends = [c.approval.expires_at for c in fitting if not c.run and not c.void]
+        return max(ends) if ends and all(ends) else ""
+
+    def ending(self, outcome: RunOutcome) -> ReportedOutcome:
+        """Returns how a run of it ended, as people hear of it."""
+        left = self.left_alone or self.spared
+        return "partial" if outcome == "done" and left else outcome
+
+    def branch_of(self, approval: Approval | None) -> str:
+        """Returns the branch on which an approval was given; empty where that is not known."""
+        given = [c.branch for c in self.consents if approval and c.approval.id == approval.id]
+        return given[-1] if given else ""
+
+    def usable(self, now: str, latest: Mapping[str, str] = NOTHING_SEEN) -> Approval | None:
+        """Returns the newest approval of the current digest: not spent, void or expired.
+
+        Of one key only the newest counts, so an older yes counts only if it is somebody else's.
+        `latest` has the latest times that were recorded after approvals, by the ids of those.
+        """
+        for consent in reversed(self.consents):
+            fits = consent.approval.digest == self.digest and not consent.run and not consent.void
+            if fits and not is_expired(consent.approval, now, latest.get(consent.approval.id, "")):
+                return consent.approval
+        return None
+
+
+def fold_plan(record: PlanRecord | None, recorded: StoredEvent) -> PlanRecord:
+    """Returns the record after one more event."""
+    event = recorded.event
+    if isinstance(event, PlanCreated):
+        return PlanRecord(
+            event.plan_id, event.workspace, event.session, event.name, event.path,
+            event.goal, event.undoes, recorded.at, recorded.seq,
+            user=event.user, imported=event.imported, spared=event.spared,
+            left_alone=event.left_alone, denied=event.denied, updated_at=recorded.at,
+        )  # fmt: skip
+    assert record is not None, "a plan's first event creates it"
+    changes = _changes(record, recorded)
+    return msgspec.structs.replace(record, seq=recorded.seq, updated_at=recorded.at, **changes)
+
+
+def fold_plan_events(record: PlanRecord | None, events: Iterable[StoredEvent]) -> PlanRecord | None:
+    """Folds a stretch of a plan's stream; where it is cut makes no difference."""
+    for recorded in events:
+        record = fold_plan(record, recorded)
+    return record
+
+
+def _changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
+    """Returns the fields that an event changes."""
+    event = recorded.event
+    match event:
+        case TextRevised(content_hash):
+            revision = TextRevision(len(record.revisions) + 1, recorded.at, content_hash)
+            return {"revisions": (*record.revisions, revision)}
+        case DraftChanged(draft):
+            return {"draft": draft}
+        case OperationsDeclined():
+            return {"declined": (*record.declined, event), "consents": _voided(record)}
+        case RunStarted() | RunHalted() | RunResumed() | RunEnded():
+            return _run_changes(record, event)
+        case _:
+            return _consent_changes(record, recorded)
+
+
+def _consent_changes(record: PlanRecord, recorded: StoredEvent) -> dict[str, object]:
+    match recorded.event:
+        case PlanProposed(digest=digest, frozen=frozen, root=root):
+            named = {"digest": digest, "frozen": frozen, "root": root}
+            return {**named, **_moved(record, PlanAction.PROPOSE)}
+        case PlanRevised():
+            return {"digest": "", "frozen": "", **_moved(record, PlanAction.REVISE)}
+        case PlanRejected():
+            back = _moved(record, PlanAction.REJECT)
+            return {"digest": "", "frozen": "", "consents": _voided(record), **back}
+        case PlanApproved(approval, branch, root):
+            given = ApprovalRecord(approval, branch=branch, seq=recorded.seq)
+            consents = (*_replaced(record, approval), given)
+            return {"consents": consents, "root": root, **_moved(record, PlanAction.APPROVE)}
+        case PlanDiscarded(kept):
+            left = record.content_hash if kept else ""
+            return {"left": left, **_moved(record, PlanAction.DISCARD)}
+        case _:
+            return {}
+
+
+def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
+    match event:
+        case RunStarted(run, approval, digest, session):
+            spent = tuple(
+                msgspec.structs.replace(c, run=run) if c.approval.id == approval else c
+                for c in record.consents
+            )
+            runs = (*record.runs, PlanRun(run, digest, record.frozen, session=session))
+            return {"consents": spent, "runs": runs, **_moved(record, PlanAction.BUILD)}
+        case RunHalted(run):
+            return {"runs": _noted(record, run, halted=True), **_run_moved(record, PlanAction.HALT)}
+        case RunResumed(run):
+            return {"runs": _noted(record, run, halted=False), **_moved(record, PlanAction.RESUME)}
+        case RunEnded(run, outcome):
+            moment = PlanAction.ACCEPT if record.state is PlanState.HALTED else _ENDS[outcome]
+            ended = _noted(record, run, outcome=outcome, halted=False)
+            return {"runs": ended, **_run_moved(record, moment)}
+        case _:
+            return {}
+
+
+def _voided(record: PlanRecord) -> tuple[ApprovalRecord, ...]:
+    return tuple(msgspec.structs.replace(c, void=True) for c in record.consents)
+
+
+def _replaced(record: PlanRecord, approval: Approval) -> tuple[ApprovalRecord, ...]:
+    """A newer yes stands for all earlier ones with its key: who says less means less."""
+    meant = (approval.digest, approval.key)
+    return tuple(
+        msgspec.structs.replace(c, void=True)
+        if not c.run and (c.approval.digest, c.approval.key) == meant
+        else c
+        for c in record.consents
+    )
+
+
+def _moved(record: PlanRecord, moment: PlanAction) -> dict[str, object]:
+    return {"state": next_state(record.state, moment)}
+
+
+def _run_moved(record: PlanRecord, moment: PlanAction) -> dict[str, object]:
+    """A plan that was given up while it waited stays discarded, however its run ends."""
+    return {} if record.state is PlanState.DISCARDED else _moved(record, moment)
+
+
+def _noted(record: PlanRecord, run: str, **changes: object) -> tuple[PlanRun, ...]:
+    return tuple(
+        msgspec.structs.replace(note, **changes) if note.run == run else note
+        for note in record.runs
+    )

@@ -1,0 +1,81 @@
+"""The permits of a workspace: the fold of their stream, and of each permit how its run ended."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assent.core.event import (
+    CommandEnded,
+    CommandStarted,
+    PermitGiven,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    StoredEvent,
+)
+from assent.core.plan.operation import FileOperation
+from assent.core.run.journal import RunOutcome
+from assent.core.run.permit import Permit
+
+
+class PermitRun(msgspec.Struct, frozen=True):
+    """A permit with what it allows, and how the run that spent it ended."""
+
+    permit: Permit
+    run: str
+    operations: tuple[FileOperation, ...]
+    outcome: RunOutcome | None = None
+    halted: bool = False
+
+
+class PermitLog(msgspec.Struct, frozen=True):
+    """The permits as their events left them. Only the newest is kept: no other is unfinished."""
+
+    seq: int = 0
+    last: PermitRun | None = None
+    command: CommandStarted | None = None  # began, and nobody has recorded its end
+
+    @property
+    def unfinished(self) -> PermitRun | None:
+        """The run that has begun and not ended, if there is one."""
+        return self.last if self.last and self.last.outcome is None else None
+
+
+def fold_permit(book: PermitLog, recorded: StoredEvent) -> PermitLog:
+    """Returns the book after one more event."""
+    match recorded.event:
+        case CommandStarted() as command:
+            return PermitLog(recorded.seq, book.last, command)
+        case CommandEnded(id=id):
+            left = book.command if book.command and book.command.id != id else None
+            return PermitLog(recorded.seq, book.last, left)
+        case _:
+            return PermitLog(recorded.seq, _changed(book.last, recorded), book.command)
+
+
+def permit_runs(events: Iterable[StoredEvent]) -> list[PermitRun]:
+    """Returns every permit of a stream with the end of its run, oldest first."""
+    found: dict[str, PermitRun] = {}
+    for recorded in events:
+        if isinstance(recorded.event, CommandStarted | CommandEnded):
+            continue
+        last = next(reversed(found.values()), None)
+        run = _changed(last, recorded)
+        found[run.run] = run
+    return list(found.values())
+
+
+def _changed(last: PermitRun | None, recorded: StoredEvent) -> PermitRun:
+    event = recorded.event
+    if isinstance(event, PermitGiven):
+        return PermitRun(event.permit, event.run, event.operations)
+    assert last is not None, "a permit comes before what becomes of it"
+    match event:
+        case RunHalted():
+            return msgspec.structs.replace(last, halted=True)
+        case RunResumed():
+            return msgspec.structs.replace(last, halted=False)
+        case RunEnded(outcome=outcome):
+            return msgspec.structs.replace(last, outcome=outcome, halted=False)
+        case _:
+            raise AssertionError("not an event of a permit")

@@ -1,0 +1,69 @@
+"""Agents: a prompt with a model, tools and limits, known by a name."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from assent.core.permission.rule import PermissionRule
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """Who works in a session. What it leaves empty is decided by the settings."""
+
+    name: str
+    description: str = ""
+    kind: Literal["primary", "subagent", "all"] = "all"
+    prompt: str = ""
+    model: str = ""
+    temperature: float | None = None
+    steps: int = 0  # most steps of a turn; 0: no limit
+    tools: dict[str, bool] = {}  # false takes a tool away; `*` stands for all others
+    permission: dict[str, Any] = {}  # as written; what it denies altogether is not offered
+    source: str = "builtin"  # builtin, user or project
+    wish: str = ""  # the model that a project's file names; whether it counts is decided elsewhere
+    rules: tuple[PermissionRule, ...] = ()  # its permission table; a project's allows nothing
+    narrowing: tuple[
+        tuple[PermissionRule, ...], ...
+    ] = ()  # tables over it that only make it stricter
+    seconds: float = 0  # most seconds of a task as a child; 0: as the settings say
+
+    def denies(self, tool: str) -> bool:
+        """Tells whether the agent may not use a tool."""
+        if self.tools.get(tool, self.tools.get("*", True)) is False:
+            return True
+        return self.permission.get(tool, self.permission.get("*")) == "deny"
+
+    def narrowed(self, over: "Agent") -> "Agent":
+        """Returns this agent with another's words on top; no tool that it lacks comes back."""
+        names = {*self.tools, *over.tools}
+        tools = {name: _has(self.tools, name) and _has(over.tools, name) for name in names}
+        return msgspec.structs.replace(
+            over,
+            description=over.description or self.description,
+            prompt=over.prompt or self.prompt,
+            model=self.model,
+            wish=over.wish or self.wish,
+            temperature=self.temperature if over.temperature is None else over.temperature,
+            steps=min((most for most in (self.steps, over.steps) if most), default=0),
+            tools=dict(sorted(tools.items())),
+            permission=_stricter(self.permission, over.permission),
+            rules=self.rules,
+            narrowing=(*self.narrowing, *([over.rules] if over.rules else [])),
+            seconds=min((most for most in (self.seconds, over.seconds) if most), default=0),
+        )
+
+
+def _has(tools: dict[str, bool], name: str) -> bool:
+    return tools.get(name, tools.get("*", True))
+
+
+def _stricter(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Returns rules that deny whatever either of two tables denies, by name or by `*` (law 9)."""
+    names = {*under, *over}
+    found = {name: over.get(name, under.get(name)) for name in names}
+    denied = [name for name in names if _denies(under, name) or _denies(over, name)]
+    return {**found, **dict.fromkeys(sorted(denied), "deny")}
+
+
+def _denies(permission: dict[str, Any], name: str) -> bool:
+    return bool(permission.get(name, permission.get("*")) == "deny")

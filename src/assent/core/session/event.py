@@ -1,0 +1,303 @@
+"""What happens in a session, as plain data: messages, steps, calls, questions, todos, modes."""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.mode import Mode
+
+TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
+TurnEndReason: TypeAlias = Literal[
+    "end", "presented", "limit", "budget", "interrupted", "failed",
+    "declined",  # the person said no to a call
+    "waiting",  # a question is open that somebody may answer later
+    "paused", "cancelled",  # the person stopped the work from elsewhere
+]  # fmt: skip
+RiskLevel: TypeAlias = Literal["low", "medium", "high"]
+
+
+class Todo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item of the model's list of what is to be done."""
+
+    content: str
+    status: TodoStatus = "pending"
+
+
+class QuestionOption(msgspec.Struct, frozen=True):
+    """One way to answer a question."""
+
+    label: str
+    description: str = ""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What somebody wants to know from the person: a choice, several, or free words."""
+
+    header: str
+    question: str
+    options: tuple[QuestionOption, ...] = ()
+    multiple: bool = False
+    custom: bool = True  # free words are an answer, too
+    by: Literal["model", "gate"] = "model"  # who asks; a model's words must not pass for the gate's
+    things: tuple[str, ...] = ()  # everything that a yes would do, one by one
+    command: str = ""  # a command line that is too long, or has too many lines, for a sentence
+    detail: str = ""  # what a yes would do, as a patch
+    always: tuple[PermissionPattern, ...] = ()  # what a yes that is remembered would cover
+    risk: tuple[str, ...] = ()  # level first, then the reasons
+
+
+class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
+    """A session began. A fork names where it comes from and inherits words, never consent."""
+
+    session: str
+    workspace: str
+    slug: str
+    mode: Mode
+    goal: str = ""
+    parent: str = ""  # of a child: the session that it works for
+    fork: str = ""  # of a fork: the session that it was copied from
+    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    depth: int = 0  # how many parents it has
+
+
+class SessionRenamed(msgspec.Struct, frozen=True, tag="session_renamed"):
+    """The session has a title; `by` is model or person."""
+
+    title: str
+    by: Literal["model", "person"] = "person"
+
+
+class SessionDeleted(msgspec.Struct, frozen=True, tag="session_deleted"):
+    """The session is no longer listed; what its runs did can still be undone."""
+
+
+class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
+    """A person chose another mode, in words or by building what they approved."""
+
+    mode: Mode
+    reason: str = ""
+    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+
+
+class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
+    """The session works on this plan, and its model knows what happened to it up to here.
+
+    What comes later in the plan's stream, or in the workspace's, was done by others: the model is
+    told of it by a synthetic message.
+    """
+
+    plan_id: str
+    seq: int  # of the plan's stream
+    home: int  # of the workspace's stream
+
+
+class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
+    """A person said something, or Assent did in their place (`synthetic` names what about).
+
+    The newest message decides the agent of the next step.
+    """
+
+    id: str
+    agent: str
+    parts: tuple[TextPart | ImagePart, ...]
+    synthetic: str = ""  # mode, run, rejected, plan_used, declined, build, reminder and such
+    model: str = ""  # asked from here on; empty: the one of before, else the agent's own
+
+
+class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
+    """Work on everything unanswered began; `build` names the run of prose that it carries out."""
+
+    turn: int
+    build: str = ""
+
+
+class StepStarted(msgspec.Struct, frozen=True, tag="step_started"):
+    """A request is about to be sent: the session's `step`-th."""
+
+    step: int
+    agent: str
+    model: str
+    mode: Mode
+
+
+class PartSaid(msgspec.Struct, frozen=True, tag="part_said"):
+    """The model completed a part. A call in it is pending."""
+
+    part: TextPart | ReasoningPart | ToolCall
+    seconds: float = 0.0
+
+
+class StepRetried(msgspec.Struct, frozen=True, tag="step_retried"):
+    """An attempt failed; what it had said does not count."""
+
+    attempt: int
+    wait: float
+    reason: str
+
+
+class StepEnded(msgspec.Struct, frozen=True, tag="step_ended"):
+    """The model's answer is complete."""
+
+    stop: StopReason
+    usage: TokenUsage = TokenUsage()
+    cost: float | None = None  # dollars; None: prices are not known
+    words: str = ""
+
+
+class PlannedCall(msgspec.Struct, frozen=True):
+    """One call of a batch before it runs: what it touches, what the gate says, what it risks."""
+
+    call: str
+    tool: str
+    touches: tuple[str, ...] = ()  # such as `edit src/a.py`
+    verdict: str = ""  # of the gate; `fail`: nobody gets to judge it
+    risk: RiskLevel = "low"
+    reasons: tuple[str, ...] = ()  # why it is refused, and what it risks
+
+
+class BatchPlanned(msgspec.Struct, frozen=True, tag="batch_planned"):
+    """All calls of one answer, in the order in which they will run (the execution plan)."""
+
+    calls: tuple[PlannedCall, ...]
+
+
+class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
+    """A call is running."""
+
+    call: str
+    tool: str
+
+
+class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
+    """A call is settled: completed, or an error the model is told about."""
+
+    call: str
+    tool: str
+    result: ToolResult
+    title: str = ""
+    seconds: float = 0.0
+    verdict: str = ""  # of the gate: run, stage, ask or deny; empty: it never got there
+    metadata: dict[str, Any] = {}  # `operations`, `run`, `output`, `seen` (path to digest) and such
+    decided: str = ""  # who decided, and why: layer, rule and reason on one line
+
+
+class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
+    """Somebody should answer before the call goes on."""
+
+    id: str
+    call: str
+    questions: tuple[Question, ...]
+    tool: str = ""
+    digest: str = ""  # of session, call, tool, arguments and questions; an answer must name it
+    expires_at: str = ""  # an answer after this is refused
+    # For whom an answer counts that is remembered: as in core/permission/grant.py.
+    agent: str = ""
+    mode: Mode = "plan"
+    plan: str = ""
+    custom: str = ""
+
+
+class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
+    """The person answered each question by labels or words; None: nobody did, which is a no."""
+
+    id: str
+    answers: tuple[tuple[str, ...], ...] | None
+    by: str = ""  # user and channel
+    grant: str = ""  # the remembered answer that it became
+
+
+class AnswerTaken(msgspec.Struct, frozen=True, tag="answer_taken"):
+    """A turn goes on with an answer: from here on a crash leaves it unknown what the call did."""
+
+    id: str
+
+
+class WorkHalted(msgspec.Struct, frozen=True, tag="work_halted"):
+    """A person wants a turn that may run elsewhere to stop before its next step."""
+
+    how: Literal["paused", "cancelled"]
+    reason: str = ""
+
+
+class SessionRewound(msgspec.Struct, frozen=True, tag="session_rewound"):
+    """The person went back to before a message of theirs: the model reads nothing since it.
+
+    Plan and files stay as they are. The rest is as it was before that message.
+    """
+
+    message: str
+    words: str = ""  # the beginning of it, for people
+    left: int = 0  # messages of the person that still count
+    agent: str = ""  # of the newest message that is left
+    model: str = ""
+
+
+class ChildStarted(msgspec.Struct, frozen=True, tag="child_started"):
+    """A child session works on a task for a call of this one."""
+
+    call: str
+    child: str
+    agent: str
+    title: str
+    background: bool = False
+
+
+class ChildEnded(msgspec.Struct, frozen=True, tag="child_ended"):
+    """A child came to rest, for whichever reason."""
+
+    child: str
+    why: TurnEndReason
+    words: str = ""
+
+
+class TodosChanged(msgspec.Struct, frozen=True, tag="todos_changed"):
+    """The whole list as it is now."""
+
+    todos: tuple[Todo, ...]
+
+
+class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
+    """All messages but the last `kept` became a summary."""
+
+    summary: str
+    kept: int
+    usage: TokenUsage = TokenUsage()
+    cost: float | None = None
+
+
+class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
+    """The session is at rest."""
+
+    why: TurnEndReason
+    words: str = ""
+
+
+SessionEvent: TypeAlias = (
+    SessionStarted
+    | SessionRenamed
+    | SessionDeleted
+    | ModeChanged
+    | PlanLinked
+    | MessageAdded
+    | TurnStarted
+    | StepStarted
+    | PartSaid
+    | StepRetried
+    | StepEnded
+    | BatchPlanned
+    | CallStarted
+    | CallEnded
+    | QuestionAsked
+    | QuestionAnswered
+    | AnswerTaken
+    | WorkHalted
+    | SessionRewound
+    | ChildStarted
+    | ChildEnded
+    | TodosChanged
+    | Compacted
+    | TurnEnded
+)

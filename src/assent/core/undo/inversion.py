@@ -1,0 +1,280 @@
+"""Undo is a plan (law 7): which operations of a run can be taken back, and what it says."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.paths import ancestors, casefolded, one_line
+from assent.core.plan.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    footprint,
+    inverse,
+)
+from assent.core.run.journal import OperationResult
+from assent.core.run.slot_move import PathState
+from assent.core.shell.quote import shell_line
+from assent.core.undo.applied_change import AppliedChange, UndoGap, changed_since_text
+
+PathChange: TypeAlias = tuple[bytes, FileState | None, FileState | None]  # path, before, after
+
+
+class Inversion(msgspec.Struct, frozen=True):
+    """The inverse operations, each with the index of its original, and what is left alone, and why.
+
+    A conflict is what changed since, or cannot go back without that; the rest is denied by rules.
+    """
+
+    operations: tuple[tuple[int, FileOperation], ...]
+    conflicts: tuple[tuple[int, str], ...] = ()
+    denied: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def skipped(self) -> tuple[tuple[int, str], ...]:
+        """Everything that is not taken back, by its index, with the reason."""
+        return tuple(sorted((*self.conflicts, *self.denied)))
+
+    @property
+    def results(self) -> dict[int, OperationResult]:
+        """What a report says of each that is left alone, by its index."""
+        denied = {index for index, _ in self.denied}
+        return {at: "denied" if at in denied else "conflict" for at, _ in self.skipped}
+
+
+class UndoExtent(msgspec.Struct, frozen=True):
+    """How far an undo goes besides files: the commands it runs, and what it does not cover."""
+
+    commands: tuple[RunCommand, ...] = ()
+    gaps: tuple[UndoGap, ...] = ()
+    again: bool = False  # it takes back an undo, so that what was done is done again
+    only: str = ""  # the start of the id of the one operation that it takes back
+    guessed: tuple[str, ...] = ()  # what it takes back that may be a person's own work
+    overwrites: tuple[str, ...] = ()  # what changed since, and its commands may overwrite
+    recorded: bool = False  # commands did some of it: only what was recorded of that goes back
+
+
+FILES_ONLY = UndoExtent()
+# What an undo did not get to that was accepted as it stood.
+NOT_APPLIED: Final[frozenset[OperationResult]] = frozenset({"failed", "unknown", "not_started"})
+NOT_COVERED = "Not covered"  # how notes begin that say so
+NOT_A_FILE = FileState("", 0, 0)  # what no run leaves: a pipe, say, or what may not be read
+STILL_DIFFERENT = "Still other than before the command"
+
+
+def undo_command(run: str, extent: UndoExtent) -> str:
+    """Returns what a person types to take back just that."""
+    only = f" --operation {extent.only}" if extent.only else ""
+    return f"assent {'redo' if extent.again else 'undo'} {run}{only}"
+
+
+class UndoContext(msgspec.Struct, frozen=True):
+    """What an undo finds: the disk, which contents are kept anywhere, and what it may not touch.
+
+    `seen` tells about folders above the paths, too: a file there is in the way.
+    """
+
+    seen: Mapping[bytes, PathState]
+    files_below: Callable[[bytes], Iterable[bytes]]
+    kept: Callable[[str], bool] = lambda digest: True
+    barred: Mapping[int, str] = {}
+    homeless: Mapping[str, bytes] = {}  # contents that cannot go back to their paths anyway
+    denied: Mapping[int, str] = {}  # operations whose paths rules deny, with the path and the rule
+
+
+def invert(
+    operations: Sequence[FileOperation], made: Iterable[bytes], ground: UndoContext
+) -> Inversion:
+    """Inverts a run against the disk; what changed since, or rules deny, is left alone, named."""
+    seen, files_below = ground.seen, ground.files_below
+    conflicts = dict(ground.denied) | {
+        index: reason
+        for index, op in enumerate(operations)
+        if index not in ground.denied
+        if (reason := ground.barred.get(index) or _changed(op, seen) or _lost(op, ground.kept))
+    }
+    while more := {
+        **_blocked(operations, conflicts, seen, files_below),
+        **_last_copies(operations, conflicts, ground),
+    }:
+        conflicts.update(more)
+    folders = frozenset(made)
+    inverses = [
+        (index, back)
+        for index, op in reversed(list(enumerate(operations)))
+        if index not in conflicts and isinstance(back := inverse(op, folders), FileOperation)
+    ]
+    alone = sorted(conflicts.items())
+    denied = tuple(pair for pair in alone if pair[0] in ground.denied)
+    return Inversion(tuple(inverses), tuple(p for p in alone if p not in denied), denied)
+
+
+def undo_text(
+    run: str, name: str, inversion: Inversion, names: Sequence[str], extent: UndoExtent = FILES_ONLY
+) -> bytes:
+    """Writes the Markdown of an undo plan; the same run and disk always give the same bytes.
+
+    `names` are what people call the originals.
+    """
+    title = "Redo" if extent.again else "Undo"
+    goal = f"Take back {f'operation {extent.only} of ' if extent.only else ''}run {run}."
+    lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
+    for command in extent.commands:
+        lines.append(f"- $ {shell_line(command.argv)}, the undo of a command")
+    for index, op in inversion.operations:
+        paths = " and ".join(one_line(path) for path, *_ in footprint(op))
+        lines.append(f"- {paths}, as before operation {names[index]}")
+    if alone := inversion.skipped:
+        lines += ["", "## Left alone", ""]
+        lines += [
+            f"- {reason.removesuffix('.')}: operation {names[index]}" for index, reason in alone
+        ]
+    if extent.overwrites:
+        lines += ["", "## May be overwritten", "", *[f"- {told}" for told in extent.overwrites]]
+    if extent.guessed:
+        lines += ["", "## Maybe your own", "", *[f"- {told}" for told in extent.guessed]]
+    if extent.gaps:
+        lines += ["", "## Not covered", ""]
+        lines += [f"- {gap.line}" for gap in extent.gaps]
+    return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def overwrite_warnings(
+    ran: Iterable[AppliedChange], every: Iterable[AppliedChange], seen: Mapping[bytes, PathState]
+) -> tuple[str, ...]:
+    """Names what changed since, and the undo of a command may overwrite: nobody knows what it does.
+
+    `ran` are commands with an undo of their own, `every` is all that was done there and stands: a
+    file should be as the last of it left it.
+    """
+    steps = [step for deed in every for op in deed.operations for step in footprint(op)]
+    last = {path: after for path, _, after in steps}
+    found = [(deed, [p for p in deed.paths if not has_state(seen[p], last[p])]) for deed in ran]
+    return tuple(changed_since_text(deed, paths) for deed, paths in found if paths)
+
+
+def has_state(seen: PathState, state: FileState | None) -> bool:
+    """Tells whether a path is in a state; of files that is, so a folder is as good as nothing."""
+    return seen == state or (state is None and seen == "folder")
+
+
+def is_behind_link(path: bytes, seen: Mapping[bytes, PathState]) -> bool:
+    """Tells whether a symlink stands for a folder above: nothing of the workspace is behind it."""
+    return any(_is_link(seen.get(folder)) for folder in ancestors(path))
+
+
+def behind_foreign_links(
+    seen: Mapping[bytes, PathState], steps: Iterable[PathChange]
+) -> set[bytes]:
+    """Returns the paths of steps with a symlink above them that none of these steps tells of.
+
+    Such a path cannot be seen, and is not gone: whoever put the symlink there may have moved it.
+    """
+    links = {path: state for path, state in seen.items() if _is_link(state)}
+    if not links:
+        return set()
+    every = list(steps)
+    for path, *states in every:
+        if links.get(path) in states:
+            links.pop(path, None)
+    return {path for path, *_ in every if not links.keys().isdisjoint(ancestors(path))}
+
+
+def _is_link(state: PathState) -> bool:
+    return isinstance(state, FileState) and state.kind == "link"
+
+
+def _changed(op: FileOperation, seen: Mapping[bytes, PathState]) -> str:
+    """Says which path of an operation is not as the run left it.
+
+    A folder where a file was removed is looked at later: it may be the run's own and go away.
+    """
+    for path, _, after in footprint(op):
+        gone = after is None and (seen[path] == "folder" or _is_itself(op, seen[path]))
+        if seen[path] != after and not gone:
+            odd = "is no file now, or cannot be read"
+            return (
+                f"{one_line(path)} {odd if seen[path] == NOT_A_FILE else 'changed after the run'}"
+            )
+    return ""
+
+
+def _is_itself(op: FileOperation, seen: PathState) -> bool:
+    """Tells whether an old name leads to the moved file, as it does where case makes no difference.
+
+    Elsewhere somebody put the same content there again, and a rename that replaces nothing stops.
+    """
+    return (
+        isinstance(op, MoveFile) and casefolded(op.path) == casefolded(op.to) and seen == op.before
+    )
+
+
+def _lost(op: FileOperation, kept: Callable[[str], bool]) -> str:
+    """Says what cannot come back because nobody has it any more; a rename needs no copy."""
+    if isinstance(op, MoveFile):
+        return ""
+    for path, before, _ in footprint(op):
+        if before is not None and not kept(before.digest):
+            return f"what stood in {one_line(path)} before is kept nowhere"
+    return ""
+
+
+def _blocked(
+    operations: Sequence[FileOperation],
+    conflicts: Mapping[int, str],
+    seen: Mapping[bytes, PathState],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> dict[int, str]:
+    """Finds operations whose old place is taken by files that stay, or by an empty folder."""
+    staying = _brought([op for index, op in enumerate(operations) if index in conflicts])
+    going = _brought(operations) - staying
+    files = {path for path, state in seen.items() if isinstance(state, FileState)} - going
+    blocked = {}
+    for index, path in _removed(operations):
+        if index in conflicts:
+            continue
+        below = list(files_below(path)) if seen[path] == "folder" else []
+        left = [file for file in below if file not in going]
+        above = [folder for folder in ancestors(path) if folder in staying or folder in files]
+        empty = [path] if seen[path] == "folder" and not below else []
+        in_the_way = [*left, *above, *empty]
+        if in_the_way:
+            blocked[index] = f"{one_line(in_the_way[0])} stands in the way"
+    return blocked
+
+
+def _last_copies(
+    operations: Sequence[FileOperation], conflicts: Mapping[int, str], ground: UndoContext
+) -> dict[int, str]:
+    """Finds files that would go, and are the last to hold what cannot go back to its place.
+
+    So the halves of a move stay together: one that stays keeps the other.
+    """
+    steps = [(i, step) for i, op in enumerate(operations) for step in footprint(op)]
+    stuck = {before.digest: path for i, (path, before, _) in steps if i in conflicts and before}
+    homeless = {**ground.homeless, **stuck}
+    staying = [ground.seen[path] for i, (path, *_) in steps if i in conflicts]
+    restored = [before for i, (_, before, _) in steps if i not in conflicts]
+    safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
+    return {
+        i: f"{one_line(path)} holds what stood in {one_line(homeless[after.digest])}"
+        for i, (path, before, after) in steps
+        if i not in conflicts and after != before and after and after.size
+        if after.digest in homeless and after.digest not in safe
+    }
+
+
+def _brought(operations: Iterable[FileOperation]) -> set[bytes]:
+    steps = [step for op in operations for step in footprint(op)]
+    return {path for path, before, after in steps if before is None and after is not None}
+
+
+def _removed(operations: Iterable[FileOperation]) -> list[tuple[int, bytes]]:
+    return [
+        (index, path)
+        for index, op in enumerate(operations)
+        for path, before, after in footprint(op)
+        if before is not None and after is None
+    ]
