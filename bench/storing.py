@@ -11,7 +11,7 @@ from bench.figure import Figure, at_least, within
 from bench.pace import Action, Scale, best, flush, timed
 
 from assent.core.event import PlanSelected
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.blobs import CHUNK, FileBlobs
 from assent.store.sqlite import SqliteStore
 from assent.workspace.local import LocalFiles
@@ -63,7 +63,7 @@ def _appending(work: Path, count: int) -> Action:
 
     def append() -> float:
         after = len(store.read("bench"))
-        batches = [Batch("bench", after + n, _AT, (event,)) for n in range(count)]
+        batches = [EventBatch("bench", after + n, _AT, (event,)) for n in range(count)]
         flush(work)
         return timed(lambda: [store.append(batch) for batch in batches])
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from assent.ports import Blobs
+from assent.ports import BlobStore
 from assent.store.blobs import FileBlobs
 from assent.store.memory import MemoryBlobs
 from assent.testing.conformance import BLOB_PROMISES
 
-BLOBS: dict[str, Callable[[Path], Blobs]] = {
+BLOBS: dict[str, Callable[[Path], BlobStore]] = {
     "memory": lambda _: MemoryBlobs(),
     "files": lambda folder: FileBlobs(folder / "state" / "blobs"),
 }
@@ -19,6 +19,6 @@ BLOBS: dict[str, Callable[[Path], Blobs]] = {
 @pytest.mark.parametrize("kind", BLOBS)
 @pytest.mark.parametrize("promise", BLOB_PROMISES, ids=lambda promise: promise.__name__)
 def test_blobs_keep_their_promise(
-    kind: str, promise: Callable[[Blobs], None], tmp_path: Path
+    kind: str, promise: Callable[[BlobStore], None], tmp_path: Path
 ) -> None:
     promise(BLOBS[kind](tmp_path))

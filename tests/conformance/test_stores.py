@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from assent.ports import Store
+from assent.ports import EventStore
 from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore
 from assent.testing.conformance import STORE_PROMISES
 
-STORES: dict[str, Callable[[Path], Store]] = {
+STORES: dict[str, Callable[[Path], EventStore]] = {
     "memory": lambda _: MemoryStore(),
     "sqlite": lambda folder: SqliteStore(folder / "state" / "store.db"),
 }
@@ -20,7 +20,7 @@ STORES: dict[str, Callable[[Path], Store]] = {
 @pytest.mark.parametrize("kind", STORES)
 @pytest.mark.parametrize("promise", STORE_PROMISES, ids=lambda promise: promise.__name__)
 def test_store_keeps_its_promise(
-    kind: str, promise: Callable[[Store], None], tmp_path: Path
+    kind: str, promise: Callable[[EventStore], None], tmp_path: Path
 ) -> None:
     with closing(STORES[kind](tmp_path)) as store:
         promise(store)

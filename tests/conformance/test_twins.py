@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from assent.core.errors import ConcurrentChange
 from assent.core.event import PlanRevised, RunHalted, TextRevised
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore
 
 STREAMS = st.sampled_from(["plan/a", "plan/b", "plan", "run/a", ""])
 EVENTS = st.sampled_from([PlanRevised(), RunHalted("r"), TextRevised("é\0", -1)])
 BATCHES = st.builds(
-    Batch,
+    EventBatch,
     STREAMS,
     st.integers(0, 4),
     st.sampled_from(["now", "later"]),
@@ -25,14 +25,14 @@ BATCHES = st.builds(
 )
 
 
-def told(store: Store, batches: list[Batch]) -> object:
+def told(store: EventStore, batches: list[EventBatch]) -> object:
     try:
         return store.append(*batches)
     except ConcurrentChange as moved:
         return moved.message
 
 
-def everything(store: Store) -> object:
+def everything(store: EventStore) -> object:
     prefixes = ["", "p", "plan/", "run/a", "x"]
     return (
         [store.streams(prefix) for prefix in prefixes],
@@ -43,7 +43,7 @@ def everything(store: Store) -> object:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(BATCHES, max_size=3), max_size=8))
-def test_twins_agree(appends: list[list[Batch]]) -> None:
+def test_twins_agree(appends: list[list[EventBatch]]) -> None:
     memory = MemoryStore()
     with (
         tempfile.TemporaryDirectory() as folder,

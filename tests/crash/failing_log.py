@@ -27,7 +27,7 @@ from tests.crash.trees import Tree, file, tree
 from assent.cli import main
 from assent.core.event import JournalWritten
 from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.faults import system_fault
 from assent.store.sqlite import SqliteStore
 from assent.workspace.disk import Disk
@@ -110,7 +110,7 @@ class Fault:
         raise error
 
 
-def _begins(batches: tuple[Batch, ...]) -> bool:
+def _begins(batches: tuple[EventBatch, ...]) -> bool:
     """Tells whether an append is one of a run: its first record, or that it is taken up."""
     return any(isinstance(event, JournalWritten) for batch in batches for event in batch.events)
 

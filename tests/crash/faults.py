@@ -12,7 +12,7 @@ from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore
 from assent.testing.engines import open_site
@@ -88,7 +88,7 @@ class Faulty:
             self._check(engine, settled, fault)
         return report.outcome if report else "refused"
 
-    def _build(self, store: Store, listen: Listener) -> RunReport | None:
+    def _build(self, store: EventStore, listen: Listener) -> RunReport | None:
         try:
             return drive_to_end(self._open(store, listen).runs.build(self.rig.plan_id))
         except (AssentError, OSError):
@@ -134,11 +134,11 @@ class Faulty:
         paths = [path for path in self.rig.leftovers() if b"/probe." not in path]
         return [path for path in paths if not os.path.isdir(self.rig.root + b"/" + path)]
 
-    def _open(self, store: Store, listen: Listener) -> Engine:
+    def _open(self, store: EventStore, listen: Listener) -> Engine:
         return open_site(self.rig.site, listen, store=store)
 
     def _store(self) -> MemoryStore:
         store = MemoryStore()
         for one in self._events:
-            store.append(Batch(one.stream, one.seq - 1, one.at, (one.event,)))
+            store.append(EventBatch(one.stream, one.seq - 1, one.at, (one.event,)))
         return store

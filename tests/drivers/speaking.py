@@ -19,7 +19,7 @@ from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.models.cut import Cuttable
-from assent.ports import Opened
+from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
 Move = StreamEvent | BaseException
@@ -61,7 +61,7 @@ def says(
 
 def driver(model: object, limits: Limits | None = None, **known: object) -> NativeDriver:
     """A driver whose clock stands still."""
-    opened = Opened(model, "test/model", **known)  # type: ignore[arg-type]
+    opened = OpenedModel(model, "test/model", **known)  # type: ignore[arg-type]
     return NativeDriver(lambda name: opened, PromptContext(), limits, clock=lambda: 0.0)
 
 

@@ -25,7 +25,7 @@ from assent.drivers.native.ending import KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits, Purse, Spent
 from assent.models.cut import Cut, Cuttable
-from assent.ports import Opened
+from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
 READ = ToolCall("c1", "read", {"path": "a"})
@@ -117,7 +117,7 @@ def test_f110_the_next_turn_asks_anew() -> None:
 
 
 def test_f110_seconds_are_those_of_one_turn() -> None:
-    opened = Opened(reads(3), "test/model")
+    opened = OpenedModel(reads(3), "test/model")
     it = NativeDriver(lambda name: opened, PromptContext(), Limits(max_seconds=30.0), Ticking(4.0))
     turn = turn_of(False)
     drive(it, turn)
@@ -187,7 +187,7 @@ def test_f110_a_childs_steps_are_its_own_and_fixed() -> None:
 
 def test_f110_two_who_ask_at_once_get_more_only_once() -> None:
     purse = Purse(Limits(max_tokens=5), lambda: 0.0)
-    opened = Opened(Spoken(), "test/model")
+    opened = OpenedModel(Spoken(), "test/model")
     purse.spend(opened, FIVE)
     one, other = purse.check(opened), purse.check(opened)
     assert one is not None
@@ -202,7 +202,7 @@ def test_f110_two_who_ask_at_once_get_more_only_once() -> None:
 
 def test_f110_payments_from_many_threads_are_all_counted() -> None:
     purse = Purse(Limits())
-    opened = Opened(Spoken(), "test/model", prices=PRICES)
+    opened = OpenedModel(Spoken(), "test/model", prices=PRICES)
 
     def pay() -> None:
         for _ in range(500):

@@ -22,7 +22,7 @@ from assent.drivers.native.compact import LEFT_OUT, RESULT, kept, rendered, wind
 from assent.drivers.native.ending import KEPT, LARGER, TOO_MUCH
 from assent.drivers.native.gauge import IMAGE, TOOLS, Gauge, tokens
 from assent.drivers.native.prompt import words
-from assent.ports import Opened
+from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
 SMALL = 8_000  # tokens that the model of these tests can read
@@ -91,7 +91,7 @@ def test_the_gauge_looks_at_each_message_once() -> None:
     [(0, 0, 96_000), (200_000, 64_000, 168_000), (200_000, 8_000, 192_000), (8_000, 0, 6_000)],
 )
 def test_a_window_leaves_room_for_the_answer(context: int, output: int, room: int) -> None:
-    assert window(Opened(Spoken(), "x", context, output)) == room
+    assert window(OpenedModel(Spoken(), "x", context, output)) == room
 
 
 HISTORY = (said("a" * 400), calls(), results("r" * 400), said("b" * 40, "assistant"), said("c"))

@@ -34,7 +34,7 @@ from assent.drivers.native.ending import AGAIN, GO_ON, KEPT, OFF, TOO_LONG
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.drivers.native.step import ABORTED
-from assent.ports import Opened
+from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
 READ = ToolCall("c1", "read", {"path": "a"})
@@ -102,9 +102,9 @@ def test_f10_the_newest_message_decides_agent_model_and_temperature() -> None:
     turn.say("Sing.", agent="poet")
     model, named = Spoken(says("La.")), list[str]()
 
-    def opener(name: str) -> Opened:
+    def opener(name: str) -> OpenedModel:
         named.append(name)
-        return Opened(model, name)
+        return OpenedModel(model, name)
 
     drive(NativeDriver(opener, PromptContext()), turn)
     assert named == ["other/m"]

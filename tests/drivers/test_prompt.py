@@ -13,7 +13,7 @@ from assent.core.session.prompt_context import InstructionFile, PromptContext
 from assent.core.text.tool_mentions import missing_tools
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers, system, words
-from assent.ports import Opened
+from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
 MOST = 2_600  # characters of base, plan agent, guidance and environment
@@ -63,7 +63,7 @@ def test_f136_a_provider_has_its_own_words_where_that_helps() -> None:
 
 def test_f136_the_request_has_what_the_layers_say() -> None:
     model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
-    opened = Opened(model, "openai/gpt")
+    opened = OpenedModel(model, "openai/gpt")
     list(NativeDriver(lambda name: opened, BRIEFING).drive(turn))
     absent = missing_tools([offer.name for offer in turn.available_tools()])
     told = layers(turn.agent, BRIEFING, "openai/gpt", absent=absent)

@@ -14,7 +14,7 @@ from assent.drivers.native.ending import GO_ON, KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.models.scripted import Script, Scripted
-from assent.ports import Model, Opened
+from assent.ports import Model, OpenedModel
 from assent.testing.turns import MemoryTurn
 
 LOOK = Reply("I look.", "Let me think.", (("call_1", "read", '{"path": "a"}'),))
@@ -23,7 +23,7 @@ STEPS = 50
 
 
 def drive(asked: Model, turn: MemoryTurn, limits: Limits | None = None) -> None:
-    opened = Opened(asked, "test/model-1")
+    opened = OpenedModel(asked, "test/model-1")
     try:
         list(NativeDriver(lambda name: opened, PromptContext(), limits).drive(turn))
     finally:

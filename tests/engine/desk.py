@@ -49,7 +49,7 @@ from assent.core.tool import (
     Verdict,
 )
 from assent.engine.session.tooling import Tooling
-from assent.ports import Fetched, Turn
+from assent.ports import FetchResponse, Turn
 from assent.tools.tool import Around, Tool
 from assent.tools.toolbox import Toolbox
 
@@ -141,7 +141,7 @@ class NoPrograms:
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return {}
 
-    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> FetchResponse:
         raise AssertionError("nothing is fetched here")
 
 

@@ -11,25 +11,25 @@ from tests.engine.world import PassedOn, World
 from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 from assent.testing.fuse import Crash, Fuse
 
 
 class CutStore(PassedOn):
     """A store whose process dies right before, or right after, one of its records."""
 
-    def __init__(self, store: Store, fuse: Fuse) -> None:
+    def __init__(self, store: EventStore, fuse: Fuse) -> None:
         super().__init__(store)
         self._fuse = fuse
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         self._fuse.step()
         added = super().append(*batches)
         self._fuse.step()
         return added
 
 
-def build(world: World, record: PlanRecord, store: Store) -> None:
+def build(world: World, record: PlanRecord, store: EventStore) -> None:
     """Does what the command line does for a plan of prose, as one process."""
     engine = world.engine(store)
     session = engine.text_plan_builds.start(engine.plans.repository().load(record.plan_id))

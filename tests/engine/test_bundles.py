@@ -21,7 +21,7 @@ from assent.core.event import PlanApproved, StoredEvent
 from assent.core.plan.bundle import Bundle
 from assent.core.plan.bundle_format import bundle_bytes, read_bundle
 from assent.core.run.journal import drive_to_end
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.memory import MemoryStore
 
 FLIPS = (0x01, 0x02, 0x20, 0x80)
@@ -221,7 +221,7 @@ class Raced(MemoryStore):
 
     meanwhile: Callable[[], object] | None = None
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if self.meanwhile and any(batch.stream.startswith("plan/") for batch in batches):
             first, self.meanwhile = self.meanwhile, None
             first()

@@ -16,7 +16,7 @@ from assent.core.run.journal import drive_to_end
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.engine.engine import Engine
 from assent.engine.run.commands import UNKNOWN
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.locks import FileLocks
 from assent.store.memory import MemoryBlobs
 
@@ -30,7 +30,7 @@ class Died(BaseException):
 class DyingStore(PassedOn):
     """A store whose process is killed before the end of a command goes on record."""
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if any(isinstance(event, CommandEnded) for batch in batches for event in batch.events):
             raise Died
         return super().append(*batches)

@@ -20,7 +20,7 @@ from assent.core.event import PlanApproved, RunStarted
 from assent.core.plan.approval import Approval
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 FILES = {"a.txt": b"a\n"}
 
@@ -204,7 +204,7 @@ def test_a_plan_with_another_digest_than_its_event_names_is_not_built(world: Wor
     forged = msgspec.structs.replace(record, frozen=frozen)
     head = msgspec.json.encode(msgspec.structs.replace(forged, seq=record.seq))
     stream = f"plan/{record.workspace}/{record.plan_id}"
-    world.store.append(Batch(stream, record.seq, world.clock.now(), (), head))
+    world.store.append(EventBatch(stream, record.seq, world.clock.now(), (), head))
     with pytest.raises(StoreError):
         world.build(record)
     assert world.files() == {}

@@ -19,7 +19,7 @@ from assent.core.session.event import (
 )
 from assent.engine.plan.plans import MAX_TEXT
 from assent.engine.session.effects import UNANSWERED
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 GOAL = "Greet"
 PLAN = ".opencode/plans/greet/PLAN_greet.md"
@@ -146,7 +146,7 @@ def test_a_child_cannot_present(world: World) -> None:
     record = turn(world, GOAL, [write("a")], "Done.")
     started = SessionStarted("child", record.workspace, "child", "plan", parent=record.session)
     stream = f"session/{record.workspace}/child"
-    world.store.append(Batch(stream, 0, "now", (started,)))
+    world.store.append(EventBatch(stream, 0, "now", (started,)))
     child = world.engine().sessions.say(world.engine().sessions.load("child"), "Go.")
     work(world, child, Script([write("b"), ("present_plan", {})], "Oh."))
     assert results(world, child)[-1].failed

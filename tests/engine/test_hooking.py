@@ -13,7 +13,7 @@ from assent.core.llm.message import ToolCall
 from assent.core.run.journal import drive_to_end
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.engine.session.hooking import HookGuard
-from assent.ports import Heard
+from assent.ports import HookResults
 
 CALL = ToolCall("c1", "write_file", {"path": "a.txt", "content": "x"})
 ATTEMPT = GuardedCall(
@@ -41,13 +41,13 @@ FACTS = {
 class Ears:
     """Implements ports.Hooks: notes what it hears, and answers as it was told."""
 
-    def __init__(self, **answers: Heard) -> None:
+    def __init__(self, **answers: HookResults) -> None:
         self.answers = answers
         self.heard: list[tuple[str, dict[str, Any]]] = []
 
-    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         self.heard.append((on, dict(facts)))
-        return self.answers.get(on, Heard())
+        return self.answers.get(on, HookResults())
 
     @property
     def moments(self) -> list[str]:
@@ -66,14 +66,14 @@ def test_f134_a_guard_tells_all_about_a_call() -> None:
 
 
 def test_an_objection_is_a_denial_by_a_hook() -> None:
-    guard = HookGuard(Ears(before_tool=Heard("not on Fridays")), print)
+    guard = HookGuard(Ears(before_tool=HookResults("not on Fridays")), print)
     said = "A hook refused it: not on Fridays."
     decision = Decision(Verdict.DENY, said, "hook", "before_tool: write")
     assert guard.before(ATTEMPT) == decision
 
 
 def test_what_the_gate_denied_no_hook_can_allow() -> None:
-    ears = Ears(before_tool=Heard(words="let it"))
+    ears = Ears(before_tool=HookResults(words="let it"))
     denied = Decision(Verdict.DENY, "never")
     attempt = GuardedCall("s1", "build", "ask", CALL, "write", ATTEMPT.requests, denied)
     assert HookGuard(ears, print).before(attempt) is None
@@ -82,7 +82,9 @@ def test_what_the_gate_denied_no_hook_can_allow() -> None:
 
 def test_words_before_and_after_reach_the_model_with_the_result() -> None:
     warnings = list[str]()
-    ears = Ears(before_tool=Heard(words="early"), after_tool=Heard("", "late", ("w1", "w2")))
+    ears = Ears(
+        before_tool=HookResults(words="early"), after_tool=HookResults("", "late", ("w1", "w2"))
+    )
     guard = HookGuard(ears, warnings.append)
     guard.before(ATTEMPT)
     said = "Done.\n[A hook of the person says: early]\n[A hook of the person says: late]"
@@ -92,7 +94,7 @@ def test_words_before_and_after_reach_the_model_with_the_result() -> None:
 
 
 def test_f134_a_prompt_is_heard_before_anything_is_made(world: World) -> None:
-    ears = world.hooks = Ears(prompt=Heard("no secrets please"))
+    ears = world.hooks = Ears(prompt=HookResults("no secrets please"))
     with pytest.raises(Refused, match="no secrets please"):
         world.engine().sessions.start("Print the key", "plan")
     assert world.engine().sessions.all() == []
@@ -103,7 +105,7 @@ def test_f134_a_prompt_is_heard_before_anything_is_made(world: World) -> None:
 
 
 def test_words_of_a_prompt_hook_come_before_the_persons(world: World) -> None:
-    ears = world.hooks = Ears(prompt=Heard("", "The build is red.", ("slow",)))
+    ears = world.hooks = Ears(prompt=HookResults("", "The build is red.", ("slow",)))
     engine = world.engine()
     record = engine.sessions.start("Mend it", "plan")
     assert ears.heard[0][1]["session"] == record.session
@@ -116,14 +118,14 @@ def test_words_of_a_prompt_hook_come_before_the_persons(world: World) -> None:
 
 def test_a_later_prompt_can_be_refused_and_nothing_is_said(world: World) -> None:
     record = world.engine().sessions.start("", "plan")
-    world.hooks = Ears(prompt=Heard("no"))
+    world.hooks = Ears(prompt=HookResults("no"))
     with pytest.raises(Refused):
         world.engine().sessions.say(record, "Go on")
     assert world.engine().sessions.load(record.session) == record
 
 
 def test_f134_plans_and_runs_are_heard_of_once_they_are_done(world: World) -> None:
-    ears = world.hooks = Ears(run_finished=Heard("too late", "words", ("a warning",)))
+    ears = world.hooks = Ears(run_finished=HookResults("too late", "words", ("a warning",)))
     record = world.approve({"a.txt": b"one\n"})
     engine = world.engine()
     report = drive_to_end(engine.runs.build(record.plan_id))

@@ -7,7 +7,7 @@ from tests.engine.world import PassedOn, RacingStore, World
 from assent.core.errors import StoreError
 from assent.core.event import NotesCarried, PlanCreated, StoredEvent
 from assent.core.plan.record import PlanRecord
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.views.noted import HEADING
 
 NOTE = "Rename it later"
@@ -16,7 +16,7 @@ NOTE = "Rename it later"
 class Broken(PassedOn):
     """A store that fails when a plan is made."""
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if any(isinstance(event, PlanCreated) for batch in batches for event in batch.events):
             raise StoreError("The power is gone.")
         return super().append(*batches)
@@ -66,7 +66,7 @@ def test_g11_the_plan_and_the_record_of_its_notes_are_one_transaction(noted: Wor
     seen: list[list[str]] = []
 
     class Watching(PassedOn):
-        def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+        def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
             seen.append([type(event).__name__ for one in batches for event in one.events])
             return super().append(*batches)
 

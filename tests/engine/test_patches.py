@@ -12,7 +12,7 @@ from tests.engine.world import World
 
 from assent.core.errors import NoMatch
 from assent.core.plan.operation import FileOperation
-from assent.ports import Checkout
+from assent.ports import SourceFolder
 
 MANY = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 OPTIONS = (
@@ -38,7 +38,7 @@ class Bench:
         notes = self.engine.patches.stage(self.record, patch).notes
         return self.operations(), notes
 
-    def compare(self, before: Entries, other: Checkout) -> list[FileOperation]:
+    def compare(self, before: Entries, other: SourceFolder) -> list[FileOperation]:
         """Stages what leads from a tree to another folder's, and returns it."""
         self._begin(before)
         self.engine.folder_import.stage(self.record, other, delete=True)

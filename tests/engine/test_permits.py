@@ -24,7 +24,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 from assent.workspace.disk import Disk
 
 AT = "2026-01-01T12:00:00.000Z"
@@ -273,11 +273,11 @@ def test_one_that_cannot_be_put_back_waits_for_the_person(world: World) -> None:
 class _FullStore(PassedOn):
     """A log that takes a number of appends, and then no more."""
 
-    def __init__(self, store: Store, room: int) -> None:
+    def __init__(self, store: EventStore, room: int) -> None:
         super().__init__(store)
         self.room = room
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if self.room == 0:
             raise StoreError(f"Could not write the log: no space is left. {STORED}", "df -h")
         self.room -= 1

@@ -14,7 +14,7 @@ from assent.core.event import StoredEvent
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 
 
 def new(world: World) -> PlanRecord:
@@ -137,14 +137,14 @@ def test_f40_what_was_typed_into_the_file_is_on_record_when_a_plan_is_given_up(
 class Overtaken:
     """A store in front of another, beside which somebody mints a workspace at the worst moment."""
 
-    def __init__(self, store: Store, meanwhile: Callable[[], object]) -> None:
+    def __init__(self, store: EventStore, meanwhile: Callable[[], object]) -> None:
         self._store = store
         self._meanwhile: list[Callable[[], object]] = [meanwhile]
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         while self._meanwhile:
             self._meanwhile.pop()()
         return self._store.append(*batches)

@@ -7,13 +7,13 @@ from assent.core.event import ReviewShown, StoredEvent
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.plan.readings import NOT_COMPARED, NOT_RECORDED
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 
 class Full(PassedOn):
     """A store that takes no readings, as if the disk were full."""
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if any(isinstance(event, ReviewShown) for batch in batches for event in batch.events):
             raise StoreError("The disk is full.")
         return super().append(*batches)
@@ -69,7 +69,9 @@ def test_g9_a_form_that_is_no_longer_kept_is_a_warning(world: World) -> None:
     record = world.propose({"a": b"1"})
     engine = world.engine()
     event = ReviewShown(record.plan_id, "d" * 64, "0" * 64, "tester")
-    world.store.append(Batch(f"reading/{record.workspace}/{record.plan_id}", 0, "now", (event,)))
+    world.store.append(
+        EventBatch(f"reading/{record.workspace}/{record.plan_id}", 0, "now", (event,))
+    )
     found = engine.review_history.review(record)
     assert (found.since, len(found.operations)) == (None, 1)
     assert engine.warnings[0].startswith(NOT_COMPARED)

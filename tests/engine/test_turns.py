@@ -42,7 +42,7 @@ from assent.core.session.event import (
 from assent.core.session.transcript import LOST
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.engine.session.settling import AFTER_THE_END, INTERRUPTED
-from assent.ports import Batch, Turn
+from assent.ports import EventBatch, Turn
 from assent.tools.tool import Around, Tool
 
 GOAL = "Greet"
@@ -223,7 +223,7 @@ class Mortal(PassedOn):
         super().__init__(world.store)
         self.left = left
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         if self.left == 0:
             raise Cut
         self.left -= 1

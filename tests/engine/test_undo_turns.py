@@ -17,7 +17,7 @@ from assent.core.tool import CommandEffect
 from assent.engine.doors import Retention
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Order
-from assent.ports import Freed
+from assent.ports import CollectionResult
 
 
 def command(
@@ -179,9 +179,9 @@ class Counting:
     def due(self) -> bool:
         return False
 
-    def collect(self, needed: Callable[[str], bool]) -> Freed:
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
         self.asked += 1
-        return Freed()
+        return CollectionResult()
 
 
 class Unsound(Counting):
@@ -190,7 +190,7 @@ class Unsound(Counting):
     def due(self) -> bool:
         return True
 
-    def collect(self, needed: Callable[[str], bool]) -> Freed:
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
         raise StoreError("The disk is gone.")
 
 

@@ -33,7 +33,7 @@ from assent.engine.session.diary import Diary
 from assent.engine.session.permission import Doubt, Permission
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
-from assent.ports import Batch, Store
+from assent.ports import EventBatch, EventStore
 from assent.store.sqlite import SqliteStore
 
 R = TypeVar("R")
@@ -84,13 +84,13 @@ class Killed(BaseException):
 class Dying(PassedOn):
     """A store that nothing reaches any more once some kind of event was recorded so many times."""
 
-    def __init__(self, store: Store, after: type, times: int = 1) -> None:
+    def __init__(self, store: EventStore, after: type, times: int = 1) -> None:
         super().__init__(store)
         self._after = after
         self._left = times
         self._alone = Lock()
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         with self._alone:
             if self._left <= 0:
                 raise Killed

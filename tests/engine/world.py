@@ -17,7 +17,17 @@ from assent.engine.doors import Doors, NoCollector, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
-from assent.ports import Batch, Checked, Collector, Hooks, Locks, Projection, Signer, Store, Traced
+from assent.ports import (
+    EventBatch,
+    EventStore,
+    GarbageCollector,
+    HookRunner,
+    Locks,
+    LogCheck,
+    Projection,
+    Signer,
+    StreamTrace,
+)
 from assent.store.memory import MemoryBlobs, MemoryStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -78,10 +88,10 @@ class OpenLocks:
 class PassedOn:
     """Implements ports.Store by passing everything on to another one."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: EventStore) -> None:
         self._store = store
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         return self._store.append(*batches)
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
@@ -102,10 +112,10 @@ class PassedOn:
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 
-    def verify(self) -> Checked:
+    def verify(self) -> LogCheck:
         return self._store.verify()
 
-    def trace(self, stream: str) -> Traced:
+    def trace(self, stream: str) -> StreamTrace:
         return self._store.trace(stream)
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
@@ -121,12 +131,12 @@ class PassedOn:
 class RacingStore(PassedOn):
     """A store where somebody else acts just before a chosen event."""
 
-    def __init__(self, store: Store, before: type, act: Callable[[], object]) -> None:
+    def __init__(self, store: EventStore, before: type, act: Callable[[], object]) -> None:
         super().__init__(store)
         self._before = before
         self._act: Callable[[], object] | None = act
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         events: list[Event] = [event for batch in batches for event in batch.events]
         if self._act and any(isinstance(event, self._before) for event in events):
             act, self._act = self._act, None
@@ -140,21 +150,21 @@ class World:
     def __init__(self, base: Path) -> None:
         self.root = base / "project"
         self.root.mkdir()
-        self.store: Store = MemoryStore()
+        self.store: EventStore = MemoryStore()
         self.blobs = MemoryBlobs()
         self.clock = SetClock()
         self.signer: Signer = NamedSigner()
         self.locks: Locks = OpenLocks()
         self.projection: Projection | None = None  # another than the real one
-        self.hooks: Hooks = NoHooks()
-        self.collector: Collector = NoCollector()
+        self.hooks: HookRunner = NoHooks()
+        self.collector: GarbageCollector = NoCollector()
         self.retention = Retention()
         self.spares = LocalSpares(os.fsencode(base / "spares"), 1 << 20)
         self.expires_s = 0
         self.export = b""
         self.modes: CustomModes = {}
 
-    def engine(self, store: Store | None = None, disk: Disk | None = None) -> Engine:
+    def engine(self, store: EventStore | None = None, disk: Disk | None = None) -> Engine:
         root = os.fsencode(self.root)
         doors = Doors(
             store=store or self.store,

@@ -17,7 +17,7 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Plan, ReliedOnFile
 from assent.execute.check import Difference, check_blobs, check_disk, differences, first_files, told
-from assent.ports import WHOLE
+from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -215,7 +215,7 @@ def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
     assert caught.value.message == "The stored content of d/p is gone; nothing was changed."
 
 
-LARGE = Node(b"x" * (WHOLE + 1))
+LARGE = Node(b"x" * (MAX_WHOLE_READ + 1))
 
 
 @pytest.mark.parametrize("old", [OLD, LARGE], ids=["small", "large"])

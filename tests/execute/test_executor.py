@@ -27,7 +27,7 @@ from assent.core.run.journal import (
 from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.slot_move import SlotLayout
 from assent.execute.executor import Executor
-from assent.ports import WHOLE
+from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobs
 from assent.testing.fuse import Crash
 from assent.testing.memory_journal import MemoryJournal
@@ -223,11 +223,11 @@ class CountedBlobs(MemoryBlobs):
     def chunks(self, digest: str) -> Iterator[bytes]:
         self.streamed.append(digest)
         content = self.read(digest)
-        return iter((content[:WHOLE], content[WHOLE:]))
+        return iter((content[:MAX_WHOLE_READ], content[MAX_WHOLE_READ:]))
 
 
 def test_large_content_is_streamed_and_small_content_is_not() -> None:
-    large, small = Node(b"x" * (WHOLE + 1)), Node(b"y" * WHOLE)
+    large, small = Node(b"x" * (MAX_WHOLE_READ + 1)), Node(b"y" * MAX_WHOLE_READ)
     operations = (WriteFile(b"l", None, large.state), WriteFile(b"s", None, small.state))
     world = World(Case("sizes", {}, operations, (large.content, small.content)))
     blobs = CountedBlobs()

@@ -8,11 +8,13 @@ import pytest
 from tests.house.source import Modules, imports, modules
 
 from assent.ports.file_writer import FileWriter
-from assent.ports.files import Looks
+from assent.ports.files import PathStateReader
 
 CAN_WRITE = ("workspace/", "store/", "sandbox/", "testing/")
 
-WRITES = frozenset(name for name in vars(FileWriter) if not name.startswith("_")) - {*vars(Looks)}
+WRITES = frozenset(name for name in vars(FileWriter) if not name.startswith("_")) - {
+    *vars(PathStateReader)
+}
 CALLS_THE_WRITER = ("execute/", "testing/", "workspace/hands.py", "ports/file_writer.py")
 IMPORTS_THE_WRITER = ("assent.execute", "assent.app", "assent.testing")
 BY_NAME = ("getattr", "attrgetter", "methodcaller")

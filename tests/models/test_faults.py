@@ -21,7 +21,7 @@ from assent.core.llm.request import (
 from assent.models.cut import Cuttable
 from assent.models.scripted import Script, Scripted
 from assent.models.scripted import Turn as ScriptedTurn
-from assent.ports import Answers, Model
+from assent.ports import Model, ModelStream
 
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
 SHORT_S = 0.2
@@ -150,7 +150,7 @@ class First:
     def __init__(self, first: Model, then: Model) -> None:
         self._waiting = [first, then]
 
-    def stream(self, prompt: ModelRequest) -> Answers:
+    def stream(self, prompt: ModelRequest) -> ModelStream:
         model = self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
         return model.stream(prompt)
 

@@ -9,7 +9,7 @@ from tests.models.server import Turn, serving
 
 from assent.core.errors import Refused, Unavailable
 from assent.models.fetching import HOPS, HttpFetch
-from assent.ports import Fetched
+from assent.ports import FetchResponse
 
 LIMIT = 1000
 
@@ -30,7 +30,7 @@ def fetch(
     limit: int = LIMIT,
     seconds: float = 60,
     allowed: Callable[[str], bool] | None = None,
-) -> Fetched:
+) -> FetchResponse:
     own = allowed or (lambda host: host == "127.0.0.1")
     return HttpFetch(client(), seconds).get(url, limit, own)
 
@@ -38,7 +38,9 @@ def fetch(
 def test_a_page_is_got_without_credentials() -> None:
     with serving(answer(b"hello")) as server:
         got = fetch(f"{server.url}/a%20b/ä?q=1 2#part")
-        assert got == Fetched(f"{server.url}/a%20b/%C3%A4?q=1%202", 200, "text/plain", b"hello")
+        assert got == FetchResponse(
+            f"{server.url}/a%20b/%C3%A4?q=1%202", 200, "text/plain", b"hello"
+        )
         (heard,) = server.heard
         assert heard.line == "GET /a%20b/%C3%A4?q=1%202 HTTP/1.1"
         assert {"authorization", "cookie"}.isdisjoint(heard.headers)

@@ -12,7 +12,7 @@ import pytest
 from tests.sandbox.cell import left_over, long_time, needs_bubblewrap
 
 from assent.core.hook import Hook
-from assent.ports import Heard
+from assent.ports import HookResults
 from assent.sandbox.hooks import LocalHooks, Site
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.bubblewrap import lacking
@@ -47,15 +47,15 @@ class Bench:
         path.chmod(0o755)
         return str(path)
 
-    def fire(self, *hooks: Hook, on: str = "before_tool", **facts: Any) -> Heard:
+    def fire(self, *hooks: Hook, on: str = "before_tool", **facts: Any) -> HookResults:
         site = Site(os.fsencode(self.root), "me", self.environment)
         return LocalHooks(hooks, site, self._process).fire(on, {"tool": "edit", **facts})
 
-    def plain(self, body: str, on: str = "before_tool", **facts: Any) -> Heard:
+    def plain(self, body: str, on: str = "before_tool", **facts: Any) -> HookResults:
         """Has an unconfined hook with this body hear of something."""
         return self.fire(Hook(on, (self.script(body),), confined=False), on=on, **facts)
 
-    def confined(self, body: str) -> Heard:
+    def confined(self, body: str) -> HookResults:
         return self.fire(Hook("before_tool", (self.script(body),)))
 
     def _process(self) -> LocalProcess:
@@ -73,7 +73,7 @@ def bench(tmp_path: Path, known: Path) -> Bench:
 def test_a_hook_reads_one_object(bench: Bench) -> None:
     kept = bench.programs / "told.json"
     heard = bench.plain(f"cat > {kept}", session="s1", arguments={"path": "a", "n": [1]})
-    assert heard == Heard()
+    assert heard == HookResults()
     assert json.loads(kept.read_bytes()) == {
         "on": "before_tool",
         "version": 1,
@@ -88,16 +88,18 @@ def test_a_hook_reads_one_object(bench: Bench) -> None:
 
 
 def test_f134_exit_0_is_no_objection_and_its_words_are_heard(bench: Bench) -> None:
-    assert bench.plain("exit 0") == Heard()
-    assert bench.plain("echo ' Mind the gap. '; echo noise >&2") == Heard(words="Mind the gap.")
+    assert bench.plain("exit 0") == HookResults()
+    assert bench.plain("echo ' Mind the gap. '; echo noise >&2") == HookResults(
+        words="Mind the gap."
+    )
 
 
 @pytest.mark.parametrize("on", ["before_tool", "prompt"])
 def test_f134_exit_2_is_a_no_with_its_reason(bench: Bench, on: str) -> None:
-    assert bench.plain("echo why >&2; echo what; exit 2", on) == Heard("why")
-    assert bench.plain("echo what; exit 2", on) == Heard("what")
+    assert bench.plain("echo why >&2; echo what; exit 2", on) == HookResults("why")
+    assert bench.plain("echo what; exit 2", on) == HookResults("what")
     name = bench.programs / "hook"
-    assert bench.plain("exit 2", on) == Heard(f"The hook {name} said no, and gave no reason.")
+    assert bench.plain("exit 2", on) == HookResults(f"The hook {name} said no, and gave no reason.")
 
 
 @pytest.mark.parametrize(
@@ -114,21 +116,21 @@ def test_f134_exit_2_is_a_no_with_its_reason(bench: Bench, on: str) -> None:
 )
 def test_f134_before_a_call_every_failure_is_a_no(bench: Bench, body: str, why: str) -> None:
     name = bench.programs / "hook"
-    assert bench.plain(body) == Heard(f"The hook {name} (before_tool) {why}{NOT_DONE}")
+    assert bench.plain(body) == HookResults(f"The hook {name} (before_tool) {why}{NOT_DONE}")
 
 
 @pytest.mark.parametrize("on", [*LATER, "prompt"])
 def test_elsewhere_a_failure_is_a_warning(bench: Bench, on: str) -> None:
     name = bench.programs / "hook"
     warning = f"The hook {name} ({on}) ended with code 1."
-    assert bench.plain("exit 1", on) == Heard(warnings=(warning,))
+    assert bench.plain("exit 1", on) == HookResults(warnings=(warning,))
 
 
 @pytest.mark.parametrize("on", LATER)
 def test_what_is_done_cannot_be_objected_to(bench: Bench, on: str) -> None:
     name = bench.programs / "hook"
     warning = f'The hook {name} ({on}) ended with code 2. It said: "no".'
-    assert bench.plain("echo no >&2; exit 2", on) == Heard(warnings=(warning,))
+    assert bench.plain("echo no >&2; exit 2", on) == HookResults(warnings=(warning,))
 
 
 @pytest.mark.parametrize("body", ["exec sleep MARK", "sleep MARK & sleep MARK", "(sleep MARK &)"])
@@ -139,7 +141,7 @@ def test_a_slow_hook_is_ended_with_all_that_it_started(bench: Bench, body: str) 
     heard = bench.fire(hook)
     if not body.startswith("("):  # there, only what was left behind is slow
         slow = "was ended: it reached its limit of time."
-        assert heard == Heard(f"The hook {script} (before_tool) {slow}{NOT_DONE}")
+        assert heard == HookResults(f"The hook {script} (before_tool) {slow}{NOT_DONE}")
     assert left_over(mark) == []
 
 
@@ -148,7 +150,7 @@ def test_a_program_that_is_missing_or_cannot_run_is_a_no(bench: Bench) -> None:
     for run in (("no-such-hook",), ("/no/such/hook",), (str(bench.programs / "text"),)):
         heard = bench.fire(Hook("before_tool", run, confined=False))
         why = f"did not run. {run[0]} is not there, or cannot be executed."
-        assert heard == Heard(f"The hook {run[0]} (before_tool) {why}{NOT_DONE}")
+        assert heard == HookResults(f"The hook {run[0]} (before_tool) {why}{NOT_DONE}")
     assert "names no program" in bench.fire(Hook("before_tool", ())).objection
 
 
@@ -187,7 +189,7 @@ def test_only_hooks_of_the_moment_and_the_tool_run(bench: Bench) -> None:
         for n, tool in enumerate(("*", "edit", "ed?t", "read|write", "read | ed*", "e", ""))
     ]
     assert bench.fire(*hooks).words == "0\n1\n2\n4"
-    assert bench.fire(*hooks, on="after_tool") == Heard()
+    assert bench.fire(*hooks, on="after_tool") == HookResults()
 
 
 def test_the_first_no_ends_it(bench: Bench) -> None:
@@ -221,11 +223,11 @@ def test_what_cannot_be_told_is_a_no(bench: Bench) -> None:
 @needs_bubblewrap
 def test_a_confined_hook_sees_the_workspace_and_its_own_program(bench: Bench) -> None:
     (bench.root / "seen.txt").write_text("here", encoding="utf-8")
-    assert bench.confined(f"cat {bench.root}/seen.txt; cat >/dev/null") == Heard(words="here")
+    assert bench.confined(f"cat {bench.root}/seen.txt; cat >/dev/null") == HookResults(words="here")
     aside = bench.programs / "aside.py"
     aside.write_text("import json, sys; print(json.load(sys.stdin)['tool'])", encoding="utf-8")
     python = os.path.realpath(sys.executable)
-    assert bench.fire(Hook("before_tool", (python, str(aside)))) == Heard(words="edit")
+    assert bench.fire(Hook("before_tool", (python, str(aside)))) == HookResults(words="edit")
 
 
 @needs_bubblewrap
@@ -246,7 +248,7 @@ def test_f134_a_confined_hook_changes_nothing_and_reaches_nobody(bench: Bench) -
         path = Path(bench.script(body))
         path.write_text(path.read_text("utf-8").replace("/bin/sh", "/bin/bash"), encoding="utf-8")
         before = path.read_bytes()
-        assert bench.fire(Hook("before_tool", (str(path),))) == Heard()
+        assert bench.fire(Hook("before_tool", (str(path),))) == HookResults()
         listener.setblocking(False)
         with pytest.raises(BlockingIOError):
             listener.accept()
@@ -262,7 +264,7 @@ def test_a_confined_hook_sees_none_of_its_neighbours(bench: Bench) -> None:
     heard = bench.fire(Hook("before_tool", (str(hook),)))
     neighbours = len(list(bench.known.iterdir())) - 1
     hook.unlink()
-    assert (heard, neighbours > 0) == (Heard(words="hook"), True)
+    assert (heard, neighbours > 0) == (HookResults(words="hook"), True)
 
 
 @needs_bubblewrap
@@ -272,7 +274,7 @@ def test_a_confined_hook_whose_file_is_masked_is_a_no(bench: Bench) -> None:
     secret.chmod(0o755)
     heard = bench.fire(Hook("before_tool", (str(secret),)))
     why = f"did not run. {secret} is hidden from programs in the sandbox."
-    assert heard == Heard(f"The hook {secret} (before_tool) {why}{NOT_DONE}")
+    assert heard == HookResults(f"The hook {secret} (before_tool) {why}{NOT_DONE}")
 
 
 def test_where_no_sandbox_holds_a_confined_hook_is_a_no(bench: Bench, tmp_path: Path) -> None:

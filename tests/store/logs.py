@@ -4,15 +4,15 @@ from contextlib import closing
 from pathlib import Path
 
 from assent.core.event import PlanSelected, StoredEvent
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.sqlite import SqliteStore
 
 AT = "2026-01-01T00:00:00.000Z"
 
 
-def note(text: str, after: int, stream: str = "a") -> Batch:
+def note(text: str, after: int, stream: str = "a") -> EventBatch:
     """A batch of one event that carries a text."""
-    return Batch(stream, after, AT, (PlanSelected(text),))
+    return EventBatch(stream, after, AT, (PlanSelected(text),))
 
 
 def texts(path: Path, stream: str = "a") -> list[str]:

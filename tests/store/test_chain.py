@@ -12,7 +12,7 @@ import pytest
 from tests.store.logs import filled, note, texts
 
 from assent.core.errors import StoreError
-from assent.ports import Checked
+from assent.ports import LogCheck
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import START, fields, link
 from assent.store.database import Database
@@ -42,7 +42,7 @@ def edited(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def verified(path: Path) -> Checked:
+def verified(path: Path) -> LogCheck:
     with closing(SqliteStore(path)) as store:
         return store.verify()
 
@@ -52,7 +52,7 @@ def named(position: int) -> str:
 
 
 def test_f60_a_log_that_nobody_touched_holds(path: Path) -> None:
-    assert verified(path) == Checked(COUNT, "", COUNT)
+    assert verified(path) == LogCheck(COUNT, "", COUNT)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_f60_a_removed_event_is_named(path: Path) -> None:
     with edited(path) as log:
         log.execute("DELETE FROM events WHERE position = 3")
     gone = "Event 3 is missing from the log: removed, or what follows was numbered anew."
-    assert verified(path) == Checked(COUNT - 1, gone, COUNT)
+    assert verified(path) == LogCheck(COUNT - 1, gone, COUNT)
 
 
 def test_f60_removed_events_cannot_be_hidden_by_new_numbers(path: Path) -> None:
@@ -120,7 +120,7 @@ def test_f60_a_cut_end_is_found(path: Path, counter: bool) -> None:
         "The log ends with event 4, and there were 6: the newest were removed, or an older copy "
         "of the log was put in its place."
     )
-    assert verified(path) == Checked(4, cut, COUNT)
+    assert verified(path) == LogCheck(4, cut, COUNT)
 
 
 def test_f60_a_cut_end_stays_found_after_more_was_written(path: Path) -> None:
@@ -130,7 +130,7 @@ def test_f60_a_cut_end_stays_found_after_more_was_written(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         for n in range(4, 9):
             store.append(note("other", n))
-    assert verified(path) == Checked(
+    assert verified(path) == LogCheck(
         9,
         "Event 6 was another one when the log was last closed: the log was written anew.",
         COUNT,
@@ -156,7 +156,7 @@ def test_f60_a_log_that_is_gone_is_missed(path: Path) -> None:
 def test_f60_what_follows_the_anchor_is_vouched_for_by_nobody(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         store.append(note("more", COUNT))
-        assert store.verify() == Checked(COUNT + 1, "", COUNT)
+        assert store.verify() == LogCheck(COUNT + 1, "", COUNT)
 
 
 DAMAGED = {
@@ -183,7 +183,7 @@ def test_an_anchor_that_cannot_be_read_is_a_warning_and_is_made_anew(
     assert any("The anchor" in line.text for line in checked_lines(checked))
     with closing(SqliteStore(path)) as store:
         store.append(note("more", COUNT))
-    assert verified(path) == Checked(COUNT + 1, "", COUNT + 1)
+    assert verified(path) == LogCheck(COUNT + 1, "", COUNT + 1)
 
 
 @pytest.mark.parametrize("ousted", ["a folder", "a symlink", "a pipe"])
@@ -224,7 +224,7 @@ def test_the_anchor_is_replaced_in_one_step(tmp_path: Path) -> None:
 def test_who_only_reads_moves_no_anchor(path: Path) -> None:
     Path(f"{path}-anchor").unlink()
     texts(path)
-    assert verified(path) == Checked(COUNT)
+    assert verified(path) == LogCheck(COUNT)
 
 
 def test_f60_a_log_from_before_gets_its_chain(tmp_path: Path) -> None:
@@ -238,7 +238,7 @@ def test_f60_a_log_from_before_gets_its_chain(tmp_path: Path) -> None:
         rows.executemany(row, list(enumerate(bodies, 1)))
     with closing(SqliteStore(path)) as store:
         store.append(note("new", 5000))
-    assert verified(path) == Checked(5001, "", 5001)
+    assert verified(path) == LogCheck(5001, "", 5001)
 
 
 def test_the_chain_can_be_computed_without_this_program() -> None:
@@ -256,7 +256,7 @@ def test_f60_a_value_that_is_stored_as_bytes_is_named_and_never_read_past(
 ) -> None:
     with edited(path) as log:
         log.execute(f"UPDATE events SET {column} = CAST({column} AS BLOB) WHERE position = 6")
-    assert verified(path) == Checked(
+    assert verified(path) == LogCheck(
         COUNT,
         f"{named(6)}is stored as another kind of value than was written, which hides it from "
         "whoever looks for it.",
@@ -297,7 +297,7 @@ def test_f60_a_log_of_another_form_is_found(path: Path, change: str, told: str) 
     with edited(path) as log:
         log.execute(change)
     broken = f"{told}: Assent makes no log of this form."
-    assert verified(path) == Checked(COUNT, broken, COUNT)
+    assert verified(path) == LogCheck(COUNT, broken, COUNT)
 
 
 def test_f60_a_view_in_the_place_of_the_events_is_found(path: Path) -> None:

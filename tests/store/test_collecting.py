@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.store.disks import WatchedDisk
 
-from assent.ports import Freed
+from assent.ports import CollectionResult
 from assent.store.blob_writer import MANY
 from assent.store.blobs import FileBlobs
 from assent.store.collecting import EVERY, GRACE, BlobCollector
@@ -57,7 +57,7 @@ def nothing(digest: str) -> bool:
 def test_f146_what_nobody_needs_goes_and_the_rest_stays(root: Path) -> None:
     wanted, unwanted, other = keep(root, b"1", b"22", b"3")
     age(root)
-    assert BlobCollector(root).collect({wanted, other}.__contains__) == Freed(1, 2, 0)
+    assert BlobCollector(root).collect({wanted, other}.__contains__) == CollectionResult(1, 2, 0)
     assert not FileBlobs(root).has(unwanted)
     assert FileBlobs(root).read(wanted) == b"1"
     assert FileBlobs(root).read(other) == b"3"
@@ -65,9 +65,9 @@ def test_f146_what_nobody_needs_goes_and_the_rest_stays(root: Path) -> None:
 
 def test_f146_what_is_young_stays_whoever_needs_it(root: Path) -> None:
     digests = keep(root, b"1", b"22")
-    assert BlobCollector(root).collect(nothing) == Freed(0, 0, 3)
+    assert BlobCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
     age(root, GRACE - AGAIN)
-    assert BlobCollector(root).collect(nothing) == Freed(0, 0, 3)
+    assert BlobCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
     assert stored(root) == set(digests)
 
 
@@ -153,7 +153,7 @@ def test_f146_what_is_kept_while_it_is_taken_comes_back(root: Path) -> None:
     (digest,) = keep(root, b"old")
     age(root)
     freed = BlobCollector(root, disk=Meddling(root, b"old")).collect(nothing)
-    assert freed == Freed(0, 0, 3)
+    assert freed == CollectionResult(0, 0, 3)
     assert FileBlobs(root).read(digest) == b"old"
 
 

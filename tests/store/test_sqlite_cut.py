@@ -21,13 +21,13 @@ WRITER = """
     from contextlib import closing
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
-    from assent.ports import Batch
+    from assent.ports import EventBatch
     from assent.store.sqlite import SqliteStore
 
     try:
         with closing(SqliteStore(sys.argv[1])) as store:
             for n in range(2):
-                store.append(Batch("a", n, "now", (PlanSelected(f"text {n}"),)))
+                store.append(EventBatch("a", n, "now", (PlanSelected(f"text {n}"),)))
                 print("stored", flush=True)
     except StoreError as error:
         print("refused", error.message, flush=True)

@@ -23,7 +23,7 @@ COMPETE = """
     from contextlib import closing
     from assent.core.errors import ConcurrentChange
     from assent.core.event import PlanSelected
-    from assent.ports import Batch
+    from assent.ports import EventBatch
     from assent.store.sqlite import SqliteStore
 
     path, name, wins = sys.argv[1], sys.argv[2], 0
@@ -33,7 +33,7 @@ COMPETE = """
         while wins < 40:
             seen = len(store.read("a"))
             try:
-                recorded = store.append(Batch("a", seen, "now", (PlanSelected(f"{name}{wins}"),)))
+                recorded = store.append(EventBatch("a", seen, "now", (PlanSelected(f"{name}{wins}"),)))
             except ConcurrentChange:
                 continue
             wins += 1

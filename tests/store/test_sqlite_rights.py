@@ -25,7 +25,7 @@ TRY = """
     from contextlib import closing
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
-    from assent.ports import Batch
+    from assent.ports import EventBatch
     from assent.store.sqlite import SqliteStore
 
     if os.getuid() == 0 and sys.argv[2] == "as nobody":
@@ -37,7 +37,7 @@ TRY = """
         except StoreError as error:
             print(error.message)
         try:
-            store.append(Batch("a", len(store.read("a")), "now", (PlanSelected("more"),)))
+            store.append(EventBatch("a", len(store.read("a")), "now", (PlanSelected("more"),)))
             print("written")
         except StoreError as error:
             print(error.message)
@@ -102,9 +102,9 @@ def test_log_of_a_dead_writer_in_a_folder_that_cannot_be_written(folder: Path) -
     die = """
         import os, sys
         from assent.core.event import PlanSelected
-        from assent.ports import Batch
+        from assent.ports import EventBatch
         from assent.store.sqlite import SqliteStore
-        SqliteStore(sys.argv[1]).append(Batch("a", 0, "now", (PlanSelected("last words"),)))
+        SqliteStore(sys.argv[1]).append(EventBatch("a", 0, "now", (PlanSelected("last words"),)))
         print("dying", flush=True)
         sys.stdin.readline()
     """
@@ -161,21 +161,21 @@ FILL = """
     from contextlib import closing
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
-    from assent.ports import Batch
+    from assent.ports import EventBatch
     from assent.store.sqlite import SqliteStore
 
     with closing(SqliteStore(sys.argv[1])) as store:
         stored = 0
         try:
             while True:
-                store.append(Batch("a", stored, "now", (PlanSelected("x" * 5000),)))
+                store.append(EventBatch("a", stored, "now", (PlanSelected("x" * 5000),)))
                 stored += 1
         except StoreError as error:
             print(error.message)
             print(error.next)
         print(stored > 10, len(store.read("a")) == stored)
         os.unlink(f"{os.path.dirname(sys.argv[1])}/ballast")
-        store.append(Batch("a", stored, "now", (PlanSelected("room again"),)))
+        store.append(EventBatch("a", stored, "now", (PlanSelected("room again"),)))
         print(len(store.read("a")) == stored + 1)
 """
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from assent.core.event import PlanDiscarded
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.store.sqlite import SqliteStore
 
 
 def added(store: SqliteStore, after: int) -> None:
-    store.append(Batch("plan/a", after, "2026-01-01T12:00:00.000Z", (PlanDiscarded(),)))
+    store.append(EventBatch("plan/a", after, "2026-01-01T12:00:00.000Z", (PlanDiscarded(),)))
 
 
 def test_an_event_of_another_store_shows_and_reading_does_not(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from tests.store.logs import note
 
-from assent.ports import Traced
+from assent.ports import StreamTrace
 from assent.store.sqlite import SqliteStore
 
 
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
     return found
 
 
-def traced(path: Path, statement: str = "", *values: object) -> Traced:
+def traced(path: Path, statement: str = "", *values: object) -> StreamTrace:
     if statement:
         with closing(sqlite3.connect(path)) as database, database:
             assert database.execute(statement, values).rowcount
@@ -39,7 +39,7 @@ def test_a_whole_stream_is_vouched_for(path: Path) -> None:
 
 def test_a_stream_that_is_not_there_has_nothing(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        assert store.trace("none") == Traced(())
+        assert store.trace("none") == StreamTrace(())
 
 
 def test_what_came_before_a_stream_is_not_looked_at(path: Path) -> None:

@@ -19,7 +19,7 @@ from assent.core.shell.process import (
 )
 from assent.core.tool import PermissionContext, ToolOutcome
 from assent.engine.shell import Shell
-from assent.ports import Fetched
+from assent.ports import FetchResponse
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
@@ -79,11 +79,11 @@ class Programs:
 class NoFetch:
     """Implements ports.Fetch: gives back what it was made with, and remembers."""
 
-    def __init__(self, page: Fetched | None = None) -> None:
+    def __init__(self, page: FetchResponse | None = None) -> None:
         self.page = page
         self.allowed: Callable[[str], bool] = lambda host: False
 
-    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> FetchResponse:
         self.allowed = allowed
         assert self.page is not None
         return self.page

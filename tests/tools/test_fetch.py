@@ -8,7 +8,7 @@ from tests.tools.reading import NoFetch, Place
 
 from assent.core.errors import Refused
 from assent.core.tool import PermissionContext
-from assent.ports import Fetched
+from assent.ports import FetchResponse
 from assent.tools.fetch import FETCH
 from assent.tools.looking.reader import readable
 
@@ -21,7 +21,7 @@ def place(tmp_path: Path) -> Place:
 
 
 def got(place: Place, content: bytes, media: str, status: int = 200, *, cut: bool = False) -> None:
-    place.fetch = NoFetch(Fetched(URL, status, media, content, cut))
+    place.fetch = NoFetch(FetchResponse(URL, status, media, content, cut))
 
 
 def test_f12_fetch_gives_text_and_touches_the_url(place: Place) -> None:

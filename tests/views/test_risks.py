@@ -14,7 +14,7 @@ from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
 from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
-from assent.ports import Facts
+from assent.ports import ReplacementLoss
 from assent.views.diff import operation_diff
 from assent.views.risks import _RULES, RiskInput, risks, scope_risks, text_risks
 
@@ -171,16 +171,24 @@ def test_content(before: bytes | None, after: bytes, found: tuple[str, ...]) -> 
         (delete(b"f", b"x\n"), RiskInput(diff=""), ("deletes",)),
         (delete(b".env", b"x\n"), RiskInput(diff=""), ("deletes", "protected")),
         (delete(b"f", b"\0"), RiskInput(), ("deletes", "unshown")),
-        (delete(b"f", b"x"), RiskInput("", facts=Facts(2)), ("deletes",)),
-        (delete(b"f", b"x"), RiskInput("", facts=Facts(1, ("acl",))), ("deletes", "metadata_lost")),
+        (delete(b"f", b"x"), RiskInput("", facts=ReplacementLoss(2)), ("deletes",)),
+        (
+            delete(b"f", b"x"),
+            RiskInput("", facts=ReplacementLoss(1, ("acl",))),
+            ("deletes", "metadata_lost"),
+        ),
         (move(b"a", b".npmrc"), RiskInput(diff=""), ("protected",)),
         (move(b".npmrc", b"a"), RiskInput(diff=""), ("protected",)),
         (move(b"a", b"B.py"), RiskInput("", siblings=skeletons([b"b.py"])), ("lookalike",)),
         (move(b"a", b"b\n"), RiskInput(diff=""), ("hidden_text",)),
         (move("b\u200b".encode(), b"b"), RiskInput(diff=""), ("hidden_text",)),
         (write(b"c\xd0\xbe.py", None, b""), RiskInput(diff=""), ("lookalike",)),
-        (write(b"f", b"a", b"b"), RiskInput("", facts=Facts(2)), ("hard_link",)),
-        (write(b"f", b"a", b"b"), RiskInput("", facts=Facts(1, ("acl",))), ("metadata_lost",)),
+        (write(b"f", b"a", b"b"), RiskInput("", facts=ReplacementLoss(2)), ("hard_link",)),
+        (
+            write(b"f", b"a", b"b"),
+            RiskInput("", facts=ReplacementLoss(1, ("acl",))),
+            ("metadata_lost",),
+        ),
         (link(b"l", b"file"), RiskInput("", after=b"file"), ()),
         (link(b"l", b"/etc"), RiskInput("", after=b"/etc"), ("protected",)),
         (link(b"l", b"?"), RiskInput("", after=None), ("protected",)),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.ports import DETACHED, Repository
+from assent.ports import DETACHED_HEAD, GitState
 from assent.workspace.branch import branch, repository
 
 AUTHOR = {
@@ -42,7 +42,7 @@ class Clone:
         self.git("commit", "-q", "-m", content)
 
     @property
-    def found(self) -> Repository:
+    def found(self) -> GitState:
         return repository(os.fsencode(self.root))
 
 
@@ -52,12 +52,12 @@ def clone(tmp_path: Path) -> Clone:
 
 
 def test_the_branch_is_read(clone: Clone) -> None:
-    assert clone.found == Repository("main")
+    assert clone.found == GitState("main")
     clone.git("switch", "-q", "-c", "fix/größe")
-    assert clone.found == Repository("fix/größe")
+    assert clone.found == GitState("fix/größe")
     assert branch(os.fsencode(clone.root)) == ""  # a model is told of plain names alone
     clone.git("checkout", "-q", "--detach")
-    assert clone.found == Repository(DETACHED)
+    assert clone.found == GitState(DETACHED_HEAD)
     assert branch(os.fsencode(clone.root)) == ""
 
 
@@ -65,8 +65,8 @@ def test_the_branch_is_read(clone: Clone) -> None:
     ("begin", "word", "on"),
     [
         (("merge", "other"), "merge", "main"),
-        (("rebase", "other"), "rebase", DETACHED),
-        (("rebase", "--apply", "other"), "rebase", DETACHED),
+        (("rebase", "other"), "rebase", DETACHED_HEAD),
+        (("rebase", "--apply", "other"), "rebase", DETACHED_HEAD),
         (("cherry-pick", "other"), "cherry-pick", "main"),
         (("revert", "--no-edit", "main~1"), "revert", "main"),
     ],
@@ -75,23 +75,23 @@ def test_what_git_is_in_the_middle_of_is_seen(
     clone: Clone, begin: tuple[str, ...], word: str, on: str
 ) -> None:
     clone.git(*begin, fails=True)
-    assert clone.found == Repository(on, (word,))
+    assert clone.found == GitState(on, (word,))
     clone.git(begin[0], "--abort")
-    assert clone.found == Repository("main")
+    assert clone.found == GitState("main")
 
 
 def test_a_bisection_is_seen(clone: Clone) -> None:
     clone.git("bisect", "start")
-    assert clone.found == Repository("main", ("bisect",))
+    assert clone.found == GitState("main", ("bisect",))
     clone.git("bisect", "reset")
-    assert clone.found == Repository("main")
+    assert clone.found == GitState("main")
 
 
 def test_patches_that_are_applied_one_by_one_are_seen(clone: Clone) -> None:
     clone.git("format-patch", "-q", "-1", "other", "-o", "..")
     [patch] = clone.root.parent.glob("*.patch")
     clone.git("am", str(patch), fails=True)
-    assert clone.found == Repository("main", ("am",))
+    assert clone.found == GitState("main", ("am",))
 
 
 def test_a_linked_worktree_has_its_own_branch_and_state(clone: Clone) -> None:
@@ -99,20 +99,20 @@ def test_a_linked_worktree_has_its_own_branch_and_state(clone: Clone) -> None:
     clone.git("worktree", "add", "-q", str(tree), "other")
     clone.git("merge", "main", fails=True, folder=tree)
     assert (tree / ".git").is_file()
-    assert repository(os.fsencode(tree)) == Repository("other", ("merge",))
-    assert clone.found == Repository("main")
+    assert repository(os.fsencode(tree)) == GitState("other", ("merge",))
+    assert clone.found == GitState("main")
 
 
 def test_whatever_else_is_called_git_tells_nothing(tmp_path: Path) -> None:
     root = os.fsencode(tmp_path)
-    assert repository(root) == Repository()
+    assert repository(root) == GitState()
     git = tmp_path / ".git"
     for content in (b"", b"gitdir: ", b"gitdir: /nowhere\n", b"\0" * 5000):
         git.write_bytes(content)
-        assert repository(root) == Repository()
+        assert repository(root) == GitState()
     git.unlink()
     os.mkfifo(git)
-    assert repository(root) == Repository()
+    assert repository(root) == GitState()
     git.unlink()
     git.symlink_to(tmp_path / "elsewhere")
-    assert repository(root) == Repository()
+    assert repository(root) == GitState()

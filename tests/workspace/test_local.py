@@ -9,7 +9,7 @@ import pytest
 from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.ports import Facts
+from assent.ports import ReplacementLoss
 from assent.workspace.attributes import Rights, losses
 from assent.workspace.local import LocalFiles
 
@@ -91,7 +91,7 @@ def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> N
     assert files.replacement_losses([b"a"]) == {}
     os.link(tmp_path / "a", tmp_path / "b")
     os.symlink("a", tmp_path / "link")
-    assert files.replacement_losses([b"a", b"link", b"no", b"a/no"]) == {b"a": Facts(2)}
+    assert files.replacement_losses([b"a", b"link", b"no", b"a/no"]) == {b"a": ReplacementLoss(2)}
 
 
 def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
@@ -102,7 +102,7 @@ def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
     (tmp_path / "way").symlink_to("a")
     paths = (b"a/one", b"a/no", b"a/two", b"way/one", b"b/one")
     assert files.replacement_losses(paths) == {
-        path: Facts(2) for path in (b"a/one", b"a/two", b"b/one")
+        path: ReplacementLoss(2) for path in (b"a/one", b"a/two", b"b/one")
     }
 
 
@@ -114,7 +114,7 @@ def test_facts_see_a_folder_that_took_the_place_of_another(
     os.link(put(tmp_path, b"b/one"), tmp_path / "b" / "two")
     (tmp_path / "a").rename(tmp_path / "c")
     (tmp_path / "b").rename(tmp_path / "a")
-    assert files.replacement_losses([b"a/one", b"c/one"]) == {b"a/one": Facts(2)}
+    assert files.replacement_losses([b"a/one", b"c/one"]) == {b"a/one": ReplacementLoss(2)}
 
 
 def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None:
@@ -134,7 +134,7 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
     mine = (tmp_path / "a").stat()
     stranger = Rights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
     files = LocalFiles(os.fsencode(tmp_path), b"/", None, stranger)
-    lost = Facts(1, ("owner", "group"))
+    lost = ReplacementLoss(1, ("owner", "group"))
     assert files.replacement_losses([b"a", b"link"]) == {b"a": lost, b"link": lost}
 
 

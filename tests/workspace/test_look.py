@@ -21,7 +21,7 @@ from tests.workspace.doubles import (
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import PathState, SlotContent
-from assent.ports import Files, Looks
+from assent.ports import PathStateReader, WorkspaceFiles
 from assent.ports.file_writer import FileWriter
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
@@ -34,12 +34,12 @@ def hands_on(root: Path, disk: WatchedDisk | None = None) -> FileWriter:
     return LocalHands(os.fsencode(root), disk)
 
 
-def files_on(root: Path, disk: WatchedDisk | None = None) -> Files:
+def files_on(root: Path, disk: WatchedDisk | None = None) -> WorkspaceFiles:
     return LocalFiles(os.fsencode(root), os.fsencode(root), disk)
 
 
 @pytest.mark.parametrize("looking", [hands_on, files_on])
-def test_each_kind_is_told(tmp_path: Path, looking: Callable[[Path], Looks]) -> None:
+def test_each_kind_is_told(tmp_path: Path, looking: Callable[[Path], PathStateReader]) -> None:
     put(tmp_path, b"empty")
     put(tmp_path, b"src/a.py", b"text\n", 0o640)
     put(tmp_path, b"tool", b"#!", 0o4755)

@@ -3,10 +3,10 @@
 import os
 
 from assent.app.settings import located
-from assent.ports import Checkout
+from assent.ports import SourceFolder
 
 
-def open_checkout(folder: str, argument: str) -> Checkout:
+def open_checkout(folder: str, argument: str) -> SourceFolder:
     """Opens a folder that a person in `folder` named; raises if it cannot be compared."""
     from assent.workspace import checkout
 

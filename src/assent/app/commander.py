@@ -6,13 +6,13 @@ from functools import cached_property
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import OutputChunk, ProcessResult, never_stopped
-from assent.ports import Commander
+from assent.ports import PlanCommandRunner
 
 
 class LateCommander:
     """Implements ports.Commander; loads the sandbox with the first command of a plan."""
 
-    def __init__(self, make: Callable[[], Commander]) -> None:
+    def __init__(self, make: Callable[[], PlanCommandRunner]) -> None:
         self._make = make
         self._stopped: Callable[[], bool] = never_stopped
 
@@ -43,7 +43,7 @@ class LateCommander:
         return self._real.changes(before)
 
     @cached_property
-    def _real(self) -> Commander:
+    def _real(self) -> PlanCommandRunner:
         made = self._make()
         made.stop_when(lambda: self._stopped())
         return made

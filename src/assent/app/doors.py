@@ -17,7 +17,7 @@ from assent.core.shell.process import SandboxState
 from assent.engine.doors import Doors, Place, Retention
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
-from assent.ports import Commander, Keys, Signer
+from assent.ports import PlanCommandRunner, Signer, TrustedKeys
 
 MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
 
@@ -29,7 +29,7 @@ def open_doors(
     root: bytes,
     here: Places,
     settings: Settings,
-    commander: Commander = NO_COMMANDS,
+    commander: PlanCommandRunner = NO_COMMANDS,
 ) -> tuple[Doors, Place]:
     """Opens them for a person in the folder `cwd` of the workspace `root`; no rule or hook yet."""
     from assent.store.blobs import FileBlobs
@@ -131,7 +131,7 @@ class LateKeys:
 
     def __init__(self, here: Places, root: bytes, of_user: Mapping[str, str]) -> None:
         self._made = (here, root, of_user)
-        self._keys: Keys | None = None
+        self._keys: TrustedKeys | None = None
 
     def trusted(self, key: str) -> bool:
         return self._real().trusted(key)
@@ -139,7 +139,7 @@ class LateKeys:
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         return self._real().verify(key, payload, signature)
 
-    def _real(self) -> Keys:
+    def _real(self) -> TrustedKeys:
         if self._keys is None:
             from assent.app.keyring import ListedKeys
 

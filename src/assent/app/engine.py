@@ -12,7 +12,7 @@ from assent.config.places import Places
 from assent.config.settings import Settings
 from assent.engine.doors import NoHooks
 from assent.engine.engine import Engine
-from assent.ports import Commander, Hooks
+from assent.ports import HookRunner, PlanCommandRunner
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -36,7 +36,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
     rules = LateRules(root, here)
 
-    def commander() -> Commander:  # most builds run no command, and never load it
+    def commander() -> PlanCommandRunner:  # most builds run no command, and never load it
         from assent.engine.run.commanding import ProcessCommander
 
         return ProcessCommander(rules.process(), doors.files, doors.blobs, place, rules)
@@ -63,11 +63,11 @@ def _swept(root: bytes, here: Places) -> tuple[bytes, ...]:
     return tuple(path[len(root) :].lstrip(b"/") for path in found)
 
 
-def _hooks(root: bytes, here: Places, settings: Settings, user: str) -> Hooks:
+def _hooks(root: bytes, here: Places, settings: Settings, user: str) -> HookRunner:
     """Returns hooks that are loaded with the first thing to hear, and where there are any."""
     from assent.app.late import LateHooks
 
-    def make() -> Hooks:
+    def make() -> HookRunner:
         from assent.app.hooks import open_hooks
 
         return open_hooks(root, here, settings, user)

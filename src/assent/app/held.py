@@ -14,7 +14,7 @@ from assent.core.errors import AssentError
 from assent.core.permission.command_limits import CommandLimits
 from assent.core.permission.path_limits import PathLimits
 from assent.core.permission.rule import PermissionPolicy
-from assent.ports import Process
+from assent.ports import ProcessRunner
 
 
 class Fenced(Protocol):
@@ -42,13 +42,13 @@ class LateRules:
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
         return self._now(lenient=lenient).denials(paths)
 
-    def process(self) -> Process:
+    def process(self) -> ProcessRunner:
         """Returns what starts programs that hold to these rules; it is opened when first used."""
         from assent.app.late import LateProcess
 
         return LateProcess(os.fsdecode(self._root), self._fenced)
 
-    def _fenced(self) -> Process:
+    def _fenced(self) -> ProcessRunner:
         from assent.app.shell import open_process_at
 
         process = open_process_at(os.fsdecode(self._root), self._here)

@@ -17,20 +17,27 @@ from assent.core.shell.process import (
     Program,
     SandboxStatus,
 )
-from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
+from assent.ports import (
+    FetchResponse,
+    HookResults,
+    HookRunner,
+    PageFetcher,
+    ProcessRunner,
+    ReadOnlyShell,
+)
 
 
-class Fencing(Process, Protocol):
+class Fencing(ProcessRunner, Protocol):
     """What starts programs, and can hold them to rules."""
 
-    def with_path_limits(self, fence: PathLimits) -> Process:
+    def with_path_limits(self, fence: PathLimits) -> ProcessRunner:
         """Returns what starts programs that hold to these rules, too."""
 
 
 class LateProcess:
     """Implements ports.Process; loads the sandbox with the first call."""
 
-    def __init__(self, folder: str, make: Callable[[], Process] | None = None) -> None:
+    def __init__(self, folder: str, make: Callable[[], ProcessRunner] | None = None) -> None:
         self._folder = folder
         self._make = make
 
@@ -67,7 +74,7 @@ class LateProcess:
         return self._real.run_command(errand, folder, limits, confined=confined)
 
     @cached_property
-    def _real(self) -> Process:
+    def _real(self) -> ProcessRunner:
         return self._make() if self._make else self._local
 
     @cached_property
@@ -82,7 +89,7 @@ class LateShell:
 
     def __init__(
         self,
-        process: Process,
+        process: ProcessRunner,
         within: bytes,
         fence: PathLimits | None = None,
         left: Callable[[], float | None] = lambda: None,
@@ -103,7 +110,7 @@ class LateShell:
         return self._real.run(text, folder, limits)
 
     @cached_property
-    def _real(self) -> Shell:
+    def _real(self) -> ReadOnlyShell:
         from assent.engine.shell import Shell as ReadOnly
 
         return ReadOnly(self._process, self._within, self._fence)
@@ -119,28 +126,28 @@ def only_reads(text: str) -> bool:
 class LateHooks:
     """Implements ports.Hooks; loads what starts programs with the first thing to hear."""
 
-    def __init__(self, make: Callable[[], Hooks]) -> None:
+    def __init__(self, make: Callable[[], HookRunner]) -> None:
         self._make = make
 
-    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         return self._real.fire(on, facts)
 
     @cached_property
-    def _real(self) -> Hooks:
+    def _real(self) -> HookRunner:
         return self._make()
 
 
 class LateFetch:
     """Implements ports.Fetch; loads the client with the first call."""
 
-    def __init__(self, make: Callable[[], Fetch]) -> None:
+    def __init__(self, make: Callable[[], PageFetcher]) -> None:
         self._make = make
 
-    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> FetchResponse:
         return self._real.get(url, limit, allowed)
 
     @cached_property
-    def _real(self) -> Fetch:
+    def _real(self) -> PageFetcher:
         return self._make()
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 
 from assent.app.settings import places_here
-from assent.ports import Checked
+from assent.ports import LogCheck
 
 
-def verify_log() -> Checked:
+def verify_log() -> LogCheck:
     """Follows the chain through the whole log; changes nothing."""
     from assent.store.sqlite import SqliteStore
 

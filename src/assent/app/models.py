@@ -19,7 +19,7 @@ from assent.models.net.client import HttpClient
 from assent.models.retry import Retrying
 from assent.models.sorting import Who
 from assent.models.wires.wire import Asked, Wire
-from assent.ports import Opened
+from assent.ports import OpenedModel
 
 SCRIPTED = "scripted:"
 PROBE_S, LIST_S = 0.5, 10.0
@@ -48,7 +48,7 @@ class Models:
         self._names: dict[str, list[str]] = {}
         self._chooser = Chooser(self._accounts, self._catalog, self._names_at)
 
-    def open(self, name: str = "") -> Opened:
+    def open(self, name: str = "") -> OpenedModel:
         """Opens the model of that name, else the one in the settings, else the default."""
         name = name or self._settings.model
         if name.startswith(SCRIPTED):
@@ -56,7 +56,7 @@ class Models:
         account, known = self._chooser.choose(name)
         model = self._asked(account, known)
         retrying = Retrying(model, self._settings.retry, random=_chance)
-        return Opened(
+        return OpenedModel(
             retrying, known.full, known.context, known.output, known.prices, model.connect_early
         )
 
@@ -94,11 +94,11 @@ class Models:
         door = Door(who, account.base, account.headers, account.bearer)
         return WireModel(_wire(account, asked), door, self._client)
 
-    def _scripted(self, name: str) -> Opened:
+    def _scripted(self, name: str) -> OpenedModel:
         from assent.models.scripted import Scripted, read_script
 
         script = read_script(self._folder / name.removeprefix(SCRIPTED), name)
-        return Opened(Retrying(Scripted(script, name), self._settings.retry), name)
+        return OpenedModel(Retrying(Scripted(script, name), self._settings.retry), name)
 
     def _offered(self, account: Account) -> list[Known]:
         if account not in usable([account]) and account.basis != "local":

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from assent.config.places import Places
-from assent.ports import Outside
+from assent.ports import OutsideFiles
 
 
 class LateOutside:
@@ -13,7 +13,7 @@ class LateOutside:
     def __init__(self, root: bytes, here: Places) -> None:
         self._root = root
         self._here = here
-        self._outside: Outside | None = None
+        self._outside: OutsideFiles | None = None
 
     def real(self, path: bytes) -> bytes:
         return self._real().real(path)
@@ -27,7 +27,7 @@ class LateOutside:
     def names(self, folder: bytes) -> dict[bytes, bool]:
         return self._real().names(folder)
 
-    def _real(self) -> Outside:
+    def _real(self) -> OutsideFiles:
         if self._outside is None:
             from assent.workspace.outside import LocalOutside
 

@@ -30,7 +30,7 @@ from assent.engine.engine import Engine
 from assent.engine.session.kinds import kinds_line
 from assent.engine.session.reminders import Now, reminder
 from assent.engine.session.tooling import Tooling
-from assent.ports import Asker, Opened
+from assent.ports import Asker, OpenedModel
 from assent.workspace.branch import branch
 from assent.workspace.disk import Disk
 from assent.workspace.instructions import read_instructions
@@ -120,9 +120,9 @@ class _Doorman:
 
     def __init__(self, models: Models) -> None:
         self._models = models
-        self._opened: dict[str, Opened] = {}
+        self._opened: dict[str, OpenedModel] = {}
 
-    def __call__(self, name: str) -> Opened:
+    def __call__(self, name: str) -> OpenedModel:
         if name not in self._opened:
             self._opened[name] = self._models.open(name)
         return self._opened[name]

@@ -22,7 +22,7 @@ from assent.engine.session.looping import LoopGuard
 from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.loops import LoopLimits
-from assent.ports import Asker, Driver, Fetch, Guard, Process, Shell
+from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.table import TOOLS
 from assent.tools.tool import Tool
 from assent.tools.toolbox import Toolbox
@@ -51,7 +51,7 @@ def open_tooling(
     ground: Ground,
     asker: Asker,
     agents: Mapping[str, Agent],
-    driver: Driver,
+    driver: AgentDriver,
     choices: Choices,
 ) -> tuple[Tooling, Callable[[], None]]:
     """Returns what calls work with, and how to close it."""
@@ -101,7 +101,7 @@ def _gate(ground: Ground, choices: Choices) -> RuleGate:
 
 def _fenced(
     gate: RuleGate, process: LateProcess, ground: Ground, posture: PermissionContext
-) -> tuple[Process, Shell] | None:
+) -> tuple[ProcessRunner, ReadOnlyShell] | None:
     """Returns what runs programs where rules keep files from them; None where none does."""
     fence = gate.path_limits(posture)
     if fence is None:
@@ -112,7 +112,7 @@ def _fenced(
 
 def _guards(
     gate: RuleGate, limits: LoopLimits, posture: Callable[[], PermissionContext]
-) -> Sequence[Guard]:
+) -> Sequence[CallGuard]:
     """Makes the guards of one turn."""
 
     def judge(request: ResourceAccess, attempt: GuardedCall) -> Decision:
@@ -160,7 +160,7 @@ def _servers(
     return found.tools, found.close
 
 
-def _fetch(settings: Settings) -> Fetch:
+def _fetch(settings: Settings) -> PageFetcher:
     from assent.app.models import secure
     from assent.models.fetching import HttpFetch
     from assent.models.net.client import HttpClient

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
     from assent.engine.session.tooling import Tooling
-    from assent.ports import Asker, Process
+    from assent.ports import Asker, ProcessRunner
 
 NO_INPUT = "--no-input"
 
@@ -79,7 +79,7 @@ class LocalHost:
         self._works.append(work)
         return work
 
-    def process(self) -> "Process":
+    def process(self) -> "ProcessRunner":
         from assent.app.shell import open_process
 
         return open_process(self._folder)

@@ -20,7 +20,7 @@ from assent.core.llm.request import (
     StreamDelta,
     StreamEnded,
 )
-from assent.ports import Answers
+from assent.ports import ModelStream
 from assent.views.models import models_lines
 from assent.views.shell import Visible
 
@@ -108,7 +108,7 @@ def _piped() -> str:
     return f"\n\n{content}{CUT if more else ''}" if content.strip() else ""
 
 
-def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, StreamEnded]:
+def _said(output: Output, answers: ModelStream, warn: _Warnings) -> tuple[str, StreamEnded]:
     """Prints an answer, live where somebody is watching, and returns it."""
     live = sys.stdout.isatty() and not output.as_json
     paper = _Live() if live else _Later() if not output.as_json else _Paper()

@@ -12,32 +12,32 @@ from assent.core.run.workspace_changes import SnapshotLimits
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
 from assent.ports import (
-    Blobs,
+    BlobStore,
     Clock,
-    Collector,
-    Commander,
-    Files,
-    Freed,
-    Heard,
-    Hooks,
+    CollectionResult,
+    DisplacedFiles,
+    EventStore,
+    GarbageCollector,
+    GitState,
+    HookResults,
+    HookRunner,
     Journal,
-    Keys,
     Locks,
+    PlanCommandRunner,
+    PlanRules,
     Projection,
-    Repository,
-    Rules,
     Signer,
-    Spares,
-    Store,
+    TrustedKeys,
+    WorkspaceFiles,
 )
 
-NOTHING = Heard()
+NOTHING = HookResults()
 
 
 class NoHooks:
     """Implements ports.Hooks where nobody wants to hear anything."""
 
-    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         return NOTHING
 
 
@@ -67,8 +67,8 @@ class NoCollector:
     def due(self) -> bool:
         return False
 
-    def collect(self, needed: Callable[[str], bool]) -> Freed:
-        return Freed()
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
+        return CollectionResult()
 
 
 class NoSpares:
@@ -92,27 +92,27 @@ class Retention(msgspec.Struct, frozen=True):
 class Doors(msgspec.Struct, frozen=True):
     """What `app` hands to the engine. Nothing below `app` knows which implementations these are."""
 
-    store: Store
-    blobs: Blobs
+    store: EventStore
+    blobs: BlobStore
     signer: Signer
     locks: Locks
     clock: Clock
-    files: Files
+    files: WorkspaceFiles
     projection: Projection
     executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
-    hooks: Hooks = NoHooks()
-    garbage_collector: Collector = NoCollector()
-    displaced_files: Spares = NoSpares()
-    command_runner: Commander = NoCommands()
+    hooks: HookRunner = NoHooks()
+    garbage_collector: GarbageCollector = NoCollector()
+    displaced_files: DisplacedFiles = NoSpares()
+    command_runner: PlanCommandRunner = NoCommands()
     classify_command_line: Callable[[str], CommandAnalysis] | None = (
         None  # what is in a command line, by its text
     )
-    keys: Keys = NoKeys()
-    rules: Rules = NoRules()  # of person and project, for plans
+    keys: TrustedKeys = NoKeys()
+    rules: PlanRules = NoRules()  # of person and project, for plans
     no_sandbox_reason: Callable[[], str] = lambda: (
         ""
     )  # why no sandbox holds here, as far as that is known
-    git_state: Callable[[], Repository] = Repository  # as git's own files tell it now
+    git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
 
 
 class Place(msgspec.Struct, frozen=True):

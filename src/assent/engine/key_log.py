@@ -2,7 +2,7 @@
 
 from assent.core.event import KeyRevoked, KeyTrusted
 from assent.engine.doors import Doors, Place
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 STREAM = "keys/here"  # keys belong to a person on a machine, and to no workspace
 
@@ -28,4 +28,4 @@ class KeyLog:
 
     def _append(self, event: KeyTrusted | KeyRevoked) -> None:
         store, at = self._doors.store, self._doors.clock.now()
-        store.append(Batch(STREAM, len(store.read(STREAM)), at, (event,)))
+        store.append(EventBatch(STREAM, len(store.read(STREAM)), at, (event,)))

@@ -24,7 +24,7 @@ from assent.core.shell.process import (
 )
 from assent.gate.no_file import NoFile
 from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
-from assent.ports import Process
+from assent.ports import ProcessRunner
 
 __all__ = ["Finding", "Shell", "judge"]  # faces judge through the engine, too
 
@@ -40,7 +40,7 @@ class Shell:
     """What a planning agent's shell call does, for whoever makes it."""
 
     def __init__(
-        self, process: Process, within: bytes = b"", fence: PathLimits | None = None
+        self, process: ProcessRunner, within: bytes = b"", fence: PathLimits | None = None
     ) -> None:
         """A model's shell looks only `within` a folder; a person's at whatever can be shown.
 
@@ -130,7 +130,7 @@ class _Call:
     """One command line while it runs: where it is, and what is left of its limits."""
 
     def __init__(
-        self, process: Process, place: Place, limits: ProcessLimits, *, sandboxed: bool
+        self, process: ProcessRunner, place: Place, limits: ProcessLimits, *, sandboxed: bool
     ) -> None:
         self._process = process
         self._folder = place.folder
@@ -311,7 +311,7 @@ def _said(message: str, errors: StderrMode) -> Iterator[OutputChunk]:
         yield OutputChunk(f"assent: {message}.\n".encode(), error=errors is StderrMode.KEPT)
 
 
-def _entries(process: Process, folder: bytes, below: bytes) -> dict[bytes, bool]:
+def _entries(process: ProcessRunner, folder: bytes, below: bytes) -> dict[bytes, bool]:
     return process.entries(os.path.join(folder, below))
 
 

@@ -22,7 +22,7 @@ from assent.core.event import (
 )
 from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 TRIES = 20  # at a workspace that others are working on, too
 MINTED = "workspaces"  # every id that was minted, so that no folder gets two at once
@@ -147,7 +147,7 @@ class Workspaces:
         new = Home(minted.workspace, minted.root, minted.inode)
         home = _folded(new, minted)
         own = self._batch(new, home, minted)
-        self._doors.store.append(own, Batch(MINTED, before, own.at, (minted,)))
+        self._doors.store.append(own, EventBatch(MINTED, before, own.at, (minted,)))
         self._doors.projection.prepare()
         return home
 
@@ -164,7 +164,7 @@ class Workspaces:
                     return self._append(self.open(), event)
         raise Busy("Others keep writing to this workspace; try again.", "assent status")
 
-    def batch(self, event: Event) -> Batch:
+    def batch(self, event: Event) -> EventBatch:
         """Prepares an event, to be recorded together with others or not at all."""
         home = self.open()
         return self._batch(home, _folded(home, event), event)
@@ -174,9 +174,9 @@ class Workspaces:
         self._doors.store.append(self._batch(home, changed, event))
         return changed
 
-    def _batch(self, home: Home, changed: Home, event: Event) -> Batch:
+    def _batch(self, home: Home, changed: Home, event: Event) -> EventBatch:
         stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
-        return Batch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
+        return EventBatch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
 
     def _all(self) -> list[Home]:
         found = map(self._home, self._doors.store.streams("workspace/"))

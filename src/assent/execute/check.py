@@ -10,7 +10,7 @@ from assent.core.plan.operation import FileOperation, FileState, MoveFile, Write
 from assent.core.plan.plan import Plan
 from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
-from assent.ports import WHOLE, Blobs, Looks
+from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
 
 NAMED = 20  # differences spelled out in one message
 
@@ -28,7 +28,7 @@ def first_files(plan: Plan) -> tuple[FileOperation, ...]:
     return next((span.files for span in segment_ranges(plan.operations) if not span.command), ())
 
 
-def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> None:
+def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader) -> None:
     """Refuses a plan whose files, or files it relies on, changed since it was made."""
     found = list(differences(plan, operations, disk))
     if not found:
@@ -41,7 +41,7 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> 
 
 
 def differences(
-    plan: Plan, operations: Sequence[FileOperation], disk: Looks
+    plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader
 ) -> Iterable[Difference]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
     removed = {op.path for op in operations if type(op) is not WriteFile}
@@ -71,7 +71,7 @@ def differences(
             yield Difference(file.path, f"content {file.digest[:12]}…", told(seen))
 
 
-def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
+def check_blobs(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
     """Refuses to start unless new content is there and old content is kept, whole and sound.
 
     What a run displaces is not kept for sure, so undo rests on these copies alone.
@@ -93,9 +93,9 @@ def _digests(op: FileOperation) -> list[str]:
     return [state.digest for _, *both in footprint(op) for state in both if state]
 
 
-def _read_through(blobs: Blobs, state: FileState) -> None:
+def _read_through(blobs: BlobStore, state: FileState) -> None:
     """Reads stored content to its end, where the store says whether it is sound."""
-    if state.size <= WHOLE:
+    if state.size <= MAX_WHOLE_READ:
         blobs.read(state.digest)
         return
     for _ in blobs.chunks(state.digest):
@@ -116,14 +116,16 @@ def told(seen: PathState | str) -> str:
             return words
 
 
-def _look_at_all(disk: Looks, hoped: Mapping[bytes, PathState]) -> Mapping[bytes, PathState | str]:
+def _look_at_all(
+    disk: PathStateReader, hoped: Mapping[bytes, PathState]
+) -> Mapping[bytes, PathState | str]:
     try:
         return disk.read_states(hoped)
     except OSError:
         return {path: _look(disk, path) for path in hoped}  # to say which one, and why
 
 
-def _look(disk: Looks, path: bytes) -> PathState | str:
+def _look(disk: PathStateReader, path: bytes) -> PathState | str:
     try:
         return disk.read_states((path,))[path]
     except OSError as error:

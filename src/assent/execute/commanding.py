@@ -24,7 +24,7 @@ from assent.core.run.workspace_changes import (
     encode_changes,
 )
 from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
-from assent.ports import Blobs, Commander, Journal
+from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
@@ -87,7 +87,7 @@ class Commanding:
     """Runs one command after its intent is durable (law 5), and tells what came of it."""
 
     def __init__(
-        self, commander: Commander, hands: FileWriter, blobs: Blobs, journal: Journal
+        self, commander: PlanCommandRunner, hands: FileWriter, blobs: BlobStore, journal: Journal
     ) -> None:
         self._commander = commander
         self._hands = hands

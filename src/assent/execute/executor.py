@@ -42,7 +42,7 @@ from assent.execute.files import Segment, enter, laid_out, plan_index
 from assent.execute.orphans import clear, remove_probes
 from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
-from assent.ports import Blobs, Commander, Journal
+from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 Working = Generator[RunUpdate, None, JournalEntry]
@@ -53,7 +53,11 @@ class Executor:
     """Applies what was consented to with the one pair of hands (law 1). It has no opinion."""
 
     def __init__(
-        self, hands: FileWriter, blobs: Blobs, journal: Journal, commander: Commander | None = None
+        self,
+        hands: FileWriter,
+        blobs: BlobStore,
+        journal: Journal,
+        commander: PlanCommandRunner | None = None,
     ) -> None:
         self._hands = hands
         self._blobs = blobs

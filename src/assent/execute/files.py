@@ -40,7 +40,7 @@ from assent.execute.finish import finish
 from assent.execute.prepare import Contents, prepare
 from assent.execute.reverse import reverse
 from assent.execute.sweep import Slots, sweep
-from assent.ports import Blobs
+from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 
 
@@ -50,7 +50,7 @@ class Segment:
     def __init__(
         self,
         hands: FileWriter,
-        blobs: Blobs,
+        blobs: BlobStore,
         course: RunState,
         spares: DisplacedLookup = no_displaced,
         *,
@@ -205,7 +205,7 @@ def _unfilled(error: OSError | StoreError) -> HaltedEntry:
 
 
 def enter(
-    hands: FileWriter, blobs: Blobs, course: RunState, name: str
+    hands: FileWriter, blobs: BlobStore, course: RunState, name: str
 ) -> SegmentEnteredEntry | HaltedEntry:
     """Checks the files of the segment that is due, as they are now, and lays out its slots.
 
@@ -273,7 +273,7 @@ def _conflict(course: RunState, span: SegmentRange, difference: Difference) -> P
     return PathConflict(index, named, b"", reason)
 
 
-def _check_restored(operations: Iterable[FileOperation], blobs: Blobs) -> None:
+def _check_restored(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
     """Refuses to go back unless what comes back is kept; what a command made may go for good."""
     for op in operations:
         for path, _, after in footprint(op) if not isinstance(op, MoveFile) else ():

@@ -7,7 +7,7 @@ from assent.core.plan.operation import FileOperation, WriteFile
 from assent.core.run.displaced_files import DisplacedLookup, no_displaced
 from assent.core.run.journal import AbortedEntry, CommittedEntry
 from assent.core.run.slot_move import SlotContent
-from assent.ports import WHOLE, Blobs
+from assent.ports import MAX_WHOLE_READ, BlobStore
 from assent.ports.file_writer import FileWriter
 
 PACE = 64  # files between two reports of progress
@@ -18,7 +18,7 @@ class Contents:
 
     def __init__(
         self,
-        blobs: Blobs,
+        blobs: BlobStore,
         operations: Sequence[FileOperation],
         spares: DisplacedLookup = no_displaced,
     ) -> None:
@@ -35,7 +35,7 @@ class Contents:
         if fill.source is not None:
             return ()
         digest, size = fill.after.digest, fill.after.size
-        return (self._blobs.read(digest),) if size <= WHOLE else self._blobs.chunks(digest)
+        return (self._blobs.read(digest),) if size <= MAX_WHOLE_READ else self._blobs.chunks(digest)
 
     @property
     def has_displaced(self) -> bool:

@@ -5,12 +5,12 @@ from assent.core.plan.plan import Plan
 from assent.core.run.state import segment_ranges
 from assent.core.run.workspace_changes import state_changes
 from assent.execute.check import check_blobs, check_disk, first_files
-from assent.ports import Blobs, Commander
+from assent.ports import BlobStore, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 
 def check_start(
-    plan: Plan, hands: FileWriter, blobs: Blobs, commander: Commander
+    plan: Plan, hands: FileWriter, blobs: BlobStore, commander: PlanCommandRunner
 ) -> tuple[FileOperation, ...]:
     """Refuses a plan that could not be carried out; returns the files that it begins with.
 

@@ -33,7 +33,7 @@ from assent.core.run.state import (
 )
 from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
 from assent.core.undo.inversion import NOT_A_FILE, has_state
-from assent.ports import Blobs
+from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 
 _decode = msgspec.json.Decoder(Rollback).decode
@@ -106,7 +106,7 @@ class History(msgspec.Struct, frozen=True):
 
 
 def turned(
-    history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool = False
+    history: History, hands: FileWriter, blobs: BlobStore, *, lossy: bool = False
 ) -> RollbackStartedEntry:
     """Works out what is still to be taken back, as things stand now, and keeps it.
 
@@ -117,13 +117,13 @@ def turned(
     return RollbackStartedEntry(back)
 
 
-def read_backs(entries: Sequence[JournalEntry], blobs: Blobs) -> dict[str, Rollback]:
+def read_backs(entries: Sequence[JournalEntry], blobs: BlobStore) -> dict[str, Rollback]:
     """Reads what the entries of a run name as its ways back."""
     turns = [entry.back for entry in entries if isinstance(entry, RollbackStartedEntry)]
     return {back: _decode(blobs.read(back)) for back in turns}
 
 
-def read_changes(blobs: Blobs) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
+def read_changes(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
     """Returns what reads what a command changed; of one that left no record nothing is known."""
 
     def read(ended: CommandEndedEntry) -> WorkspaceChanges:
@@ -136,7 +136,7 @@ def read_changes(blobs: Blobs) -> Callable[[CommandEndedEntry], WorkspaceChanges
     return read
 
 
-def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> Rollback:
+def _back(history: History, hands: FileWriter, blobs: BlobStore, *, lossy: bool) -> Rollback:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()

@@ -9,7 +9,7 @@ from assent.models.cut import Cut
 from assent.models.net.address import Address, address
 from assent.models.net.client import HttpClient, Request, Response
 from assent.models.net.reply import Broken
-from assent.ports import Fetched
+from assent.ports import FetchResponse
 
 HOPS = 5  # redirects
 SECONDS = 60.0  # for all of it; a server may send a byte now and then for ever
@@ -38,20 +38,20 @@ class HttpFetch:
         self._seconds = seconds
         self._now = now
 
-    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> FetchResponse:
         """Gets a page and follows redirects to hosts that are allowed."""
         until = self._now() + self._seconds
         where = _target(url)
         for _ in range(HOPS + 1):
             answer = self._asked(where, limit, until)
-            if isinstance(answer, Fetched):
+            if isinstance(answer, FetchResponse):
                 return answer
             following = _target(_joined(where, answer))
             _check(where, following, allowed)
             where = following
         raise Refused(f"{url} redirects more than {HOPS} times; nothing was read.")
 
-    def _asked(self, where: Address, limit: int, until: float) -> Fetched | str:
+    def _asked(self, where: Address, limit: int, until: float) -> FetchResponse | str:
         """Returns what came, or where a redirect leads."""
         try:
             response = self._client.send(Request(where, HEADERS), Cut())
@@ -64,7 +64,7 @@ class HttpFetch:
 
     def _answer(
         self, where: Address, response: Response, limit: int, until: float
-    ) -> Fetched | str:
+    ) -> FetchResponse | str:
         head = response.head
         if head.status in REDIRECTS and "location" in head.headers:
             return head.headers["location"]
@@ -78,7 +78,7 @@ class HttpFetch:
                 break
         media = head.headers.get("content-type", "")
         url = f"{where.origin}{where.path}"
-        return Fetched(url, head.status, media, bytes(content[:limit]), cut)
+        return FetchResponse(url, head.status, media, bytes(content[:limit]), cut)
 
 
 def _target(url: str) -> Address:

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from assent.core.plan.operation import FileOperation, FileState
 from assent.core.run.slot_move import SlotContent, SlotLayout
-from assent.ports.files import Looks
+from assent.ports.files import PathStateReader
 
 
-class FileWriter(Looks, Protocol):
+class FileWriter(PathStateReader, Protocol):
     """Everything that can be done to the person's files; only the executor calls it (law 1).
 
     Every call raises OSError on failure. None follows a symlink in a parent folder: a look finds

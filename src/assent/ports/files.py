@@ -8,10 +8,10 @@ import msgspec
 from assent.core.run.journal import JournalEntry
 from assent.core.run.slot_move import PathState
 
-Sort: TypeAlias = Literal["file", "link", "folder", "other"]
+FolderEntryKind: TypeAlias = Literal["file", "link", "folder", "other"]
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ReplacementLoss(msgspec.Struct, frozen=True):
     """What replacing a file would cost besides its content."""
 
     links: int = 1
@@ -19,10 +19,10 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 # Tells where the symlink of a workspace path points to; None if it is none.
-Target: TypeAlias = Callable[[bytes], bytes | None]
+LinkTarget: TypeAlias = Callable[[bytes], bytes | None]
 
 
-class Looks(Protocol):
+class PathStateReader(Protocol):
     """Anything that can tell what stands under a name."""
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
@@ -32,10 +32,10 @@ class Looks(Protocol):
         """
 
 
-class Files(Looks, Protocol):
+class WorkspaceFiles(PathStateReader, Protocol):
     """The person's files, for reading, by workspace path; no symlink is ever followed."""
 
-    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
+    def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
         """Turns what a person typed into a workspace path: its real parent and its name.
 
         Where symlinks of the workspace lead to, `target` tells, if there is one, instead of disk.
@@ -65,7 +65,7 @@ class Files(Looks, Protocol):
         `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
         """
 
-    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
         """Tells what replacing files would cost besides their contents; only where it costs."""
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
@@ -75,27 +75,27 @@ class Files(Looks, Protocol):
         """
 
 
-DETACHED: Final = "HEAD"  # no branch can have this name
+DETACHED_HEAD: Final = "HEAD"  # no branch can have this name
 
 
-class Repository(msgspec.Struct, frozen=True):
+class GitState(msgspec.Struct, frozen=True):
     """What git has checked out in the workspace, and what it is in the middle of there."""
 
     branch: str = ""  # DETACHED where none is checked out; empty where that is not known
     under_way: tuple[str, ...] = ()  # merge, rebase, cherry-pick, revert, bisect, am
 
 
-class Checkout(Looks, Protocol):
+class SourceFolder(PathStateReader, Protocol):
     """A folder elsewhere that the workspace is compared with; no symlink is ever followed."""
 
-    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+    def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
         """Lists the names in a folder, sorted, and what each is."""
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
 
 
-class Spares(Protocol):
+class DisplacedFiles(Protocol):
     """Files that runs displaced, kept besides their contents so that an undo is quick.
 
     To remove some never fails. It returns the folders that stay, because somebody who had a file

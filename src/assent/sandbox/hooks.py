@@ -10,7 +10,7 @@ from assent.core.errors import AssentError
 from assent.core.hook import VERSION, Hook, HookOutput, hook_failure, hook_output
 from assent.core.paths import display_path, is_inside
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.ports import Heard
+from assent.ports import HookResults
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.own import START, own_program
 from assent.sandbox.running.performing import Unconfined, personal
@@ -37,7 +37,7 @@ class LocalHooks:
         self._site = site
         self._process = process
 
-    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         """Starts the hooks one after the other; the first objection ends it."""
         answers: list[HookOutput] = []
         for hook in self._hooks:
@@ -46,7 +46,7 @@ class LocalHooks:
             answers.append(self._heard(hook, facts))
             if answers[-1].objection:
                 break
-        return Heard(
+        return HookResults(
             "\n".join(answer.objection for answer in answers if answer.objection),
             "\n".join(answer.words for answer in answers if answer.words),
             tuple(answer.warning for answer in answers if answer.warning),

@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import chain
 
 from assent.core.errors import StoreError
-from assent.ports import Freed
+from assent.ports import CollectionResult
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import BlobWriter
 from assent.store.faults import SAFE, system_fault
@@ -48,7 +48,7 @@ class BlobCollector:
             self._stamp()
             return False
 
-    def collect(self, needed: Callable[[str], bool]) -> Freed:
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
         """Removes what is not needed and not young; the caller keeps other collections away."""
         freed: list[tuple[int, bool]] = []
         try:
@@ -60,7 +60,7 @@ class BlobCollector:
         except StoreError as error:
             raise _halfway(error, freed) from error
         self._stamp()
-        return Freed(
+        return CollectionResult(
             sum(1 for size, gone in freed if gone),
             sum(size for size, gone in freed if gone),
             sum(size for size, gone in freed if not gone),

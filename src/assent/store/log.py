@@ -1,10 +1,10 @@
 """The log's one rule: a batch goes directly after the last event its writer saw, or nowhere."""
 
 from assent.core.errors import ConcurrentChange
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 
-def require_end(batch: Batch, last: int) -> None:
+def require_end(batch: EventBatch, last: int) -> None:
     """Refuses a batch that does not follow its stream's last event."""
     if batch.after != last:
         raise ConcurrentChange(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
-from assent.ports import Batch, Checked, Traced
+from assent.ports import EventBatch, LogCheck, StreamTrace
 from assent.store.chain import START, Fields, Follower, fields, link
 from assent.store.codec import encoded
 from assent.store.log import require_end
@@ -21,7 +21,7 @@ class MemoryStore:
         self._ends: dict[str, int] = {}
         self._heads: dict[str, tuple[int, bytes]] = {}
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         added: list[StoredEvent] = []
         ends: dict[str, int] = {}
@@ -67,15 +67,15 @@ class MemoryStore:
         whole = [stream for stream in last if self._heads.get(stream, (0, b""))[0] >= last[stream]]
         return {stream: self._heads[stream] for stream in whole}
 
-    def verify(self) -> Checked:
+    def verify(self) -> LogCheck:
         follower = Follower()
         pairs = zip(self._log, self._chain, strict=True)
         follower.follow((one.position, _fields(one), carried) for one, carried in pairs)
-        return Checked(follower.events, follower.broken, self._anchored)
+        return LogCheck(follower.events, follower.broken, self._anchored)
 
-    def trace(self, stream: str) -> Traced:
+    def trace(self, stream: str) -> StreamTrace:
         found = tuple(self.read(stream))
-        return Traced(found, found[-1].seq if found else 0)
+        return StreamTrace(found, found[-1].seq if found else 0)
 
     def close(self) -> None:
         """Keeps everything: who holds the object still has the log."""

@@ -9,7 +9,7 @@ import msgspec
 
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
-from assent.ports import Batch, Checked, Traced
+from assent.ports import EventBatch, LogCheck, StreamTrace
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
 from assent.store.codec import encoded, recorded
@@ -76,7 +76,7 @@ class SqliteStore:
         # With a name that goes where the log goes, if that is set aside.
         self._anchor = AnchorFile(f"{self._path}-anchor")
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         with self._database.transaction() as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
@@ -113,7 +113,7 @@ class SqliteStore:
     def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
         return {stream: (seq, body) for stream, seq, body in self._rows(_HEADS, (prefix,))}
 
-    def verify(self) -> Checked:
+    def verify(self) -> LogCheck:
         anchor, odd = self._anchor.found()  # before the log, which may grow meanwhile
         ask = self._database.rows
         foreign = foreign_form(ask(FORM, ()))
@@ -123,7 +123,7 @@ class SqliteStore:
             follower.follow((position, tuple(rest), carried) for position, carried, *rest in rows)
         broken = foreign or follower.broken or _cut_off(follower, anchor, given)
         broken = broken or stray(ask(STRAYS, ())) or disordered(ask(INDEXES, ()))
-        return Checked(follower.events, broken, anchor.position, unanchored=self._unanchored(odd))
+        return LogCheck(follower.events, broken, anchor.position, unanchored=self._unanchored(odd))
 
     def _unanchored(self, odd: str) -> str:
         """Says that the anchor is damaged, if it is: it is not needed, and made anew."""
@@ -135,11 +135,11 @@ class SqliteStore:
             f"not be noticed. Move it away; a new one is made: mv {quote(path)} {quote(path)}.aside"
         )
 
-    def trace(self, stream: str) -> Traced:
+    def trace(self, stream: str) -> StreamTrace:
         ask, name = self._database.rows, stream.encode()
         first, last = next(iter(ask(_FIRST, (stream,))), (None, None))
         if first is None:
-            return Traced(())
+            return StreamTrace(())
         reached, before = next(iter(ask(_BEFORE, (first,))), (first - 1, START))
         follower = Follower(reached=reached, before=before or b"")
         found: list[StoredEvent] = []
@@ -154,7 +154,7 @@ class SqliteStore:
         given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
         if cut := _cut_off(follower, Anchor(self._anchor.read().position), given, ends=True):
             faults.append((follower.reached + 1, cut))
-        return Traced(tuple(found), last if isinstance(last, int) else 0, tuple(faults))
+        return StreamTrace(tuple(found), last if isinstance(last, int) else 0, tuple(faults))
 
     def close(self) -> None:
         self._database.close()
@@ -228,7 +228,7 @@ def _cut_off(follower: Follower, anchor: Anchor, given: int, *, ends: bool = Fal
     return ""
 
 
-def _added(connection: sqlite3.Connection, batch: Batch, end: _End) -> list[StoredEvent]:
+def _added(connection: sqlite3.Connection, batch: EventBatch, end: _End) -> list[StoredEvent]:
     last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
     require_end(batch, last)
     added = []

@@ -13,22 +13,22 @@ from assent.core.event import (
     StoredEvent,
     TextRevised,
 )
-from assent.ports import Batch, Blobs, Checked, Store
+from assent.ports import BlobStore, EventBatch, EventStore, LogCheck
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:01.000Z"
 
 
-def empty_store_is_empty(store: Store) -> None:
+def empty_store_is_empty(store: EventStore) -> None:
     assert store.read("plan/a") == []
     assert store.read_all(["", "plan/"]) == []
     assert store.streams("") == []
     assert store.head("plan/a") is None
 
 
-def append_returns_what_read_returns(store: Store) -> None:
+def append_returns_what_read_returns(store: EventStore) -> None:
     first = store.append(_batch("plan/a", 0, PlanRevised(), TextRevised("c" * 64, 3)))
-    second = store.append(Batch("plan/a", 2, LATER, (PlanDiscarded(),)))
+    second = store.append(EventBatch("plan/a", 2, LATER, (PlanDiscarded(),)))
     assert first == (
         StoredEvent(1, "plan/a", 1, AT, PlanRevised()),
         StoredEvent(2, "plan/a", 2, AT, TextRevised("c" * 64, 3)),
@@ -37,27 +37,27 @@ def append_returns_what_read_returns(store: Store) -> None:
     assert store.read("plan/a") == [*first, *second]
 
 
-def read_starts_after_a_seq(store: Store) -> None:
+def read_starts_after_a_seq(store: EventStore) -> None:
     recorded = store.append(_batch("plan/a", 0, *[RunHalted(str(n)) for n in range(5)]))
     assert store.read("plan/a", 3) == list(recorded[3:])
     assert store.read("plan/a", 5) == []
     assert store.read("plan/a", 9) == []
 
 
-def batch_behind_the_end_is_refused(store: Store) -> None:
+def batch_behind_the_end_is_refused(store: EventStore) -> None:
     store.append(_batch("plan/a", 0, PlanRevised()))
     _refused(store, _batch("plan/a", 0, PlanDiscarded()))
 
 
-def batch_ahead_of_the_end_is_refused(store: Store) -> None:
+def batch_ahead_of_the_end_is_refused(store: EventStore) -> None:
     store.append(_batch("plan/a", 0, PlanRevised()))
     _refused(store, _batch("plan/a", 2, PlanDiscarded()))
     _refused(store, _batch("plan/new", 1, PlanDiscarded()))
 
 
-def batches_are_one_transaction(store: Store) -> None:
+def batches_are_one_transaction(store: EventStore) -> None:
     store.append(_batch("plan/a", 0, PlanRevised()))
-    good = Batch("plan/b", 0, AT, (PlanRevised(),), b"head of b")
+    good = EventBatch("plan/b", 0, AT, (PlanRevised(),), b"head of b")
     _refused(store, good, _batch("plan/a", 0, PlanDiscarded()))
     assert store.head("plan/b") is None
     both = store.append(good, _batch("plan/a", 1, PlanDiscarded()))
@@ -67,19 +67,19 @@ def batches_are_one_transaction(store: Store) -> None:
     ]
 
 
-def two_batches_of_one_stream_follow_each_other(store: Store) -> None:
+def two_batches_of_one_stream_follow_each_other(store: EventStore) -> None:
     both = store.append(_batch("a", 0, RunHalted("1")), _batch("a", 1, RunHalted("2")))
     assert store.read("a") == list(both)
     _refused(store, _batch("a", 2, RunHalted("3")), _batch("a", 2, RunHalted("3")))
 
 
-def nothing_to_append_is_nothing(store: Store) -> None:
+def nothing_to_append_is_nothing(store: EventStore) -> None:
     assert store.append() == ()
-    assert store.append(Batch("plan/a", 0, AT, ())) == ()
+    assert store.append(EventBatch("plan/a", 0, AT, ())) == ()
     assert store.streams("") == []
 
 
-def all_is_in_the_order_of_the_log(store: Store) -> None:
+def all_is_in_the_order_of_the_log(store: EventStore) -> None:
     log: list[StoredEvent] = []
     ends: dict[str, int] = {}
     for n, stream in enumerate(("b", "a", "b", "c", "a")):
@@ -93,7 +93,7 @@ def all_is_in_the_order_of_the_log(store: Store) -> None:
     assert store.read_all([]) == []
 
 
-def prefixes_are_plain_text(store: Store) -> None:
+def prefixes_are_plain_text(store: EventStore) -> None:
     names = [
         "plan",
         "plan/",
@@ -116,45 +116,45 @@ def prefixes_are_plain_text(store: Store) -> None:
     ] + names[7:8]
 
 
-def heads_keep_the_seq_they_reach(store: Store) -> None:
-    store.append(Batch("a", 0, AT, (PlanRevised(), PlanRevised()), b"\x00\xff two"))
+def heads_keep_the_seq_they_reach(store: EventStore) -> None:
+    store.append(EventBatch("a", 0, AT, (PlanRevised(), PlanRevised()), b"\x00\xff two"))
     assert store.head("a") == (2, b"\x00\xff two")
     store.append(_batch("a", 2, PlanRevised()))
     assert store.head("a") == (2, b"\x00\xff two")
-    store.append(Batch("a", 3, AT, (), b""))
+    store.append(EventBatch("a", 3, AT, (), b""))
     assert store.head("a") == (3, b"")
     assert store.head("b") is None
 
 
-def heads_that_lag_behind_are_not_among_the_others(store: Store) -> None:
-    store.append(Batch("plan/a", 0, AT, (PlanRevised(),), b"one"))
-    store.append(Batch("plan/b", 0, AT, (PlanRevised(),), b"one"))
+def heads_that_lag_behind_are_not_among_the_others(store: EventStore) -> None:
+    store.append(EventBatch("plan/a", 0, AT, (PlanRevised(),), b"one"))
+    store.append(EventBatch("plan/b", 0, AT, (PlanRevised(),), b"one"))
     store.append(_batch("plan/b", 1, PlanRevised()))
     store.append(_batch("plan/c", 0, PlanRevised()))
-    store.append(Batch("run/a", 0, AT, (PlanRevised(),), b"another"))
+    store.append(EventBatch("run/a", 0, AT, (PlanRevised(),), b"another"))
     assert store.heads("plan/") == {"plan/a": (1, b"one")}
     assert store.heads("") == {"plan/a": (1, b"one"), "run/a": (1, b"another")}
     assert store.heads("x") == {}
 
 
-def chain_holds_whatever_is_appended(store: Store) -> None:
-    assert store.verify() == Checked(0)
+def chain_holds_whatever_is_appended(store: EventStore) -> None:
+    assert store.verify() == LogCheck(0)
     store.append(_batch("a", 0, PlanRevised(), TextRevised("c" * 64, 3)), _batch("é", 0))
     _refused(store, _batch("a", 2, PlanDiscarded()), _batch("a", 0, PlanDiscarded()))
     store.append(_batch("b", 0, PlanSelected("ü\n")), _batch("a", 2, PlanDiscarded()))
-    assert store.verify() == Checked(4)
+    assert store.verify() == LogCheck(4)
 
 
-def closing_vouches_for_what_is_there(store: Store) -> None:
+def closing_vouches_for_what_is_there(store: EventStore) -> None:
     store.append(_batch("a", 0, PlanRevised(), PlanRevised()))
     store.close()
     store.append(_batch("a", 2, PlanRevised()))
-    assert store.verify() == Checked(3, "", 2)
+    assert store.verify() == LogCheck(3, "", 2)
     store.close()
-    assert store.verify() == Checked(3, "", 3)
+    assert store.verify() == LogCheck(3, "", 3)
 
 
-def kept_content_can_be_read(blobs: Blobs) -> None:
+def kept_content_can_be_read(blobs: BlobStore) -> None:
     for content in (b"", b"text", bytes(range(256)) * 4096):
         name = (sha256(content), len(content))
         assert blobs.keep([content]) == name
@@ -166,19 +166,19 @@ def kept_content_can_be_read(blobs: Blobs) -> None:
         assert blobs.read(name[0]) == b"".join(blobs.chunks(name[0])) == content
 
 
-def lacking_contents_are_named_in_order(blobs: Blobs) -> None:
+def lacking_contents_are_named_in_order(blobs: BlobStore) -> None:
     kept, _ = blobs.keep([b"kept"])
     others = [sha256(b"%d" % n) for n in range(3)]
     assert blobs.missing([others[0], kept, others[1], kept, others[2]]) == others
     assert blobs.missing([kept]) == blobs.missing([]) == []
 
 
-def no_content_is_content(blobs: Blobs) -> None:
+def no_content_is_content(blobs: BlobStore) -> None:
     assert blobs.keep([]) == (sha256(b""), 0)
     assert blobs.read(sha256(b"")) == b""
 
 
-def unknown_content_is_an_error(blobs: Blobs) -> None:
+def unknown_content_is_an_error(blobs: BlobStore) -> None:
     for digest in (sha256(b"never kept"), "", "..", "no digest"):
         assert not blobs.has(digest)
         for fetch in (blobs.read, lambda name: b"".join(blobs.chunks(name))):
@@ -189,7 +189,7 @@ def unknown_content_is_an_error(blobs: Blobs) -> None:
             raise AssertionError(f"content named {digest!r} was read")
 
 
-def error_of_the_source_passes_unchanged(blobs: Blobs) -> None:
+def error_of_the_source_passes_unchanged(blobs: BlobStore) -> None:
     def source() -> Iterator[bytes]:
         yield b"one"
         yield b"two"
@@ -206,7 +206,7 @@ def error_of_the_source_passes_unchanged(blobs: Blobs) -> None:
     assert not blobs.has(sha256(b"onetwo"))
 
 
-STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
+STORE_PROMISES: tuple[Callable[[EventStore], None], ...] = (
     empty_store_is_empty,
     append_returns_what_read_returns,
     read_starts_after_a_seq,
@@ -222,7 +222,7 @@ STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
     chain_holds_whatever_is_appended,
     closing_vouches_for_what_is_there,
 )
-BLOB_PROMISES: tuple[Callable[[Blobs], None], ...] = (
+BLOB_PROMISES: tuple[Callable[[BlobStore], None], ...] = (
     kept_content_can_be_read,
     lacking_contents_are_named_in_order,
     no_content_is_content,
@@ -231,11 +231,11 @@ BLOB_PROMISES: tuple[Callable[[Blobs], None], ...] = (
 )
 
 
-def _batch(stream: str, after: int, *events: Event) -> Batch:
-    return Batch(stream, after, AT, events)
+def _batch(stream: str, after: int, *events: Event) -> EventBatch:
+    return EventBatch(stream, after, AT, events)
 
 
-def _refused(store: Store, *batches: Batch) -> None:
+def _refused(store: EventStore, *batches: EventBatch) -> None:
     """Checks that the last batch makes the store refuse all of them, and that nothing stays."""
     before = store.read_all([""])
     try:

@@ -13,7 +13,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.engine.run.commanding import ProcessCommander
 from assent.execute.executor import Executor
-from assent.ports import Blobs, Clock, Commander, Files, Store
+from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobs
 from assent.store.clock import SystemClock
@@ -43,7 +43,7 @@ def open_site(
     listen: Listener = silent,
     clock: Clock | None = None,
     expires_s: int = 0,
-    store: Store | None = None,
+    store: EventStore | None = None,
 ) -> Engine:
     """Composes an engine as `app` does, with disks and a store that tell of every call."""
     root = os.fsencode(site.root)
@@ -73,7 +73,9 @@ def open_site(
     return Engine(doors, place)
 
 
-def _commander(site: Site, files: Files, blobs: Blobs, place: Place) -> Commander:
+def _commander(
+    site: Site, files: WorkspaceFiles, blobs: BlobStore, place: Place
+) -> PlanCommandRunner:
     """Returns what runs the commands of plans, loaded with the first one."""
     here = Places(site.state, site.state.parent / "config")
     return LateCommander(

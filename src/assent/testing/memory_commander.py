@@ -16,7 +16,7 @@ from assent.core.run.workspace_changes import (
     WorkspaceChanges,
 )
 from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
-from assent.ports import Blobs
+from assent.ports import BlobStore
 from assent.testing.memory_workspace import MemoryHands, Node
 
 Snapshot: TypeAlias = dict[str, FileState]
@@ -38,7 +38,9 @@ class MemoryCommander:
     began, as often as they did. What lies in `unseen` is changed, and its old content not kept.
     """
 
-    def __init__(self, hands: MemoryHands, blobs: Blobs, scripts: Mapping[bytes, Script]) -> None:
+    def __init__(
+        self, hands: MemoryHands, blobs: BlobStore, scripts: Mapping[bytes, Script]
+    ) -> None:
         self.hands = hands
         self.scripts = dict(scripts)
         self.unseen: frozenset[bytes] = frozenset()

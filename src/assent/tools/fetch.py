@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.ports import Fetched
+from assent.ports import FetchResponse
 from assent.tools.looking.limits import told
 from assent.tools.looking.reader import readable
 from assent.tools.tool import Around, Tool
@@ -53,11 +53,11 @@ def _plain(host: str) -> str:
     return host.strip("[]").rstrip(".").lower()
 
 
-def _failed(got: Fetched) -> bool:
+def _failed(got: FetchResponse) -> bool:
     return got.status not in GOOD
 
 
-def _decoded(got: Fetched) -> str:
+def _decoded(got: FetchResponse) -> str:
     named = re.search(_CHARSET, got.media_type)
     try:
         return got.content.decode(named[1] if named else "utf-8", "replace")

@@ -8,7 +8,7 @@ import msgspec
 from assent.core.errors import NotFound
 from assent.core.paths import base_name, one_line, parent
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.ports import Outside
+from assent.ports import OutsideFiles
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.limits import told
 from assent.tools.looking.listing import MORE, listed
@@ -57,7 +57,7 @@ def run(args: Args, around: Around) -> ToolOutcome:
     return told("\n".join(_fitting(top, args.depth)), one_line(folder) or ".", notes)
 
 
-def _outside(outside: Outside, path: bytes) -> ToolOutcome:
+def _outside(outside: OutsideFiles, path: bytes) -> ToolOutcome:
     """Lists one level of what lies outside the workspace."""
     title = one_line(path)
     if not outside.is_folder(path):

@@ -11,7 +11,7 @@ from assent.core.llm.message import ImagePart
 from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.ports import Outside
+from assent.ports import OutsideFiles
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.instructions import instructions
 from assent.tools.looking.limits import LINES, told
@@ -70,7 +70,7 @@ def _limit(args: Args) -> int:
     return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
-def _outside(outside: Outside, path: bytes, args: Args) -> ToolOutcome:
+def _outside(outside: OutsideFiles, path: bytes, args: Args) -> ToolOutcome:
     """Reads what lies outside the workspace. No instructions come from there."""
     title = one_line(path)
     if outside.is_folder(path):

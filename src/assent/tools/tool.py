@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from assent.core.tool import Action, PermissionContext, ResourceAccess, ToolOutcome
-from assent.ports import Fetch, Outside, Process, Shell
+from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.looking.overlay import Overlay
 
 
@@ -14,9 +14,9 @@ class Around(msgspec.Struct, frozen=True):
     """What a call has around it. Everything here only reads."""
 
     overlay: Overlay
-    process: Process
-    shell: Shell
-    fetch: Fetch
+    process: ProcessRunner
+    shell: ReadOnlyShell
+    fetch: PageFetcher
     posture: PermissionContext
     root: bytes  # of the workspace, absolute
     plan: bytes = b""  # the plan file's path in the workspace
@@ -25,7 +25,7 @@ class Around(msgspec.Struct, frozen=True):
     private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
-    outside: Outside | None = None
+    outside: OutsideFiles | None = None
     absent: frozenset[str] = frozenset()  # tools that the model does not have here
     judged: tuple[ResourceAccess, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""

@@ -26,7 +26,7 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
-from assent.ports import Gate, Guard
+from assent.ports import CallGuard, PermissionGate
 from assent.tools.calling.aliases import meant
 from assent.tools.calling.announced import check_announced
 from assent.tools.calling.arguments import decoded
@@ -89,7 +89,7 @@ class Toolbox:
     def __init__(
         self,
         tools: Sequence[Tool],
-        gate: Gate,
+        gate: PermissionGate,
         *,
         suggest: bool = False,
         more: Callable[[str], Sequence[Tool]] = lambda mode: (),
@@ -211,7 +211,7 @@ class Toolbox:
         return msgspec.structs.replace(outcome, title=wants[:MOST_TITLE])
 
     def run_call(
-        self, prepared: Prepared, around: Around, ask: Ask, guards: Sequence[Guard] = ()
+        self, prepared: Prepared, around: Around, ask: Ask, guards: Sequence[CallGuard] = ()
     ) -> Settled:
         """Brings a call to its outcome; only KeyboardInterrupt gets out."""
         tool, decision = prepared.tool, prepared.decision
@@ -360,7 +360,7 @@ def _denied(attempt: GuardedCall) -> GuardedCall:
     return msgspec.structs.replace(attempt, decision=decision)
 
 
-def _objections(guards: Sequence[Guard], attempt: GuardedCall) -> list[Decision]:
+def _objections(guards: Sequence[CallGuard], attempt: GuardedCall) -> list[Decision]:
     """Asks every guard; one that fails has objected (law 9). None can allow anything."""
     found = []
     for guard in guards:
@@ -392,7 +392,7 @@ def _subject(prepared: Prepared) -> str:
     return f"`{prepared.call.tool}` ({first[:LONGEST]}{'…' if len(first) > LONGEST else ''})"
 
 
-def heard(guards: Sequence[Guard], settled: Settled, outcome: ToolOutcome) -> ToolOutcome:
+def heard(guards: Sequence[CallGuard], settled: Settled, outcome: ToolOutcome) -> ToolOutcome:
     """Tells the guards what came of a call in the end; returns it with what they add to it."""
     for guard in guards if settled.attempt is not None else ():
         try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
     from assent.engine.session.tooling import Tooling
-    from assent.ports import Asker, Process
+    from assent.ports import Asker, ProcessRunner
 
 
 class Start(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Host(Protocol):
     def work(self, asker: "Asker", model: str, agent: str) -> "Work":
         """Opens what a turn needs, on the same workspace; raises UsageError without a model."""
 
-    def process(self) -> "Process":
+    def process(self) -> "ProcessRunner":
         """Returns what runs commands of the person's own."""
 
     def models(self) -> tuple[list[dict[str, object]], list[str]]:

@@ -9,7 +9,7 @@ from assent.core.event import JournalWritten, StoredEvent, event_tag
 from assent.core.llm.message import ImagePart
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.ports import Checked
+from assent.ports import LogCheck
 from assent.views.lines import Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, path_fields
@@ -36,7 +36,7 @@ def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
         yield from wrapped("plain", text.rstrip(" "))
 
 
-def checked_row(checked: Checked) -> Row:
+def checked_row(checked: LogCheck) -> Row:
     """Returns what a look through the whole log found."""
     return {
         "holds": not checked.broken,
@@ -49,7 +49,7 @@ def checked_row(checked: Checked) -> Row:
     }
 
 
-def checked_lines(checked: Checked) -> Iterator[Line]:
+def checked_lines(checked: LogCheck) -> Iterator[Line]:
     """Renders what holds, or what does not, and what nobody can know."""
     if checked.broken:
         yield Line("risk", "The log was changed by somebody else than Assent.")
@@ -64,7 +64,7 @@ def checked_lines(checked: Checked) -> Iterator[Line]:
         yield from wrapped("plain", f"- {text}")
 
 
-def _holds(checked: Checked) -> str:
+def _holds(checked: LogCheck) -> str:
     """Says what was found where nothing is broken; that nothing is there is no good sign."""
     if checked.events:
         return f"All {checked.events} events are as they were written."
@@ -76,7 +76,7 @@ def _holds(checked: Checked) -> str:
     )
 
 
-def _not_proved(checked: Checked) -> Iterator[str]:
+def _not_proved(checked: LogCheck) -> Iterator[str]:
     if checked.anchored:
         end = f"Events after event {checked.anchored} could have been cut off"
         yield f"{end}: only closing the log marks its end."

@@ -24,7 +24,7 @@ from assent.core.text.added_lines import added_numbers, added_text
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_path, confusable_text
 from assent.core.text.hidden_chars import BOM, has_hidden_path_chars, hidden_kinds, mixed_endings
 from assent.core.text.secrets import find_secret
-from assent.ports import Facts
+from assent.ports import ReplacementLoss
 from assent.views.foreseen import Foreseen, foreseen
 
 # Names of many kinds: a scope that covers them all is no bound.
@@ -41,7 +41,7 @@ class RiskInput(msgspec.Struct, frozen=True):
     before: bytes | None = None
     after: bytes | None = None  # of a moved symlink, its target
     siblings: Siblings = NO_SIBLINGS  # of the name that is written or moved to
-    facts: Facts = Facts()
+    facts: ReplacementLoss = ReplacementLoss()
     scope: Scope = Scope()
     line: CommandAnalysis | None = None  # what a reader of shell lines found in a command
     root: str = ""  # the workspace

@@ -5,14 +5,14 @@ from typing import Final
 
 from assent.core.paths import display_path
 from assent.core.text.hidden_chars import visible_line
-from assent.ports import DETACHED, Repository
+from assent.ports import DETACHED_HEAD, GitState
 from assent.views.lines import BLANK, Line, wrapped
 
 NO_BRANCH: Final = "no branch (detached HEAD)"
 GIT: Final = "(`git status` shows it)"
 
 
-def under_way(repository: Repository) -> Iterator[str]:
+def under_way(repository: GitState) -> Iterator[str]:
     """Says what git is in the middle of."""
     for word in repository.under_way:
         article = "An" if word == "am" else "A"
@@ -44,4 +44,4 @@ def warning_lines(warnings: tuple[str, ...]) -> Iterator[Line]:
 
 
 def _named(branch: str) -> str:
-    return NO_BRANCH if branch == DETACHED else f"branch {visible_line(branch)}"
+    return NO_BRANCH if branch == DETACHED_HEAD else f"branch {visible_line(branch)}"

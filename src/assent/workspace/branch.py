@@ -8,7 +8,7 @@ from stat import S_ISREG
 from typing import Final
 
 from assent.core.paths import display_path
-from assent.ports import DETACHED, Repository
+from assent.ports import DETACHED_HEAD, GitState
 
 _HEAD: Final = re.compile(rb"ref: refs/heads/([^\n]{1,200})\n?")
 _COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}\n?")
@@ -40,17 +40,17 @@ _EXPLAINS: Final = {
 def branch(root: bytes) -> str:
     """Returns the branch that is checked out in a folder; empty where that is not plain."""
     found = repository(root).branch
-    return found if found != DETACHED and _PLAIN.fullmatch(found) else ""
+    return found if found != DETACHED_HEAD and _PLAIN.fullmatch(found) else ""
 
 
-def repository(root: bytes) -> Repository:
+def repository(root: bytes) -> GitState:
     """Returns what git has checked out in a folder, and what it is in the middle of there."""
     folder = _folder(root)
     if folder is None:
-        return Repository()
+        return GitState()
     marked = [word for mark, word in _MARKS if os.path.lexists(os.path.join(folder, mark))]
     known = {other for word in marked for other in _EXPLAINS.get(word, ())}
-    return Repository(_branch(folder), tuple(dict.fromkeys(w for w in marked if w not in known)))
+    return GitState(_branch(folder), tuple(dict.fromkeys(w for w in marked if w not in known)))
 
 
 def _folder(root: bytes) -> bytes | None:
@@ -68,7 +68,7 @@ def _branch(folder: bytes) -> str:
     head = _read(os.path.join(folder, b"HEAD"))
     if found := _HEAD.fullmatch(head):
         return display_path(found[1])
-    return DETACHED if _COMMIT.fullmatch(head) else ""
+    return DETACHED_HEAD if _COMMIT.fullmatch(head) else ""
 
 
 def _read(path: bytes) -> bytes:

@@ -7,7 +7,7 @@ from typing import BinaryIO
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path, is_inside
 from assent.core.run.slot_move import PathState
-from assent.ports import Sort
+from assent.ports import FolderEntryKind
 from assent.workspace.disk import Disk
 from assent.workspace.failure import failure, telling
 from assent.workspace.folders import Folders
@@ -36,7 +36,7 @@ class LocalCheckout:
                 seen[path] = self._states.of(path)
         return seen
 
-    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+    def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
         """Lists the names in a folder, sorted, and what each is."""
         with telling(self._root + b"/" + folder):
             return dict(sorted(self._disk.scan(self._folders.open_now(folder))))

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from assent.core.paths import parent
 from assent.core.run.slot_move import PathState
-from assent.ports import Facts, Target
+from assent.ports import LinkTarget, ReplacementLoss
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
@@ -23,7 +23,7 @@ from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
 _DOTS = frozenset((b"", b".", b".."))
-_PLAIN = Facts()
+_PLAIN = ReplacementLoss()
 
 
 class LocalFiles:
@@ -57,7 +57,7 @@ class LocalFiles:
                 seen[path] = self._states.of(path)
         return seen
 
-    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
+    def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
         """Turns what a person typed into a workspace path: its real parent and its name."""
         with self._alone:
             plainly = None if target else self._plainly(argument)
@@ -135,7 +135,7 @@ class LocalFiles:
                     return sorted(found)  # what is wrong there shows when it is used
             return sorted((*found, *slots_beside(self._folders, wanted)))
 
-    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
         """Tells what replacing files would cost besides their contents; only where it costs.
 
         Of a file that is gone or out of reach nothing is told. Names of one folder that follow each
@@ -145,28 +145,28 @@ class LocalFiles:
             found = [self._told(folder, here) for folder, here in groupby(paths, parent)]
         return {path: facts for told in found for path, facts in told}
 
-    def _told(self, folder: bytes, paths: Iterable[bytes]) -> list[tuple[bytes, Facts]]:
+    def _told(self, folder: bytes, paths: Iterable[bytes]) -> list[tuple[bytes, ReplacementLoss]]:
         try:
             at = self._folders.open_now(folder)
         except OSError:
             return []
-        told: list[tuple[bytes, Facts]] = []
+        told: list[tuple[bytes, ReplacementLoss]] = []
         for path in paths:
             with suppress(OSError):
                 facts = self._facts(path.rpartition(b"/")[2], at)
                 told += [(path, facts)] if facts != _PLAIN else []
         return told
 
-    def _facts(self, name: bytes, at: int) -> Facts:
+    def _facts(self, name: bytes, at: int) -> ReplacementLoss:
         found = self._disk.lstat(name, at)
         if not S_ISREG(found.st_mode):
-            return Facts(lost=losses(found, [], self._rights))
+            return ReplacementLoss(lost=losses(found, [], self._rights))
         fd = self._disk.open(name, READ, 0, at)
         try:
             attributes = attributes_of(self._disk, fd)
         finally:
             self._disk.close(fd)
-        return Facts(found.st_nlink, losses(found, attributes, self._rights))
+        return ReplacementLoss(found.st_nlink, losses(found, attributes, self._rights))
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what a change of each name in a folder would show in; None: nobody can tell."""

@@ -6,14 +6,14 @@ from functools import partial
 
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
-from assent.ports import Target
+from assent.ports import LinkTarget
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
-def real_path(disk: Disk, path: bytes, read: Target | None = None) -> bytes:
+def real_path(disk: Disk, path: bytes, read: LinkTarget | None = None) -> bytes:
     """Returns an absolute path without symlinks and `..`; what is missing is taken as written.
 
     `read` tells where the symlink of an absolute path points to, if it is not the disk that does.
@@ -41,7 +41,7 @@ def real_path(disk: Disk, path: bytes, read: Target | None = None) -> bytes:
 
 
 def locate(
-    disk: Disk, root: bytes, cwd: bytes, argument: bytes, target: Target | None = None
+    disk: Disk, root: bytes, cwd: bytes, argument: bytes, target: LinkTarget | None = None
 ) -> bytes:
     """Turns what a person typed into a workspace path; refuses what lies outside."""
     if not argument:
@@ -63,7 +63,7 @@ def locate(
     return within + b"/" + name if within else name
 
 
-def _drafted(disk: Disk, root: bytes, target: Target) -> Target:
+def _drafted(disk: Disk, root: bytes, target: LinkTarget) -> LinkTarget:
     """Returns what reads symlinks as `target` tells in the workspace, and from disk elsewhere."""
     prefix = root.rstrip(b"/") + b"/"
 

@@ -16,7 +16,7 @@ from assent.drivers.native.gauge import CHARACTERS, Gauge
 from assent.drivers.native.prompt import layers, system, words
 from assent.drivers.native.purse import Purse
 from assent.drivers.native.step import Answered, Shown, Step
-from assent.ports import Opened, Turn
+from assent.ports import OpenedModel, Turn
 
 
 class Asking:
@@ -38,7 +38,7 @@ class Asking:
             None
         )
 
-    def answer(self, opened: Opened, *, last: bool) -> Generator[Shown, None, Answered]:
+    def answer(self, opened: OpenedModel, *, last: bool) -> Generator[Shown, None, Answered]:
         """Makes one step; where the model cannot read it all, of less and less."""
         turn, agent = self._turn, self._turn.agent
         yield from self._make_room(opened)
@@ -75,7 +75,7 @@ class Asking:
         """Returns what a failure leaves to be noted."""
         return self._step.failed(error) if self._step else ()
 
-    def _make_room(self, opened: Opened) -> Iterator[Shown]:
+    def _make_room(self, opened: OpenedModel) -> Iterator[Shown]:
         """Summarises before the window is full; where that does not help, not again."""
         attempt = 0
         while self._is_full(opened) and not self._stuck:
@@ -83,17 +83,17 @@ class Asking:
             attempt += 1
             self._stuck = not done or attempt == ATTEMPTS
 
-    def _is_full(self, opened: Opened) -> bool:
+    def _is_full(self, opened: OpenedModel) -> bool:
         self._used = self._gauge.estimate(self._system(opened), self._turn.messages)
         return is_full(self._used, opened)
 
-    def _compact(self, opened: Opened, attempt: int) -> Generator[Shown, None, bool]:
+    def _compact(self, opened: OpenedModel, attempt: int) -> Generator[Shown, None, bool]:
         compaction = Compaction(self._turn, opened, self._payer(opened))
         done = yield from compaction.run(attempt)
         self._gauge.restart()
         return done
 
-    def _prompt(self, opened: Opened, number: int) -> ModelRequest:
+    def _prompt(self, opened: OpenedModel, number: int) -> ModelRequest:
         turn = self._turn
         return ModelRequest(
             self._system(opened),
@@ -104,7 +104,7 @@ class Asking:
             temperature=turn.agent.temperature,
         )
 
-    def _system(self, opened: Opened) -> tuple[str, ...]:
+    def _system(self, opened: OpenedModel) -> tuple[str, ...]:
         """Returns the system prompt; the same as long as agent, model and tools are the same."""
         agent, offers = self._turn.agent, self._turn.available_tools()
         told = (agent, opened.name, offers)
@@ -114,7 +114,9 @@ class Asking:
             self._told = (told, texts)
         return self._told[1]
 
-    def _payer(self, opened: Opened) -> Callable[[TokenUsage, Sequence[PartSaid]], float | None]:
+    def _payer(
+        self, opened: OpenedModel
+    ) -> Callable[[TokenUsage, Sequence[PartSaid]], float | None]:
         def pay(usage: TokenUsage, said: Sequence[PartSaid]) -> float | None:
             if usage != TokenUsage():
                 return self._purse.spend(opened, usage)

@@ -18,7 +18,7 @@ from assent.core.session.transcript import SUMMARY
 from assent.drivers.native.gauge import CHARACTERS, tokens
 from assent.drivers.native.prompt import words
 from assent.drivers.native.step import Pay, Shown
-from assent.ports import Opened, Turn
+from assent.ports import OpenedModel, Turn
 
 CONTEXT = 128_000  # tokens that a model can read if nobody knows better
 OUTPUT = 32_000  # most tokens that are held free for the answer
@@ -31,13 +31,13 @@ WORTH = 200  # tokens; less is not worth a request
 LEFT_OUT = "(What came before is left out.)\n"
 
 
-def window(opened: Opened) -> int:
+def window(opened: OpenedModel) -> int:
     """Returns how many tokens a request to a model may have."""
     context = opened.context or CONTEXT
     return context - min(opened.output or OUTPUT, OUTPUT, context // 4)
 
 
-def is_full(used: int, opened: Opened) -> bool:
+def is_full(used: int, opened: OpenedModel) -> bool:
     """Tells whether it is time to make room."""
     return used > FULL * window(opened)
 
@@ -57,7 +57,7 @@ def kept(messages: Sequence[ChatMessage], most: int) -> int:
 class Compaction:
     """Makes room in a turn; each attempt keeps fewer of the newest messages as they are."""
 
-    def __init__(self, turn: Turn, opened: Opened, pay: Pay) -> None:
+    def __init__(self, turn: Turn, opened: OpenedModel, pay: Pay) -> None:
         self._turn = turn
         self._opened = opened
         self._pay = pay

@@ -16,7 +16,7 @@ from assent.drivers.native.purse import Limits, Purse
 from assent.drivers.native.step import Answered, Shown, declined
 from assent.drivers.native.steps import Steps
 from assent.drivers.native.underway import Underway
-from assent.ports import Opened, Turn
+from assent.ports import OpenedModel, Turn
 
 CUT = 3  # answers in a row that were too long to be carried out; then the turn is over
 
@@ -26,7 +26,7 @@ class NativeDriver:
 
     def __init__(
         self,
-        open_model: Callable[[str], Opened],
+        open_model: Callable[[str], OpenedModel],
         briefing: PromptContext,
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -35,7 +35,7 @@ class NativeDriver:
         self._briefing = briefing
         self._limits = limits or Limits()
         self._clock = clock
-        self._opened: dict[str, Opened] = {}
+        self._opened: dict[str, OpenedModel] = {}
         self._underway = Underway()
         self.purse = Purse(self._limits, clock)
         self._is_child = False
@@ -105,7 +105,7 @@ class NativeDriver:
         else:
             yield from turn.run_calls(answered.calls)
 
-    def _unpaid(self, turn: Turn, opened: Opened) -> Generator[Shown, None, str]:
+    def _unpaid(self, turn: Turn, opened: OpenedModel) -> Generator[Shown, None, str]:
         """Asks the person where a limit is reached; says why the turn ends if it is no yes."""
         while reached := self.purse.check(opened):
             if self.purse.closed or not (yield from turn.confirm("Budget", reached.question)):
@@ -114,7 +114,7 @@ class NativeDriver:
             self.purse.extend(reached)
         return ""
 
-    def _model(self, turn: Turn) -> Opened:
+    def _model(self, turn: Turn) -> OpenedModel:
         """Returns the model that the newest message asks for, else its agent, else the settings."""
         name = turn.record.model or turn.agent.model
         if name not in self._opened:

@@ -9,7 +9,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.llm.request import TokenUsage
-from assent.ports import Opened
+from assent.ports import OpenedModel
 
 Kind: TypeAlias = Literal["dollars", "tokens", "seconds"]
 
@@ -79,7 +79,7 @@ class Purse:
         most = self._most["seconds"]
         return max(0.0, most - self.spent.seconds) if most else None
 
-    def check(self, opened: Opened) -> Reached | None:
+    def check(self, opened: OpenedModel) -> Reached | None:
         """Returns a limit that is reached; raises UsageError where that cannot be known."""
         if self._by["dollars"] and opened.prices is None:
             raise UsageError(
@@ -105,7 +105,9 @@ class Purse:
         """Remembers that a person does not want to go on."""
         self._closed = True
 
-    def spend(self, opened: Opened, usage: TokenUsage, *, guessed: bool = False) -> float | None:
+    def spend(
+        self, opened: OpenedModel, usage: TokenUsage, *, guessed: bool = False
+    ) -> float | None:
         """Spends tokens and what they cost; returns the latter if it is known."""
         cost = opened.prices.of(usage) if opened.prices else None
         with self._lock:

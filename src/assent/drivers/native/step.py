@@ -20,7 +20,7 @@ from assent.core.llm.request import (
     TokenUsage,
 )
 from assent.core.session.event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
-from assent.ports import Opened, Turn
+from assent.ports import OpenedModel, Turn
 
 LONGEST = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -51,7 +51,7 @@ class Step:
     def __init__(
         self,
         turn: Turn,
-        opened: Opened,
+        opened: OpenedModel,
         pay: Pay,
         clock: Callable[[], float],
     ) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.errors import Interrupted
 from assent.core.llm.request import ModelRequest
-from assent.ports import Answers, Model, Opened
+from assent.ports import Model, ModelStream, OpenedModel
 
 STOPPED = "The work was stopped from elsewhere."
 
@@ -16,7 +16,7 @@ class Underway:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._answers: Answers | None = None
+        self._answers: ModelStream | None = None
         self._stopped = False
 
     @property
@@ -36,7 +36,7 @@ class Underway:
         if self._stopped:
             raise Interrupted(STOPPED)
 
-    def begun(self, answers: Answers) -> Answers:
+    def begun(self, answers: ModelStream) -> ModelStream:
         """Remembers a request; one that comes after the stop is ended at once."""
         with self._lock:
             self._answers = answers
@@ -51,7 +51,7 @@ class Underway:
         with self._lock:
             self._answers, self._stopped = None, False
 
-    def cancellable(self, opened: Opened) -> Opened:
+    def cancellable(self, opened: OpenedModel) -> OpenedModel:
         """Returns a model whose requests can be ended here."""
         return msgspec.structs.replace(opened, model=_Stoppable(opened.model, self))
 
@@ -63,5 +63,5 @@ class _Stoppable:
         self._model = model
         self._underway = underway
 
-    def stream(self, prompt: ModelRequest) -> Answers:
+    def stream(self, prompt: ModelRequest) -> ModelStream:
         return self._underway.begun(self._model.stream(prompt))

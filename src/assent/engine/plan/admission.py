@@ -16,7 +16,7 @@ from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import refuse_twins
 from assent.execute.check import check_disk, first_files
-from assent.ports import Files, Target
+from assent.ports import LinkTarget, WorkspaceFiles
 from assent.tools.looking.overlay import Overlay
 
 
@@ -52,7 +52,7 @@ class Admission:
         except Drift as drift:
             raise made_elsewhere(drift) from None
 
-    def _check_path(self, path: bytes, target: Target | None = None) -> None:
+    def _check_path(self, path: bytes, target: LinkTarget | None = None) -> None:
         refuse_own_paths(path, self._place.plan_dir, self._place.private)
         here = self._doors.files.locate(self._place.root + b"/" + path, target)
         if here != path:
@@ -81,7 +81,7 @@ def made_elsewhere(drift: Drift) -> Drift:
     return Drift(told, "assent propose --portable --out FILE")
 
 
-def _read(touched: Container[bytes], files: Files, path: bytes) -> bytes | None:
+def _read(touched: Container[bytes], files: WorkspaceFiles, path: bytes) -> bytes | None:
     """Reads a symlink; through a name that the plan itself touches, none of its paths leads."""
     below = any(above in touched for above in ancestors(path))
     return None if below or path in touched else files.link_target(path)

@@ -54,7 +54,7 @@ from assent.engine.plan.packed import PackedBlobs, PackedFiles
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
 from assent.engine.workspaces import Workspaces
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.views.review import OperationReview, Review
 
 
@@ -202,7 +202,7 @@ class Bundles:
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
         store, stream = self._doors.store, _stream(bundle)
         at = self._doors.clock.now()
-        store.append(Batch(stream, len(store.read(stream)), at, (event,)))
+        store.append(EventBatch(stream, len(store.read(stream)), at, (event,)))
 
     def _fitting(self, bundle: Bundle) -> Approval:
         """Returns the first approval that counts, or says why the newest one does not."""

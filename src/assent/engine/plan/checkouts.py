@@ -26,7 +26,7 @@ from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, located
 from assent.engine.plan.plans import begun
 from assent.engine.plan.spelling import Spelling, joined
-from assent.ports import Checkout, Sort
+from assent.ports import FolderEntryKind, SourceFolder
 from assent.tools.looking.ignored import Ignored
 from assent.tools.looking.overlay import CHUNK, Overlay
 
@@ -54,7 +54,7 @@ class Checkouts:
     def stage(
         self,
         record: PlanRecord,
-        other: Checkout,
+        other: SourceFolder,
         arguments: Sequence[bytes] = (),
         *,
         delete: bool = False,
@@ -91,7 +91,7 @@ class Checkouts:
         except Refused:
             return False  # here it is reached through a symlink: nothing of the workspace
 
-    def _keep(self, other: Checkout, written: Iterable[WriteFile]) -> None:
+    def _keep(self, other: SourceFolder, written: Iterable[WriteFile]) -> None:
         for op in written:
             if op.after.size > self._place.max_file:
                 raise Refused(
@@ -111,7 +111,7 @@ class Checkouts:
 class _Respelled:
     """Implements ports.Checkout: names that are one file here are written as they are here."""
 
-    def __init__(self, other: Checkout, spelling: Spelling) -> None:
+    def __init__(self, other: SourceFolder, spelling: Spelling) -> None:
         self._other = other
         self._spelling = spelling
         self._there: dict[bytes, bytes] = {}  # the paths that are written otherwise there
@@ -121,9 +121,9 @@ class _Respelled:
         there = {self._path(path): path for path in paths}
         return {there[path]: seen for path, seen in self._other.read_states(there).items()}
 
-    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+    def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
         """Lists the names in a folder; refuses two that cannot both be here."""
-        found: dict[bytes, Sort] = {}
+        found: dict[bytes, FolderEntryKind] = {}
         known: dict[bytes, bytes] = {}
         for each, sort in self._other.entries(self._path(folder)).items():
             ours, theirs = (
@@ -160,7 +160,9 @@ class _Walk:
         self.folders: set[bytes] = {b""}
 
     def files(
-        self, entries: Callable[[bytes], Mapping[bytes, Sort]], is_nested: Callable[[bytes], bool]
+        self,
+        entries: Callable[[bytes], Mapping[bytes, FolderEntryKind]],
+        is_nested: Callable[[bytes], bool],
     ) -> Iterator[bytes]:
         """Yields the files and symlinks that count, by their paths."""
         waiting = [b""]
@@ -182,14 +184,14 @@ class _Walk:
                 else:
                     yield path
 
-    def _is_wanted(self, path: bytes, sort: Sort) -> bool:
+    def _is_wanted(self, path: bytes, sort: FolderEntryKind) -> bool:
         """Tells whether a path was asked for, or leads to one that was."""
         return not self._wanted or any(
             is_inside(path, wanted) or (sort == "folder" and is_inside(wanted, path))
             for wanted in self._wanted
         )
 
-    def _why_not(self, path: bytes, sort: Sort) -> Why | None:
+    def _why_not(self, path: bytes, sort: FolderEntryKind) -> Why | None:
         if casefolded(base_name(path)) == GIT:
             return "git"
         if path.count(b"/") > MAX_FOLDERS:
@@ -292,10 +294,12 @@ def _is_repository(names: Iterable[bytes]) -> bool:
     return GIT in map(casefolded, known) or known >= _BARE
 
 
-def _entries(overlay: Overlay, spelling: Spelling) -> Callable[[bytes], dict[bytes, Sort]]:
+def _entries(
+    overlay: Overlay, spelling: Spelling
+) -> Callable[[bytes], dict[bytes, FolderEntryKind]]:
     """Returns how to list a folder with the draft applied."""
 
-    def entries(folder: bytes) -> dict[bytes, Sort]:
+    def entries(folder: bytes) -> dict[bytes, FolderEntryKind]:
         return {
             spelling.name_on_disk(folder, each): "folder" if is_folder else "file"
             for each, is_folder in overlay.names(folder).items()
@@ -335,7 +339,7 @@ def _check_found(wanted: Iterable[bytes], found: Sequence[bytes]) -> None:
             raise NotFound(told, "assent stage from --help")
 
 
-def _chunks(other: Checkout, path: bytes) -> Iterator[bytes]:
+def _chunks(other: SourceFolder, path: bytes) -> Iterator[bytes]:
     with other.open(path) as stream:
         while chunk := stream.read(CHUNK):
             yield chunk

@@ -22,7 +22,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.views.commented import operation_part, placed_in, text_part
 from assent.views.review import Review
 
@@ -147,7 +147,7 @@ class Comments:
             return self._consents.reject(record, note)
         ids = tuple([comment.id for comment in comments])
         sent = CommentsSent(record.plan_id, record.digest, ids, self._user)
-        batch = Batch(self._stream(record), seq, self._doors.clock.now(), (sent,))
+        batch = EventBatch(self._stream(record), seq, self._doors.clock.now(), (sent,))
         return self._consents.reject(record, note, comments, (batch,))
 
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
@@ -172,7 +172,7 @@ class Comments:
 
     def _append(self, record: PlanRecord, seq: int, event: CommentEvent) -> None:
         self._doors.store.append(
-            Batch(self._stream(record), seq, self._doors.clock.now(), (event,))
+            EventBatch(self._stream(record), seq, self._doors.clock.now(), (event,))
         )
 
     def _stream(self, record: PlanRecord) -> str:

@@ -37,7 +37,7 @@ from assent.engine.plan.plans import WRITE, Plans
 from assent.engine.plan.spelling import refuse_twins
 from assent.engine.projections import Projections
 from assent.execute.check import check_disk, first_files
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 if TYPE_CHECKING:
     from assent.views.review import Review
@@ -205,7 +205,7 @@ class Consents:
         record: PlanRecord,
         note: str,
         comments: tuple[Comment, ...] = (),
-        beside: Sequence[Batch] = (),
+        beside: Sequence[EventBatch] = (),
     ) -> PlanRecord:
         """Records a person's no with words; the plan goes back to drafting.
 

@@ -47,7 +47,7 @@ from assent.engine.plan.plans import Plans, begun
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import Spelling, refuse_twins
 from assent.engine.projections import Projections
-from assent.ports import Files
+from assent.ports import WorkspaceFiles
 from assent.tools.looking.overlay import Overlay
 
 DEFAULT_MODE = 0o644
@@ -308,7 +308,7 @@ class Drafts:
         )
 
 
-def located(files: Files, draft: Overlay, argument: bytes) -> bytes:
+def located(files: WorkspaceFiles, draft: Overlay, argument: bytes) -> bytes:
     """Returns the path of what a person typed, as symlinks lead with the draft applied."""
     if not argument.startswith(b"/"):
         refuse_deep_paths(normpath(argument))

@@ -6,7 +6,7 @@ from assent.core.errors import AssentError
 from assent.core.plan.operation import footprint
 from assent.core.plan.plan import Plan
 from assent.execute.check import differences, first_files, told
-from assent.ports import Files
+from assent.ports import WorkspaceFiles
 from assent.views.drifted import Drifted
 
 MANY: Final = 1000  # files; with more of them reading would wait for long: a yes looks at them all
@@ -14,7 +14,7 @@ FEW: Final = 50
 LITTLE: Final = 4 << 20  # bytes in them
 
 
-def drifted(plan: Plan, files: Files) -> tuple[Drifted, ...]:
+def drifted(plan: Plan, files: WorkspaceFiles) -> tuple[Drifted, ...]:
     """Returns the files that changed; none if they are too many to look at while reading."""
     operations = first_files(plan)
     if len(operations) > MANY:
@@ -29,7 +29,7 @@ def drifted(plan: Plan, files: Files) -> tuple[Drifted, ...]:
     )
 
 
-def drifted_if_cheap(plan: Plan, files: Files) -> tuple[Drifted, ...]:
+def drifted_if_cheap(plan: Plan, files: WorkspaceFiles) -> tuple[Drifted, ...]:
     """Returns the files that changed if they are few and small; else none."""
     paths = [path for op in first_files(plan) for path, _, _ in footprint(op)]
     paths += [file.path for file in plan.relied_on]

@@ -8,7 +8,7 @@ from assent.core.event import ApprovalExpired
 from assent.core.plan.approval import Approval
 from assent.core.plan.record import ApprovalRecord, PlanRecord
 from assent.engine.doors import Doors
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 
 def latest(doors: Doors, stream: str, consents: Iterable[ApprovalRecord]) -> dict[str, str]:
@@ -34,7 +34,9 @@ def note_expired(doors: Doors, approvals: Iterable[Approval], seen: Mapping[str,
     now = doors.clock.now()
     for one in approvals:
         if one.expires_at and seen.get(one.id, "") < one.expires_at <= now:
-            batch = Batch(f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),))
+            batch = EventBatch(
+                f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),)
+            )
             with suppress(AssentError):  # another process has seen it, too
                 doors.store.append(batch)
 

@@ -12,7 +12,7 @@ from assent.core.plan.operation import Operation, RunCommand, footprint, inverse
 from assent.core.text.hidden_chars import visible_line
 from assent.engine.doors import Doors
 from assent.engine.plan.spelling import Spelling
-from assent.ports import Rules
+from assent.ports import PlanRules
 from assent.views.commands import brief
 from assent.views.foreseen import line_of
 
@@ -20,7 +20,7 @@ NAMED: Final = 5  # denied paths that are spelled out in one message
 RULES: Final = "assent rules list"
 
 
-def held_to(rules: Rules, command: RunCommand) -> CommandLimits:
+def held_to(rules: PlanRules, command: RunCommand) -> CommandLimits:
     """Returns to what rules hold a command; what they deny to its undo, they deny to both."""
     held, back = rules.command_limits(line_of(command)), inverse(command)
     if held.denial or not isinstance(back, RunCommand):

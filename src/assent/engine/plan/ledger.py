@@ -13,7 +13,7 @@ from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_ev
 from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 from assent.engine.doors import Doors
 from assent.engine.heads import readable
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 USED_HERE: Final = "The approval was used on this machine."
 
@@ -55,21 +55,21 @@ class Ledger:
         records = [readable(heads.get(one), _decode) or self._load(one) for one in streams]
         return [record for record in records if record is not None]
 
-    def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> Batch:
+    def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> EventBatch:
         """Prepares events for a plan together with the head that they make."""
         stream, at = self.stream(plan_id), self._doors.clock.now()
         after = record.seq if record else 0
         head = record
         for seq, event in enumerate(events, after + 1):
             head = fold_plan(head, StoredEvent(0, stream, seq, at, event))
-        return Batch(stream, after, at, events, msgspec.json.encode(head))
+        return EventBatch(stream, after, at, events, msgspec.json.encode(head))
 
     def append(
         self,
         record: PlanRecord | None,
         plan_id: str,
         *events: Event,
-        beside: Sequence[Batch] = (),
+        beside: Sequence[EventBatch] = (),
     ) -> PlanRecord:
         """Appends events, if nobody else did meanwhile and the lifecycle allows them.
 
@@ -96,12 +96,12 @@ class Ledger:
         """Returns every permit that was given here, oldest first."""
         return permit_runs(self._doors.store.read(self.permit_stream)) if self.workspace else []
 
-    def permit_batch(self, book: PermitLog, *events: Event) -> Batch:
+    def permit_batch(self, book: PermitLog, *events: Event) -> EventBatch:
         """Prepares events for the permits together with the head that they make."""
         at, head = self._doors.clock.now(), book
         for seq, event in enumerate(events, book.seq + 1):
             head = fold_permit(head, StoredEvent(0, self.permit_stream, seq, at, event))
-        return Batch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
+        return EventBatch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""

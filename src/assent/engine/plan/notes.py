@@ -6,7 +6,7 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.engine.plan.ledger import Ledger
 from assent.engine.workspaces import Workspaces
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.views.noted import SOURCE, Noted, carried, section
 
 MAX_NOTE = 1 << 16  # so that every note finds room in a plan
@@ -55,7 +55,7 @@ class Notes:
         end = b"" if text.endswith(b"\n") or not text else b"\n"
         return text + end + section(added).encode() if added else text
 
-    def carrying(self, ledger: Ledger, plan_id: str, text: bytes) -> tuple[Batch, ...]:
+    def carrying(self, ledger: Ledger, plan_id: str, text: bytes) -> tuple[EventBatch, ...]:
         """Prepares the record that notes became items of a plan, where its text has any."""
         if SOURCE.encode() not in text:
             return ()

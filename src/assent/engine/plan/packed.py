@@ -9,7 +9,7 @@ from assent.core.paths import base_name, parent
 from assent.core.plan.bundle import Bundle
 from assent.core.plan.operation import FileState, MoveFile
 from assent.core.run.slot_move import PathState
-from assent.ports import Facts, Target
+from assent.ports import LinkTarget, ReplacementLoss
 
 
 class PackedBlobs:
@@ -55,7 +55,7 @@ class PackedFiles:
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         return {path: self._before.get(path) for path in paths}
 
-    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
+    def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
         return argument
 
     def open(self, path: bytes) -> BinaryIO:
@@ -82,7 +82,7 @@ class PackedFiles:
     def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
         return []
 
-    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
         return {}
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:

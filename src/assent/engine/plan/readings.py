@@ -13,7 +13,7 @@ from assent.engine.plan.notes import of_record
 from assent.engine.plan.partials import Partial, Partials
 from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
-from assent.ports import Batch
+from assent.ports import EventBatch
 from assent.views.changes import Since, since
 from assent.views.review import Review
 
@@ -102,7 +102,7 @@ class Readings:
                 return
             try:
                 stream, at = self._stream(shown.plan_id), self._doors.clock.now()
-                self._doors.store.append(Batch(stream, seq, at, (shown,)))
+                self._doors.store.append(EventBatch(stream, seq, at, (shown,)))
             except ConcurrentChange:  # somebody else read something meanwhile
                 continue
             return

@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from assent.core.errors import Refused
 from assent.core.paths import ancestors, display_path
 from assent.core.plan.operation import Operation, footprint
-from assent.ports import Files
+from assent.ports import WorkspaceFiles
 
 _PARTS = (b"objects", b"refs")
 
 
 def refuse_repositories(
-    files: Files, operations: Iterable[Operation], draft: Iterable[Operation] = ()
+    files: WorkspaceFiles, operations: Iterable[Operation], draft: Iterable[Operation] = ()
 ) -> None:
     """Refuses operations on what git would take for a repository, now or with the draft applied."""
     added = list(operations)
@@ -36,14 +36,14 @@ def refuse_repositories(
                 )
 
 
-def _takes_a_files_place(files: Files, folder: bytes, going: set[bytes]) -> bool:
+def _takes_a_files_place(files: WorkspaceFiles, folder: bytes, going: set[bytes]) -> bool:
     """Tells whether a folder is, or lies, where a file or symlink goes: nothing is in it yet."""
     above = (*reversed(ancestors(folder)), folder)
     outermost = next((path for path in above if path in going), None)
     return outermost is not None and files.is_file(outermost)
 
 
-def _is_repository(files: Files | None, folder: bytes, coming: set[bytes]) -> bool:
+def _is_repository(files: WorkspaceFiles | None, folder: bytes, coming: set[bytes]) -> bool:
     prefix = folder + b"/" if folder else b""
     head = prefix + b"HEAD"
     if head not in coming and not (files and folder and files.is_file(head)):

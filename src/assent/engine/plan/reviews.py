@@ -35,7 +35,7 @@ from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.remarks import remarks
 from assent.engine.run.recording import Recorder
-from assent.ports import Facts, Rules
+from assent.ports import PlanRules, ReplacementLoss
 from assent.views.commands import brief, not_covered
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
@@ -50,7 +50,7 @@ OPEN = (
     PlanState.AWAITING_APPROVAL,
 )  # what rules deny to a run counts at its start
 OVER = (PlanState.COMPLETED, PlanState.DISCARDED)
-PLAIN = Facts()
+PLAIN = ReplacementLoss()
 
 
 class Reviews:
@@ -345,11 +345,11 @@ class _Around:
         except (OSError, AssentError):  # a symlink, perhaps: none is followed
             return []
 
-    def _facts_of(self, op: Operation) -> Facts:
+    def _facts_of(self, op: Operation) -> ReplacementLoss:
         return self._facts.get(op.path, PLAIN) if _replaces(op) else PLAIN
 
     @cached_property
-    def _facts(self) -> dict[bytes, Facts]:
+    def _facts(self) -> dict[bytes, ReplacementLoss]:
         """What is known of the files that are replaced, where there is anything to tell."""
         return self._doors.files.replacement_losses(
             [op.path for op in self._operations if _replaces(op)]
@@ -364,7 +364,7 @@ def _scope_if_readable(text: bytes) -> Scope:
         return Scope()
 
 
-def _command_denied(rules: Rules, op: Operation) -> str:
+def _command_denied(rules: PlanRules, op: Operation) -> str:
     """Says which rule denies a command; of files that is said for all of them at once."""
     return _denied_words(op, held_to(rules, op)) if isinstance(op, RunCommand) else ""
 

@@ -6,7 +6,7 @@ from assent.core.errors import ImpossibleOperations, Refused
 from assent.core.paths import ancestors, base_name, casefolded, display_path, one_line, parent
 from assent.core.plan.draft import segments
 from assent.core.plan.operation import FileState, Operation, footprint
-from assent.ports import Files
+from assent.ports import WorkspaceFiles
 
 
 class Spelling:
@@ -16,7 +16,7 @@ class Spelling:
     """
 
     def __init__(
-        self, files: Files, drafted: Mapping[bytes, FileState | None] | None = None
+        self, files: WorkspaceFiles, drafted: Mapping[bytes, FileState | None] | None = None
     ) -> None:
         self._files = files
         self._drafted = drafted or {}
@@ -109,7 +109,7 @@ class Spelling:
             return False
 
 
-def refuse_twins(files: Files, operations: Iterable[Operation]) -> None:
+def refuse_twins(files: WorkspaceFiles, operations: Iterable[Operation]) -> None:
     """Refuses two operations on what is one file here; a move may change the case alone."""
     spelling = Spelling(files)
     for one, other in _written_twice(operations):

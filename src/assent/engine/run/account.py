@@ -44,7 +44,7 @@ from assent.core.undo.applied_change import (
 )
 from assent.engine.run.deeds import command_words
 from assent.execute.turning import read_backs, read_changes
-from assent.ports import Blobs
+from assent.ports import BlobStore
 
 TAIL: Final = 5  # lines of a failed command's output that are told
 WIDTH: Final = 200
@@ -71,7 +71,7 @@ class Account(msgspec.Struct, frozen=True):
     exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
 
 
-def account(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Account:
+def account(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Account:
     """Says from the journal how a run stands."""
     last = entries[-1]
     aborts = [entry for entry in entries if isinstance(entry, AbortedEntry)]
@@ -102,7 +102,7 @@ def may_have_run(
             yield f"{MAY_HAVE_RUN.format(command_words(op))} {LOOK_FIRST}"
 
 
-def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Says what commands left behind that a person would not expect of such an end."""
     last = entries[-1]
     if not any(isinstance(op, RunCommand) for op in plan.operations):
@@ -148,7 +148,7 @@ def _where(conflict: PathConflict, operations: Sequence[Operation], now: RunStat
     return f"$ {command_words(op)}: " if isinstance(op, RunCommand) else ""
 
 
-def _said(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _said(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Repeats the last words of the command that stopped the run."""
     ends = [entry for entry in entries if isinstance(entry, CommandEndedEntry)]
     if not ends or succeeded(ends[-1]) or not ends[-1].output:
@@ -163,7 +163,7 @@ def _said(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
 
 
 def _waiting(
-    plan: Plan, entries: Sequence[JournalEntry], now: RunState, blobs: Blobs
+    plan: Plan, entries: Sequence[JournalEntry], now: RunState, blobs: BlobStore
 ) -> Iterator[str]:
     """Names what a roll-back would put back of what changed while commands ran.
 
@@ -188,7 +188,7 @@ def _waiting(
         yield MOVE_ASIDE
 
 
-def _unseen(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _unseen(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Names what an undo would put back of a command whose end nobody saw."""
     unseen = [
         end for ends in command_ends(entries).values() for end in ends if end.cut == UNKNOWN_END
@@ -198,7 +198,7 @@ def _unseen(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
         yield MOVE_ASIDE.replace("A roll-back", "An undo")
 
 
-def _put_back(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _put_back(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Names what a roll-back has put back so far; of a run that was given up nobody knows."""
     try:
         done = rolled_back_operations(entries, read_backs(entries, blobs))
@@ -208,7 +208,7 @@ def _put_back(entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
         yield told
 
 
-def _paths(ends: Iterable[CommandEndedEntry], blobs: Blobs) -> set[bytes]:
+def _paths(ends: Iterable[CommandEndedEntry], blobs: BlobStore) -> set[bytes]:
     return {op.path for end in ends for op in _changes(end, blobs).operations}
 
 
@@ -227,7 +227,7 @@ def _not_obeyed(entries: Sequence[JournalEntry]) -> Iterator[str]:
                 return
 
 
-def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Says what commands did that a roll-back cannot put back, and which undo it does not run."""
     turned = rollback_start(entries) < len(entries)
     for index, ends in command_ends(entries).items():
@@ -240,7 +240,7 @@ def _uncovered(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Ite
             yield f"Not covered by a roll-back: {gap.line}."
 
 
-def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> Iterator[str]:
+def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Warns where commands met more than could be recorded, whatever a review had foreseen."""
     for index, ends in command_ends(entries).items():
         op = plan.operations[index]
@@ -253,7 +253,7 @@ def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs) -> It
                 yield f"An undo will not cover it: {gap.line}."
 
 
-def _changes(ended: CommandEndedEntry, blobs: Blobs) -> WorkspaceChanges:
+def _changes(ended: CommandEndedEntry, blobs: BlobStore) -> WorkspaceChanges:
     try:
         return read_changes(blobs)(ended)
     except AssentError:

@@ -6,7 +6,7 @@ from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.errors import Busy, StoreError
 from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.engine.doors import Doors
-from assent.ports import Freed
+from assent.ports import CollectionResult
 
 LOCK = "collect"
 
@@ -21,7 +21,7 @@ class Collecting:
         """Tells whether the last collection was long ago."""
         return self._doors.garbage_collector.due()
 
-    def collect(self) -> Freed:
+    def collect(self) -> CollectionResult:
         """Removes unneeded contents, unless somebody else does so already (Busy)."""
         doors = self._doors
         with doors.locks.hold(LOCK, "collecting contents"):

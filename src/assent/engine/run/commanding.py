@@ -26,7 +26,7 @@ from assent.engine.plan.commands import LONGEST_S
 from assent.engine.plan.held import held_to
 from assent.engine.run.committing import Committing
 from assent.engine.run.recording import Recorder
-from assent.ports import Blobs, Files, Process, Rules
+from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
 from assent.views.commands import brief
 
 NO_RULES: Final = NoRules()
@@ -37,11 +37,11 @@ class ProcessCommander:
 
     def __init__(
         self,
-        process: Process,
-        files: Files,
-        blobs: Blobs,
+        process: ProcessRunner,
+        files: WorkspaceFiles,
+        blobs: BlobStore,
         place: Place,
-        rules: Rules = NO_RULES,
+        rules: PlanRules = NO_RULES,
     ) -> None:
         """`process` holds programs to the fence that rules make; `rules` judge the line itself."""
         self._process = process

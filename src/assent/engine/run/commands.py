@@ -37,7 +37,7 @@ from assent.engine.run.recording import Recorder
 from assent.engine.run.runs import Runs
 from assent.engine.run.underway import UnderWay
 from assent.engine.workspaces import Workspaces
-from assent.ports import Process
+from assent.ports import ProcessRunner
 from assent.tools.looking.commands import gathered
 
 _NOT_RUN: Final = ProcessResult(126, "start")
@@ -122,7 +122,7 @@ class Commands:
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
 
-    def run(self, order: Order, process: Process) -> Running:
+    def run(self, order: Order, process: ProcessRunner) -> Running:
         """Runs a command while no build can; yields its output, and returns it with what changed.
 
         Raises where nothing has run. Closing it ends the command, which is recorded, too.
@@ -138,7 +138,7 @@ class Commands:
         self,
         record: SessionRecord | None,
         line: str,
-        process: Process,
+        process: ProcessRunner,
         mask: Callable[[str], str] = redact,
     ) -> Running:
         """Runs what a person typed, in whatever mode, with their own rights; yields what it says.
@@ -225,10 +225,10 @@ class Commands:
             heard.seen = self._close(ledger, begun, heard.ended, before)
         return heard.outcome(begun)
 
-    def _freely(self, line: str, process: Process, limits: ProcessLimits) -> Parts:
+    def _freely(self, line: str, process: ProcessRunner, limits: ProcessLimits) -> Parts:
         yield from process.run_command(CommandSpec(line), self._place.root, limits, confined=False)
 
-    def _parts(self, order: Order, process: Process) -> Parts:
+    def _parts(self, order: Order, process: ProcessRunner) -> Parts:
         command = order.command
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)

@@ -12,7 +12,7 @@ from typing import Final
 from assent.core.errors import AssentError
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChanges
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK: Final = 1 << 20
 _LINK, _PROGRAM = b"120000", b"100755"
@@ -32,7 +32,9 @@ def entries(said: bytes) -> dict[bytes, Entry]:
 class Committed:
     """The last commit, compared with files as a run met them; `git` reads as the person does."""
 
-    def __init__(self, head: Mapping[bytes, Entry], git: Git, files: Files, blobs: Blobs) -> None:
+    def __init__(
+        self, head: Mapping[bytes, Entry], git: Git, files: WorkspaceFiles, blobs: BlobStore
+    ) -> None:
         self._head = head
         self._git = git
         self._files = files

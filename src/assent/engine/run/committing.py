@@ -24,7 +24,7 @@ from assent.core.shell.process import (
 )
 from assent.engine.run.committed import Committed, entries
 from assent.gate.readonly.hardening import GIT_ENVIRONMENT
-from assent.ports import Blobs, Files, Process
+from assent.ports import BlobStore, ProcessRunner, WorkspaceFiles
 
 IDENTITY: Final = 'git config --global user.name "NAME"; git config --global user.email EMAIL'
 UNDER_WAY: Final = {
@@ -73,7 +73,9 @@ class _Chosen(msgspec.Struct, frozen=True):
 class Committing:
     """Commits files of one workspace, in the sandbox; git's settings and hooks cannot change."""
 
-    def __init__(self, process: Process, files: Files, blobs: Blobs, root: bytes) -> None:
+    def __init__(
+        self, process: ProcessRunner, files: WorkspaceFiles, blobs: BlobStore, root: bytes
+    ) -> None:
         self._process = process
         self._files = files
         self._blobs = blobs

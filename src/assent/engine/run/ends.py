@@ -13,7 +13,7 @@ from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.shell.process import ProcessResult
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
-from assent.ports import Blobs
+from assent.ports import BlobStore
 
 MOST_NAMED: Final = 100  # changed files that the record names
 TOLD: Final = 20  # changed files that the model is told
@@ -42,7 +42,7 @@ def listed(found: WorkspaceChanges) -> tuple[Change, ...] | None:
     return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 
 
-def end(blobs: Blobs, name: str, ended: ProcessResult, found: WorkspaceChanges) -> CommandEnded:
+def end(blobs: BlobStore, name: str, ended: ProcessResult, found: WorkspaceChanges) -> CommandEnded:
     """Makes the record of an end; what an undo rests on is kept when it returns."""
     changes, kept = listed(found), _kept(blobs, found)
     if changes is None:
@@ -99,7 +99,7 @@ def _how(before: FileState | None, after: FileState | None) -> str:
     return "new" if before is None else "gone" if after is None else "changed"
 
 
-def _kept(blobs: Blobs, found: WorkspaceChanges) -> str:
+def _kept(blobs: BlobStore, found: WorkspaceChanges) -> str:
     """Keeps what an undo rests on; returns its blob, if there is anything to undo or to say."""
     if not (found.operations or found.skipped or found.made):
         return ""

@@ -5,7 +5,7 @@ from stat import S_ISDIR
 
 from assent.core.paths import parent
 from assent.core.plan.operation import Operation
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 from assent.tools.looking.ignored import EXCLUDE, FILES, Ignored
 from assent.tools.looking.overlay import Overlay
 
@@ -18,7 +18,9 @@ _MODE = 4
 class Ignoring:
     """Tells what is ignored, folder by folder from the root; anew only where rules changed."""
 
-    def __init__(self, files: Files, blobs: Blobs, operations: Sequence[Operation] = ()) -> None:
+    def __init__(
+        self, files: WorkspaceFiles, blobs: BlobStore, operations: Sequence[Operation] = ()
+    ) -> None:
         """With `operations`, the rules count that they will leave."""
         self._files = files
         self._overlay = Overlay(files, blobs, operations)

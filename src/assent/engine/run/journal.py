@@ -28,7 +28,7 @@ from assent.core.run.journal import (
 from assent.core.run.permit_log import PermitLog
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import USED_HERE, Ledger, spent_stream
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 LOST: Final = "Record {} of the run is missing from the log, or is not what was written there."
 
@@ -98,7 +98,7 @@ class StoreJournal:
     def write(self, run: str, entry: JournalEntry) -> None:
         entries = self.read(run)
         at = self._doors.clock.now()
-        batch = Batch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
+        batch = EventBatch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
         batches = (batch, *self._for_the_plan(run, entry, entries))
         try:
             self._doors.store.append(*batches)
@@ -120,7 +120,7 @@ class StoreJournal:
             RecoveringEntry("accept"),
             end,
         )
-        batch = Batch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
+        batch = EventBatch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
         self._doors.store.append(batch, *self._for_the_plan(run, end, [first]))
         self._last[run], self._known[run] = last + len(story), list(story[1:])
 
@@ -134,7 +134,7 @@ class StoreJournal:
 
     def _for_the_plan(
         self, run: str, entry: JournalEntry, entries: list[JournalEntry]
-    ) -> list[Batch]:
+    ) -> list[EventBatch]:
         if not isinstance(entry, StartedEntry | RecoveringEntry | HaltedEntry | FinishedEntry):
             return []
         first = entry if isinstance(entry, StartedEntry) else started_entry(entries)
@@ -146,10 +146,10 @@ class StoreJournal:
         if isinstance(entry, StartedEntry) and record.imported:
             # A yes that travelled is used up for every workspace of this machine.
             at = self._doors.clock.now()
-            batches.append(Batch(spent_stream(entry.approval), 0, at, tuple(events)))
+            batches.append(EventBatch(spent_stream(entry.approval), 0, at, tuple(events)))
         return batches
 
-    def _for_the_permit(self, run: str, entry: JournalEntry) -> list[Batch]:
+    def _for_the_permit(self, run: str, entry: JournalEntry) -> list[EventBatch]:
         book = self._ledger.permit_log()
         events = self._permit_events(run, entry, book)
         return [self._ledger.permit_batch(book, *events)] if events else []

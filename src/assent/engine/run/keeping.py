@@ -15,7 +15,7 @@ from assent.engine.run.collecting import Collecting
 from assent.engine.run.past import Kept, Past, Weights, total
 from assent.engine.run.takeback import Target
 from assent.engine.workspaces import Workspaces
-from assent.ports import Freed
+from assent.ports import CollectionResult
 
 EVERY = 8  # runs after which the sum of all is made anew, and remembered
 COLLECTING = "Not all contents that nothing needs were removed"
@@ -27,7 +27,7 @@ class GivenUp(msgspec.Struct, frozen=True):
     """What was given up, and what that freed."""
 
     runs: tuple[str, ...] = ()
-    freed: Freed = Freed()
+    freed: CollectionResult = CollectionResult()
 
 
 class Keeping:
@@ -78,7 +78,7 @@ class Keeping:
             told = f"Can no longer be undone: {names}. {COLLECTING}: {error.message}"
             raise StoreError(told, error.next) from error
 
-    def collect(self) -> Freed:
+    def collect(self) -> CollectionResult:
         """Removes contents that nothing needs any more, of all workspaces."""
         return self._collecting.collect()
 
@@ -135,11 +135,11 @@ class Keeping:
                 self._forget_copies(kept.unit)
         return runs
 
-    def _collected(self, units: Sequence[Kept]) -> Freed:
+    def _collected(self, units: Sequence[Kept]) -> CollectionResult:
         try:
             return self._collecting.collect()
         except Busy:  # another process is at it, or needs things to stay
-            return Freed(later=sum(kept.own for kept in units))
+            return CollectionResult(later=sum(kept.own for kept in units))
 
     def _warn_of_late(self, folders: Sequence[str]) -> None:
         for folder in folders:

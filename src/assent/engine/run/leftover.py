@@ -11,11 +11,11 @@ from assent.core.run.journal import FinishedEntry, JournalEntry
 from assent.core.run.slot_move import PathState, prunable_folders
 from assent.core.undo.inversion import NOT_A_FILE, STILL_DIFFERENT, has_state
 from assent.execute.turning import History, read_backs, read_changes
-from assent.ports import Blobs, Files, Looks
+from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
 
 
 def leftovers(
-    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs, disk: Looks
+    plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore, disk: PathStateReader
 ) -> Iterator[str]:
     """Names the files of compensated commands that are other than before, if the run is back."""
     last = entries[-1]
@@ -38,7 +38,7 @@ def leftovers(
             yield f"{STILL_DIFFERENT}: {one_line(path)}."
 
 
-def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: Files) -> Iterator[str]:
+def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles) -> Iterator[str]:
     """Names folders that should have gone with the last file in them, and are still there."""
     last = entries[-1]
     done = (
@@ -69,7 +69,7 @@ def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: Files) -> Iterat
         yield f"Not removed, although the plan leaves it empty: {one_line(folder)} ({why})."
 
 
-def kept_words(kept: Sequence[bytes], blobs: Blobs, disk: Looks) -> Iterator[str]:
+def kept_words(kept: Sequence[bytes], blobs: BlobStore, disk: PathStateReader) -> Iterator[str]:
     """Names slots that stay; that their content exists nowhere else only where that is true."""
     seen = {slot: _seen(slot, disk) for slot in kept}
     digests = [state.digest for state in seen.values() if isinstance(state, FileState)]
@@ -84,7 +84,7 @@ def kept_words(kept: Sequence[bytes], blobs: Blobs, disk: Looks) -> Iterator[str
             yield f"Kept, because it exists nowhere else: {one_line(slot)}"
 
 
-def _seen(path: bytes, disk: Looks) -> PathState:
+def _seen(path: bytes, disk: PathStateReader) -> PathState:
     try:
         return disk.read_states((path,))[path]
     except AssentError:

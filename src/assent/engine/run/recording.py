@@ -25,7 +25,7 @@ from assent.core.run.workspace_changes import (
 from assent.engine.doors import Place
 from assent.engine.run.recorded import Folder, Row, Snapshot, Stamp, decoded, encoded
 from assent.engine.run.walk import Found, Known, Walk
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK: Final = 1 << 20
 SETTLED_NS: Final = 2_000_000_000  # some file systems keep times in steps of two seconds
@@ -45,8 +45,8 @@ class Recorder:
 
     def __init__(
         self,
-        files: Files,
-        blobs: Blobs,
+        files: WorkspaceFiles,
+        blobs: BlobStore,
         place: Place,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:

@@ -68,7 +68,7 @@ from assent.engine.run.underway import UnderWay
 from assent.engine.run.whereabouts import results_by_disk, slots, whereabouts
 from assent.execute.check import check_disk, first_files
 from assent.execute.turning import read_backs, read_changes
-from assent.ports import Batch, Blobs
+from assent.ports import BlobStore, EventBatch
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -193,7 +193,7 @@ class Runs:
             self._projections.plan(record)
             return record.runs[-1]
 
-    def end(self, plan_id: str, run: str, outcome: RunOutcome, *also: Batch) -> PlanRecord:
+    def end(self, plan_id: str, run: str, outcome: RunOutcome, *also: EventBatch) -> PlanRecord:
         """Says that the work on a plan of prose is over, and what else that means, in one go."""
         ledger = self.repository()
         record = ledger.load(plan_id)
@@ -570,7 +570,7 @@ def _latest(journal: StoreJournal, run: str) -> list[JournalEntry]:
 
 
 def _left_running(
-    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs
+    plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore
 ) -> Iterator[tuple[str, str]]:
     """Yields commands that left something running, each with what that is."""
     turned: RollbackStartedEntry | None = None

@@ -17,7 +17,7 @@ from assent.core.plan.operation import FileState, Operation, footprint
 from assent.core.run.workspace_changes import SkipReason
 from assent.engine.doors import Place
 from assent.engine.run.ignoring import Ignoring, Stamp
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 
 UNLIMITED: Final = 1 << 62
 INODE, MODE = 3, 4
@@ -59,7 +59,7 @@ NOTHING: Final = Known()
 class Ahead:
     """The names in folders as operations will leave them, asked for from the root downwards."""
 
-    def __init__(self, files: Files, operations: Sequence[Operation] = ()) -> None:
+    def __init__(self, files: WorkspaceFiles, operations: Sequence[Operation] = ()) -> None:
         self._files = files
         self._names: dict[bytes, dict[bytes, FileState | None]] = {}
         self._folders: dict[bytes, set[bytes]] = {}  # on the way to a file that comes
@@ -98,7 +98,11 @@ class Walk:
     """Looks through one workspace. Keep it for later: ignore rules are remembered."""
 
     def __init__(
-        self, files: Files, blobs: Blobs, place: Place, operations: Sequence[Operation] = ()
+        self,
+        files: WorkspaceFiles,
+        blobs: BlobStore,
+        place: Place,
+        operations: Sequence[Operation] = (),
     ) -> None:
         """With `operations`, it finds what will stand there when they are done."""
         self.ahead = Ahead(files, operations)

@@ -11,7 +11,7 @@ from assent.core.run.results import run_results
 from assent.core.undo.inversion import has_state
 from assent.engine.doors import Doors
 from assent.execute.turning import read_backs
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 
 
 def results_by_disk(
@@ -44,7 +44,7 @@ def whereabouts(run: str, plan: Plan, doors: Doors) -> Iterator[str]:
         yield f"In a slot of the run: {one_line(slot)}"
 
 
-def slots(run: str, operations: Sequence[Operation], files: Files) -> list[bytes]:
+def slots(run: str, operations: Sequence[Operation], files: WorkspaceFiles) -> list[bytes]:
     """Returns the slots of a run that hold something, found by their names alone."""
     own = run.encode()
     found: list[bytes] = []
@@ -61,7 +61,7 @@ def slots(run: str, operations: Sequence[Operation], files: Files) -> list[bytes
 
 
 def _recorded(
-    plan: Plan, entries: Sequence[JournalEntry], blobs: Blobs
+    plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore
 ) -> Sequence[OperationResult]:
     try:
         return run_results(plan.operations, entries, read_backs(entries, blobs))
@@ -70,7 +70,7 @@ def _recorded(
         return (unknown,) * len(plan.operations)
 
 
-def _by_disk(op: FileOperation, files: Files) -> OperationResult:
+def _by_disk(op: FileOperation, files: WorkspaceFiles) -> OperationResult:
     try:
         seen = files.read_states([path for path, *_ in footprint(op)])
     except (AssentError, OSError):
@@ -82,7 +82,9 @@ def _by_disk(op: FileOperation, files: Files) -> OperationResult:
     return "unknown"
 
 
-def _stands(path: bytes, before: FileState | None, after: FileState | None, files: Files) -> str:
+def _stands(
+    path: bytes, before: FileState | None, after: FileState | None, files: WorkspaceFiles
+) -> str:
     try:
         seen = files.read_states((path,))[path]
     except (AssentError, OSError):
@@ -94,21 +96,21 @@ def _stands(path: bytes, before: FileState | None, after: FileState | None, file
     return "missing" if seen is None else "neither as before the run nor as the plan leaves it"
 
 
-def _has(blobs: Blobs, digest: str) -> bool:
+def _has(blobs: BlobStore, digest: str) -> bool:
     try:
         return blobs.has(digest)
     except (AssentError, OSError):
         return False
 
 
-def _names(folder: bytes, files: Files) -> list[bytes]:
+def _names(folder: bytes, files: WorkspaceFiles) -> list[bytes]:
     try:
         return files.names(folder)
     except (AssentError, OSError):
         return []
 
 
-def _below(folder: bytes, files: Files) -> list[bytes]:
+def _below(folder: bytes, files: WorkspaceFiles) -> list[bytes]:
     try:
         return files.below(folder)
     except (AssentError, OSError):

@@ -39,7 +39,7 @@ from assent.engine.session.diary import TRIES, Diary
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.sessions import Sessions
 from assent.engine.session.tooling import Tooling
-from assent.ports import Batch, Driver
+from assent.ports import AgentDriver, EventBatch
 
 BUILDER = default_agent("ask")
 ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
@@ -107,7 +107,7 @@ class Building:
             yield current
 
     def work(
-        self, plan: PlanRecord, driver: Driver, tooling: Tooling
+        self, plan: PlanRecord, driver: AgentDriver, tooling: Tooling
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
         note = _note(plan)
@@ -167,13 +167,13 @@ class Building:
                 plan = self._desk.plans.repository().load(plan.plan_id)
         raise Busy("Others keep writing to this session; the build has not ended.", "assent build")
 
-    def _batch(self, session: SessionRecord, events: tuple[SessionEvent, ...]) -> Batch:
+    def _batch(self, session: SessionRecord, events: tuple[SessionEvent, ...]) -> EventBatch:
         """Prepares events for a session together with the head that they make."""
         at, head = self._desk.ports.clock.now(), session
         for seq, event in enumerate(events, session.seq + 1):
             head = fold_session(head, event, seq, at)
         stream = self._diary().stream(session.session)
-        return Batch(stream, session.seq, at, events, msgspec.json.encode(head))
+        return EventBatch(stream, session.seq, at, events, msgspec.json.encode(head))
 
     def _session(self, plan: PlanRecord) -> SessionRecord:
         """Returns the session that works on the plan, or starts one in the plan's own folder."""

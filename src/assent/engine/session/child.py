@@ -15,7 +15,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.tool import TaskEffect
 from assent.engine.session.leash import Leash
 from assent.engine.session.watching import Watch
-from assent.ports import Driver, Turn
+from assent.ports import AgentDriver, Turn
 
 
 class Kin(Protocol):
@@ -59,7 +59,7 @@ class Child:
     def __init__(
         self,
         errand: Errand,
-        driver: Driver,
+        driver: AgentDriver,
         turn: Callable[[], Working],
         place: Callable[["Child"], AbstractContextManager[None]],
         tell: Callable[["Child", StoredEvent | None], None],

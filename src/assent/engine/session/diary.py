@@ -8,7 +8,7 @@ from assent.core.session.event import SessionEvent, SessionStarted
 from assent.core.session.record import SessionRecord, fold_session
 from assent.engine.doors import Doors
 from assent.engine.heads import readable
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 TRIES = 20  # at a session in which others are saying something, too
 
@@ -71,13 +71,13 @@ class Diary:
 
     def batch(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
-    ) -> tuple[SessionRecord, Batch]:
+    ) -> tuple[SessionRecord, EventBatch]:
         """Returns the session after some events, and how to append exactly these to it."""
         after, at = record.seq if record else 0, self._doors.clock.now()
         for seq, event in enumerate(events, after + 1):
             record = fold_session(record, event, seq, at)
         assert record is not None, "there is at least one event"
-        return record, Batch(self.stream(session), after, at, events, _encode(record))
+        return record, EventBatch(self.stream(session), after, at, events, _encode(record))
 
     def _append(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]

@@ -43,7 +43,7 @@ from assent.engine.session.permission import Permission, Said
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
-from assent.ports import Process
+from assent.ports import ProcessRunner
 from assent.tools.calling.told import lacking
 from assent.views.commands import subject
 from assent.views.rows import kind
@@ -92,7 +92,9 @@ class Wish(msgspec.Struct, frozen=True):
     text: str  # what the tool itself says
     planning: bool = False
     unconfined: bool = False  # the person lets a command run without the sandbox
-    process: Process | None = None  # what starts programs for this call; None: as for everybody
+    process: ProcessRunner | None = (
+        None  # what starts programs for this call; None: as for everybody
+    )
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from assent.core.paths import base_name, display_path, one_line
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.shell.process import ProcessLimits, ProcessResult, Program, SandboxState
 from assent.core.tool import EditEffect
-from assent.ports import Process
+from assent.ports import ProcessRunner
 
 LIMITS = ProcessLimits(seconds=20, output=64 << 20)
 PATH = "{path}"  # in an argument: the file's path in the workspace
@@ -20,7 +20,7 @@ Formats = Mapping[str, tuple[str, ...]]
 
 
 def formatted(
-    edit: EditEffect, process: Process, formats: Formats, root: bytes
+    edit: EditEffect, process: ProcessRunner, formats: Formats, root: bytes
 ) -> tuple[EditEffect, tuple[str, ...]]:
     """Returns the edit with formatted contents, and a note for each that stayed as it was."""
     if not formats:
@@ -61,7 +61,9 @@ def _command(op: FileOperation, formats: Formats) -> tuple[str, ...] | None:
     return None
 
 
-def _through(command: tuple[str, ...], content: bytes, process: Process, root: bytes) -> bytes:
+def _through(
+    command: tuple[str, ...], content: bytes, process: ProcessRunner, root: bytes
+) -> bytes:
     """Runs a formatter, confined, with the content on stdin; returns what it prints."""
     if not content:
         return content

@@ -10,7 +10,7 @@ from assent.core.session.record import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
 from assent.engine.workspaces import Workspaces
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 TRIES = 20  # where others give and revoke, too
 LIST = "assent rules list"
@@ -73,12 +73,12 @@ class Grants:
         self._append(GrantGiven(grant))
         return grant
 
-    def batch(self, workspace: str, event: GrantEvent) -> Batch:
+    def batch(self, workspace: str, event: GrantEvent) -> EventBatch:
         """Returns how to append an event to what is remembered, together with something else."""
         book = self._book(workspace)
         changed = _folded(book, event)
         at = self._doors.clock.now()
-        return Batch(_stream(workspace), book.seq, at, (event,), _encode(changed))
+        return EventBatch(_stream(workspace), book.seq, at, (event,), _encode(changed))
 
     def revoke(self, reference: str, user: str = "") -> Grant:
         """Takes a remembered answer back, by its id or the start of it; that counts at once."""

@@ -11,13 +11,13 @@ from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded, SessionEvent
 from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
 from assent.engine.session.desk import Desk
-from assent.ports import Hooks
+from assent.ports import HookRunner
 
 
 class HookGuard:
     """Implements ports.Guard. Hooks can only say no, or add words; they allow nothing."""
 
-    def __init__(self, hooks: Hooks, warn: Callable[[str], object]) -> None:
+    def __init__(self, hooks: HookRunner, warn: Callable[[str], object]) -> None:
         self._hooks = hooks
         self._warn = warn
         self._words: dict[str, str] = {}  # said before a call, by its id

@@ -23,7 +23,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.session.diary import Diary
 from assent.engine.session.grants import Grants
 from assent.engine.workspaces import Workspaces
-from assent.ports import Batch
+from assent.ports import EventBatch
 
 TRIES = 20  # at a session in which others are saying something, too
 NEAR = 100  # events back, where a call is looked for first
@@ -137,7 +137,7 @@ class Questions:
         known: tuple[StoredQuestion, ...],
         named: tuple[str, str],
         reply: QuestionReply,
-    ) -> tuple[AcceptedAnswer, list[Batch]]:
+    ) -> tuple[AcceptedAnswer, list[EventBatch]]:
         """Returns what an answer brings about, and how all of it becomes durable together."""
         (id, digest), now = named, self.clock.now()
         one = next((each for each in known if each.asked.id == id), None)

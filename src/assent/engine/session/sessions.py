@@ -40,7 +40,7 @@ from assent.engine.session.session_list import SessionList
 from assent.engine.session.tooling import Tooling
 from assent.engine.session.turns import SessionTurn
 from assent.engine.session.watching import Watch
-from assent.ports import Driver
+from assent.ports import AgentDriver
 
 TITLE_LENGTH = 200
 AIM_LENGTH = 2000  # of a goal, where it stands in a plan's text
@@ -242,7 +242,7 @@ class Sessions(SessionList):
         return self._append(record, TodosChanged(todos))
 
     def work(
-        self, record: SessionRecord, driver: Driver, tooling: Tooling
+        self, record: SessionRecord, driver: AgentDriver, tooling: Tooling
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session until it is at rest; raises Busy if somebody else does so already."""
         self._require(record)
@@ -261,7 +261,7 @@ class Sessions(SessionList):
         return self._desk.ports.locks.hold(f"session-{record.session}", owner)
 
     def work_locked(
-        self, record: SessionRecord, driver: Driver, tooling: Tooling, build: str = ""
+        self, record: SessionRecord, driver: AgentDriver, tooling: Tooling, build: str = ""
     ) -> Iterator[StoredEvent | StreamDelta]:
         """Drives a session that the caller holds; `build` is the run that the turn carries out."""
         self._require(record)

@@ -50,7 +50,7 @@ from assent.engine.session.permission import Doubt as Asked
 from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
 from assent.engine.session.tooling import Tooling
-from assent.ports import Guard, Process
+from assent.ports import CallGuard, ProcessRunner
 from assent.tools.tool import Around
 from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
 
@@ -101,7 +101,7 @@ class Settling:
         self.effects = Effects(desk, tooling)
         own, hooks = tooling.guards(lambda: self._around.posture), desk.ports.hooks
         heard_by = HookGuard(hooks, desk.projections.warnings.append)
-        self._guards: Sequence[Guard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
+        self._guards: Sequence[CallGuard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
         self._pending: list[StoredEvent] = []  # recorded while somebody was asked
         self._around = ground.tool_context()  # of the batch that is being settled
         self.ending: TurnEndReason | None = None
@@ -285,7 +285,7 @@ class Settling:
             done = yield from self._carry(wish)
         return [] if done.later else self._ended(call, settled, done, seconds)
 
-    def _opened(self, settled: Settled, posture: PermissionContext) -> Process | None:
+    def _opened(self, settled: Settled, posture: PermissionContext) -> ProcessRunner | None:
         """Returns what runs a command that was allowed to change configuration of agents."""
         if settled.attempt is None or not isinstance(settled.outcome.effect, CommandEffect):
             return None

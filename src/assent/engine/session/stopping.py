@@ -17,7 +17,7 @@ from assent.core.shell.process import (
 )
 from assent.core.tool import PermissionContext
 from assent.engine.session.tooling import Tooling
-from assent.ports import Process, Shell
+from assent.ports import ProcessRunner, ReadOnlyShell
 
 R = TypeVar("R")
 
@@ -31,7 +31,7 @@ def stoppable(tooling: Tooling, ending: Callable[[], str]) -> Tooling:
     def wanted() -> bool:
         return bool(ending())
 
-    def fenced(posture: PermissionContext) -> tuple[Process, Shell] | None:
+    def fenced(posture: PermissionContext) -> tuple[ProcessRunner, ReadOnlyShell] | None:
         found = tooling.with_path_limits(posture)
         return found and (StoppableProcess(found[0], wanted), StoppableShell(found[1], wanted))
 
@@ -72,7 +72,7 @@ def attended(ending: Callable[[], str], work: Callable[[], R]) -> R:
 class StoppableProcess:
     """Implements ports.Process: every program ends as soon as somebody says so."""
 
-    def __init__(self, process: Process, stopped: Callable[[], bool]) -> None:
+    def __init__(self, process: ProcessRunner, stopped: Callable[[], bool]) -> None:
         self._process = process
         self._stopped = stopped
 
@@ -109,7 +109,7 @@ class StoppableProcess:
 class StoppableShell:
     """Implements ports.Shell: every program ends as soon as somebody says so."""
 
-    def __init__(self, shell: Shell, stopped: Callable[[], bool]) -> None:
+    def __init__(self, shell: ReadOnlyShell, stopped: Callable[[], bool]) -> None:
         self._shell = shell
         self._stopped = stopped
 

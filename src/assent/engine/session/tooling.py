@@ -8,7 +8,16 @@ from assent.core.permission.mode import CustomMode
 from assent.core.session.agent import Agent
 from assent.core.tool import PermissionContext
 from assent.engine.session.places import Places
-from assent.ports import Asker, Driver, Fetch, Gate, Guard, Outside, Process, Shell
+from assent.ports import (
+    AgentDriver,
+    Asker,
+    CallGuard,
+    OutsideFiles,
+    PageFetcher,
+    PermissionGate,
+    ProcessRunner,
+    ReadOnlyShell,
+)
 from assent.tools.toolbox import Toolbox
 
 
@@ -25,10 +34,10 @@ class TaskLimits(msgspec.Struct, frozen=True):
 class Tooling(msgspec.Struct, frozen=True):
     """Tools with their gate, the person who may be asked, the agents, and the settings of both."""
 
-    process: Process
-    shell: Shell
-    fetch: Fetch
-    gate: Gate
+    process: ProcessRunner
+    shell: ReadOnlyShell
+    fetch: PageFetcher
+    gate: PermissionGate
     asker: Asker
     dispatcher: Toolbox
     agents: Mapping[str, Agent] = {}
@@ -37,14 +46,14 @@ class Tooling(msgspec.Struct, frozen=True):
     suggest: bool = False  # plan.suggest
     formatters: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
-    outside: Outside | None = None
+    outside: OutsideFiles | None = None
     # Returns what runs programs where rules keep files from them; None: nobody has to be kept.
-    with_path_limits: Callable[[PermissionContext], tuple[Process, Shell] | None] = lambda posture: (
-        None
+    with_path_limits: Callable[[PermissionContext], tuple[ProcessRunner, ReadOnlyShell] | None] = (
+        lambda posture: None
     )
     # Makes the guards of one turn: the loop guard, and hooks around calls.
-    guards: Callable[[Callable[[], PermissionContext]], Sequence[Guard]] = lambda posture: ()
-    driver: Driver | None = None  # children work with others of its kind; None: there are none
+    guards: Callable[[Callable[[], PermissionContext]], Sequence[CallGuard]] = lambda posture: ()
+    driver: AgentDriver | None = None  # children work with others of its kind; None: there are none
     tasks: TaskLimits = TaskLimits()
     auto: bool = False  # --auto: what would be asked runs, except where that never may
     unconfined: bool = False  # shell.unconfined

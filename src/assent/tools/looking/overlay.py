@@ -15,7 +15,7 @@ from assent.core.paths import (
 from assent.core.plan.dependencies import content_sources
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.run.slot_move import PathState, prunable_folders
-from assent.ports import Blobs, Files
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK = 1 << 20
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once
@@ -29,8 +29,8 @@ class Overlay:
 
     def __init__(
         self,
-        files: Files,
-        blobs: Blobs,
+        files: WorkspaceFiles,
+        blobs: BlobStore,
         operations: Sequence[Operation] = (),
         readable_own: Sequence[bytes] = (),
         largest: int = 0,

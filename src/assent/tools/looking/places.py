@@ -6,7 +6,7 @@ from posixpath import join, normpath
 from assent.core.errors import AssentError, Refused
 from assent.core.paths import casefolded, display_path, is_inside, one_line, parent
 from assent.core.tool import Action, ResourceAccess
-from assent.ports import Outside
+from assent.ports import OutsideFiles
 from assent.tools.tool import Around
 
 MOVED = "That is not what was asked about, so nothing was read."
@@ -68,7 +68,7 @@ def looking(
     return (*places, ResourceAccess(Action.SEEK, text or places[-1].resource, word))
 
 
-def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
+def entered(around: Around, argument: str) -> tuple[OutsideFiles, bytes] | None:
     """Returns the way to what lies outside, and its real path; None if it lies in the workspace.
 
     Only what the gate has judged counts: a symlink may lead elsewhere by now.
@@ -82,7 +82,7 @@ def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
 
 
 def _touched(
-    root: bytes, outside: Outside, path: bytes, argument: str
+    root: bytes, outside: OutsideFiles, path: bytes, argument: str
 ) -> tuple[ResourceAccess, ...]:
     folder = path if outside.is_folder(path) else parent(path)
     typed = argument.encode("utf-8", "backslashreplace")
@@ -93,7 +93,7 @@ def _touched(
     )
 
 
-def _outer(around: Around, argument: str) -> tuple[Outside, bytes] | None:
+def _outer(around: Around, argument: str) -> tuple[OutsideFiles, bytes] | None:
     """Returns the real path of what lies outside, where a person can be asked about it."""
     way = around.overlay.outside_target(argument) if around.outside else None
     if way is None or around.outside is None:

@@ -19,7 +19,7 @@ from assent.core.shell.process import (
 )
 
 
-class Process(Protocol):
+class ProcessRunner(Protocol):
     """Runs programs so that they cannot write, connect, signal or read secrets.
 
     Folders are absolute real paths. What is visible is what a program inside could open.
@@ -62,7 +62,7 @@ class Process(Protocol):
         """Names what is alive all the same of commands that were cut off; else empty."""
 
 
-class Commander(Protocol):
+class PlanCommandRunner(Protocol):
     """Runs the commands of plans, and tells what they changed."""
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
@@ -101,7 +101,7 @@ class Commander(Protocol):
         """Returns what is other than in a record, every content kept that an undo would need."""
 
 
-class Shell(Protocol):
+class ReadOnlyShell(Protocol):
     """Runs command lines that only read."""
 
     def run(
@@ -113,7 +113,7 @@ class Shell(Protocol):
         """
 
 
-class Answers(Iterator[StreamEvent], Protocol):
+class ModelStream(Iterator[StreamEvent], Protocol):
     """A model's answer as it comes; `Stopped` comes last."""
 
     def close(self) -> None:
@@ -123,14 +123,14 @@ class Answers(Iterator[StreamEvent], Protocol):
 class Model(Protocol):
     """Something that turns a prompt into a stream of parts."""
 
-    def stream(self, prompt: ModelRequest) -> Answers:
+    def stream(self, prompt: ModelRequest) -> ModelStream:
         """Answers. The same message object in a later prompt is not encoded again.
 
         Raises ModelError, which says whether another attempt, another key or less text would help.
         """
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedModel(msgspec.Struct, frozen=True):
     """A model that is ready to be asked, and what is known about it; 0: unknown."""
 
     model: Model
@@ -141,7 +141,7 @@ class Opened(msgspec.Struct, frozen=True):
     warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
 
 
-class Fetched(msgspec.Struct, frozen=True):
+class FetchResponse(msgspec.Struct, frozen=True):
     """What a server sent."""
 
     url: str
@@ -151,14 +151,14 @@ class Fetched(msgspec.Struct, frozen=True):
     cut: bool = False  # there was more than the limit
 
 
-class Fetch(Protocol):
+class PageFetcher(Protocol):
     """Gets pages over HTTP: GET only, no cookies, no credentials."""
 
-    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> FetchResponse:
         """Follows redirects only to hosts that are allowed; raises Refused or Unavailable."""
 
 
-class Outside(Protocol):
+class OutsideFiles(Protocol):
     """Files outside the workspace, for reading alone, by absolute path; symlinks are resolved."""
 
     def real(self, path: bytes) -> bytes:

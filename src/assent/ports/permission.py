@@ -18,7 +18,7 @@ from assent.core.tool import (
 )
 
 
-class Gate(Protocol):
+class PermissionGate(Protocol):
     """Where every request is judged before anything happens (law 9)."""
 
     def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
@@ -50,7 +50,7 @@ class Gate(Protocol):
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 
 
-class Rules(Protocol):
+class PlanRules(Protocol):
     """What the rules of person and project say to plans, whoever agreed to those.
 
     They are read anew with every question, so a rule that was added meanwhile counts.
@@ -87,7 +87,7 @@ class Asker(Protocol):
         """
 
 
-class Guard(Protocol):
+class CallGuard(Protocol):
     """Somebody who looks at every call after the gate. It can make a verdict only stricter."""
 
     def before(self, attempt: GuardedCall) -> Decision | None:
@@ -100,7 +100,7 @@ class Guard(Protocol):
         """Hears that an answer's calls are settled; says why the turn must end, if it must."""
 
 
-class Heard(msgspec.Struct, frozen=True):
+class HookResults(msgspec.Struct, frozen=True):
     """What hooks said: why not, if one objects, words for the model, and what to warn of."""
 
     objection: str = ""
@@ -108,10 +108,10 @@ class Heard(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Hooks(Protocol):
+class HookRunner(Protocol):
     """The person's own programs that hear of what happens."""
 
-    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         """Starts every hook for that moment with the facts as JSON; never raises.
 
         Of those that come before something, one that is missing, slow or fails says no.

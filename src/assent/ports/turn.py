@@ -60,7 +60,7 @@ class Turn(Protocol):
         """
 
 
-class Driver(Protocol):
+class AgentDriver(Protocol):
     """Takes a turn forward until the session is at rest."""
 
     def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
@@ -72,5 +72,5 @@ class Driver(Protocol):
     def stop(self) -> None:
         """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
 
-    def child_driver(self, steps: int = 0) -> "Driver":
+    def child_driver(self, steps: int = 0) -> "AgentDriver":
         """Returns a driver for a child: it shares the budget, and makes at most so many steps."""

@@ -8,10 +8,10 @@ import msgspec
 
 from assent.core.event import Event, StoredEvent
 
-WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
+MAX_WHOLE_READ = 1 << 20  # content up to this size may be read at once; more is streamed
 
 
-class Batch(msgspec.Struct, frozen=True):
+class EventBatch(msgspec.Struct, frozen=True):
     """Events that must directly follow event number `after` of a stream, and the head they make."""
 
     stream: str
@@ -21,7 +21,7 @@ class Batch(msgspec.Struct, frozen=True):
     head: bytes | None = None
 
 
-class Checked(msgspec.Struct, frozen=True):
+class LogCheck(msgspec.Struct, frozen=True):
     """What a look through the whole log found: the first event that is not as it was written.
 
     `anchored` is how far a mark outside the log vouches for it; nobody does for what follows.
@@ -34,7 +34,7 @@ class Checked(msgspec.Struct, frozen=True):
     unanchored: str = ""  # why that mark cannot be used, and what makes a new one
 
 
-class Traced(msgspec.Struct, frozen=True):
+class StreamTrace(msgspec.Struct, frozen=True):
     """The events of one stream that the chain of hashes vouches for, and where it is broken.
 
     The chain is followed from the stream's first event to the end of the log. `faults` are places
@@ -46,10 +46,10 @@ class Traced(msgspec.Struct, frozen=True):
     faults: tuple[tuple[int, str], ...] = ()
 
 
-class Store(Protocol):
+class EventStore(Protocol):
     """The log. All batches of one `append` are one durable transaction, or nothing is."""
 
-    def append(self, *batches: Batch) -> tuple[StoredEvent, ...]:
+    def append(self, *batches: EventBatch) -> tuple[StoredEvent, ...]:
         """Raises Moved if any stream has gone past its batch's `after`."""
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]: ...
@@ -71,10 +71,10 @@ class Store(Protocol):
 
     def streams(self, prefix: str) -> list[str]: ...
 
-    def verify(self) -> Checked:
+    def verify(self) -> LogCheck:
         """Follows the chain of hashes through the whole log."""
 
-    def trace(self, stream: str) -> Traced:
+    def trace(self, stream: str) -> StreamTrace:
         """Follows the chain from the first event of a stream on; damage is told, never raised."""
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
@@ -86,7 +86,7 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
-class Blobs(Protocol):
+class BlobStore(Protocol):
     """Contents by digest. What is kept is durable, and visible to others, after `flush`."""
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
@@ -109,7 +109,7 @@ class Blobs(Protocol):
         """Streams the content; raises StoreError at the end if it does not match its name."""
 
 
-class Freed(msgspec.Struct, frozen=True):
+class CollectionResult(msgspec.Struct, frozen=True):
     """What a collection removed; `later` are bytes that nobody needs and that are too young."""
 
     contents: int = 0
@@ -117,13 +117,13 @@ class Freed(msgspec.Struct, frozen=True):
     later: int = 0
 
 
-class Collector(Protocol):
+class GarbageCollector(Protocol):
     """Removes contents that nothing names any more."""
 
     def due(self) -> bool:
         """Tells whether it is time to collect although nobody asked for it."""
 
-    def collect(self, needed: Callable[[str], bool]) -> Freed:
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
         """Removes what is not needed, but nothing that was kept within the last hour."""
 
 
@@ -140,7 +140,7 @@ class Signer(Protocol):
         """Tells whether this machine's key made the signature."""
 
 
-class Keys(Protocol):
+class TrustedKeys(Protocol):
     """Whose signatures count besides this machine's own: those that its person or system lists."""
 
     def trusted(self, key: str) -> bool:
