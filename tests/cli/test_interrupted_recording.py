@@ -10,7 +10,7 @@ from tests.cli.world import Answer, World
 
 RECORDED = ("engine/run/commanding.py", "record")
 LOCKED = ("engine/run/runs.py", "_fitting")
-ANSWERED = ("views/rows.py", "run_row")
+ANSWERED = ("render/rows.py", "run_row")
 STANDS = "$ touch made was not begun this time; what came before it stands and is on record."
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.scripts import PLANS, Talker, turn
 from tests.cli.world import TRUSTING, World
 
-from assent.views.review import of_plan
+from assent.render.review import of_plan
 
 
 def step(world: World, *line: str) -> str:

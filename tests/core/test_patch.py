@@ -29,7 +29,7 @@ from assent.core.patch.names import (
     workspace_path,
 )
 from assent.core.patch.parser import parse_patch
-from assent.views.diff import quoted
+from assent.render.diff import git_quoted
 
 HUNK = b"@@ -1 +1 @@\n-a\n+b\n"
 CHANGE = Hunk(1, (b"a\n",), 1, (b"b\n",))
@@ -37,7 +37,7 @@ CHANGE = Hunk(1, (b"a\n",), 1, (b"b\n",))
 
 @given(st.binary(min_size=1).filter(lambda name: b"\0" not in name))
 def test_names_survive_quoting(name: bytes) -> None:
-    assert unquoted_name(quoted(name)) == name or name.startswith(b'"')
+    assert unquoted_name(git_quoted(name)) == name or name.startswith(b'"')
 
 
 @pytest.mark.parametrize(

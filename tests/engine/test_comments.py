@@ -12,8 +12,8 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.plan.comments import MOST_BYTES
-from assent.views.lines import Line
-from assent.views.review import review_lines, review_texts
+from assent.render.lines import Line
+from assent.render.review import review_lines, review_texts
 
 TEXT = b"# Work\n\nFirst do this.\nThen do that.\n"
 KEY = "-----BEGIN PRIVATE KEY-----\n" + ("q" * 64 + "\n") * 3 + "-----END PRIVATE KEY-----\n"

@@ -10,7 +10,7 @@ from assent.core.blob_references import blob_references
 from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined
 from assent.engine.session.telling import PARTLY
-from assent.views.declined import LeftOut
+from assent.render.partial_approval import ExcludedOperation
 
 NOTE = "Fine.\n\nBut rename `b` next time."
 
@@ -130,4 +130,4 @@ def test_g10_the_plan_that_was_approved_in_part_stays_for_whoever_reviews(world:
     needed = blob_references(world.store.read_all(["plan/"]), world.blobs.read, world.blobs.has)
     assert record.frozen in needed
     (left_out,) = engine.review_history.review(engine.plans.find()).declined
-    assert left_out == LeftOut(first.id, first.op)
+    assert left_out == ExcludedOperation(first.id, first.op)

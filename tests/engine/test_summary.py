@@ -16,7 +16,7 @@ from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.tool import CommandEffect
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Order
-from assent.views.turned import TurnChanges
+from assent.render.turn_changes import TurnChanges
 
 
 @pytest.fixture

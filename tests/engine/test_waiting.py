@@ -2,14 +2,14 @@
 
 from tests.engine.world import World
 
-from assent.views.waits import Waits
+from assent.render.pending_decisions import PendingDecision
 
 
 def test_f150_a_plan_waits_with_all_that_a_list_needs(world: World) -> None:
     record = world.propose({"a.py": b"a\n", ".github/workflows/x.yml": b"on: push\n"})
     [found] = world.engine().waiting()
     of = f"--plan {record.plan_id}"
-    assert found == Waits(
+    assert found == PendingDecision(
         "plan",
         record.plan_id,
         "Plan work is proposed",

@@ -131,21 +131,21 @@ LATE = {
         "assent.cli.output",
         "assent.cli.root",
         "assent.cli.table",
-        "assent.views.notice",
+        "assent.render.notification",
         "msgspec",
     ),
     "assent.cli.mcp": ("assent.app.mcp",),
     "assent.cli.models": ("assent.app.models",),
     "assent.cli.output": (
         "assent.core.text.redaction",
-        "assent.views.patch",
-        "assent.views.spoken",
+        "assent.render.diff_lines",
+        "assent.render.command_output",
         "click",
         "shutil",
     ),
     "assent.cli.plan": (
         "assent.cli.moment",
-        "assent.views.times",
+        "assent.render.times",
     ),
     "assent.cli.reading": (
         "assent.app.log",
@@ -158,7 +158,7 @@ LATE = {
         "assent.cli.goal",
         "assent.cli.talk",
         "assent.drivers.native.title",
-        "assent.views.turned",
+        "assent.render.turn_changes",
     ),
     "assent.cli.shell": ("assent.app.shell",),
     "assent.cli.source": (
@@ -206,7 +206,7 @@ LATE = {
         "assent.engine.session.surroundings",
         "assent.engine.trusts",
         "assent.engine.waiting",
-        "assent.views.removed",
+        "assent.render.removed_leftovers",
     ),
     "assent.tui.app": (
         "assent.core.text.redaction",
@@ -236,7 +236,7 @@ LATE = {
         "assent.tui.panels.fact_list",
         "assent.tui.panels.waiting_list",
         "assent.tui.talk",
-        "assent.views.context",
+        "assent.render.context",
     ),
     "assent.tui.commands.plans": (
         "assent.tui.panels.approval_verbs",
@@ -268,6 +268,6 @@ LATE = {
     "assent.tui.panels.run": ("assent.tui.panels.undo",),
     "assent.tui.panels.waiting_list": ("assent.tui.panels.question",),
     "assent.tui.postman": ("assent.tui.acts",),
-    "assent.tui.running": ("assent.views.status",),
+    "assent.tui.running": ("assent.render.status",),
     "assent.tui.side": ("assent.tui.panels.operation",),
 }

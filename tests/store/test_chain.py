@@ -13,12 +13,12 @@ from tests.store.logs import filled, note, texts
 
 from assent.core.errors import StoreError
 from assent.ports import LogCheck
+from assent.render.log import log_check_lines
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import START, fields, link
 from assent.store.database import Database
 from assent.store.migrate import FOLDER, Migrations
 from assent.store.sqlite import SqliteStore
-from assent.views.log import checked_lines
 
 CHANGED = (
     "is not what was written there: it was changed, or events were removed, inserted or put in "
@@ -180,7 +180,7 @@ def test_an_anchor_that_cannot_be_read_is_a_warning_and_is_made_anew(
     checked = verified(path)
     assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
     assert f"mv {anchor} {anchor}.aside" in checked.unanchored
-    assert any("The anchor" in line.text for line in checked_lines(checked))
+    assert any("The anchor" in line.text for line in log_check_lines(checked))
     with closing(SqliteStore(path)) as store:
         store.append(note("more", COUNT))
     assert verified(path) == LogCheck(COUNT + 1, "", COUNT + 1)
@@ -330,5 +330,5 @@ def test_f60_without_a_mark_nobody_vouches_for_the_end(path: Path, content: byte
     checked = verified(path)
     assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
     assert bool(checked.unanchored) is (content == b"")
-    said = " ".join(line.text for line in checked_lines(checked))
+    said = " ".join(line.text for line in log_check_lines(checked))
     assert "There is no mark, so nobody vouches for the end of the log" in said

@@ -6,13 +6,13 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.operation import DeleteFile, FileState, Operation
+from assent.render.lines import Line
 from assent.tui.acts import approved_lines, ended_lines, named, sent_lines
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.views.lines import Line
 
 DIGEST = "3a0cf9bd" + "0" * 56
 

@@ -9,12 +9,12 @@ from tests.tui.stage import Seat, Stage
 from textual.events import Paste
 
 from assent.core.plan.lifecycle import PlanState
+from assent.render.lines import GUTTER
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.approval_verbs import CHANGED
 from assent.tui.panels.words import WordsPanel
 from assent.tui.quiet import TOO_QUICK
-from assent.views.lines import GUTTER
 
 Act = Callable[[Reader], Awaitable[None]]
 

@@ -7,6 +7,9 @@ from assent.core.digest import sha256
 from assent.core.plan.comment import CommentAnchor
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.render.lines import BLANK, Line
+from assent.render.review import OperationReview, Review
+from assent.render.review_changes import ReviewChanges
 from assent.tui.panels.approval_pages import (
     Context,
     anchor_at,
@@ -19,9 +22,6 @@ from assent.tui.panels.approval_pages import (
     unseen_words,
 )
 from assent.tui.paper import Sheet, Spot
-from assent.views.changes import Since
-from assent.views.lines import BLANK, Line
-from assent.views.review import OperationReview, Review
 
 DIGEST = "0123456789abcdef" * 4
 TEXT = b"# Plan\n\nfirst\nsecond " + b"x" * 1500 + b"\nthird\n"
@@ -52,7 +52,7 @@ def keys(found: Review) -> list[str]:
 
 
 def test_risks_come_first_and_the_end_says_so() -> None:
-    since = Since("e" * 64, text_diff=None)
+    since = ReviewChanges("e" * 64, text_diff=None)
     assert keys(review(since=since)) == [
         "risks", "since", "text", "operation 1", "operation 2", "operation 3", "end",
     ]  # fmt: skip

@@ -3,8 +3,8 @@
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
+from assent.render.onboarding import LocalModelServer, SetupFindings, onboarding_lines
 from assent.tui.panels.run import RunPanel
-from assent.views.first_start import Findings, Server, first_start_lines
 
 
 def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stage: Stage) -> None:
@@ -65,8 +65,8 @@ def test_a_key_that_is_set_is_told_by_its_name_and_never_by_its_value(stage: Sta
 
 
 def test_what_was_found_is_told_by_signs_and_words() -> None:
-    found = Findings((), ("A_KEY",), (Server("ollama", "http://127.0.0.1:11434/v1", 1),
-                                      Server("lmstudio", "http://127.0.0.1:1234/v1")))  # fmt: skip
-    told = [line.text for line in first_start_lines(found)]
+    found = SetupFindings((), ("A_KEY",), (LocalModelServer("ollama", "http://127.0.0.1:11434/v1", 1),
+                                      LocalModelServer("lmstudio", "http://127.0.0.1:1234/v1")))  # fmt: skip
+    told = [line.text for line in onboarding_lines(found)]
     assert "ollama    http://127.0.0.1:11434/v1  answers, with 1 model" in told
     assert "lmstudio  http://127.0.0.1:1234/v1   no answer" in told

@@ -8,10 +8,10 @@ import pytest
 from textual.app import App, ComposeResult
 
 from assent.core.llm.request import StreamDelta
+from assent.render.lines import Line
 from assent.tui.conversation import Conversation
 from assent.tui.markdown import Markdown
 from assent.tui.sheets import Sheet, Sheets
-from assent.views.lines import Line
 
 PIECES = (
     "\n# A head", "ing\r\n", "\r\n", "> quo", "ted\n\n\n", "``", "`py\n", "# no heading\n", "```",

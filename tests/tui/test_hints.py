@@ -13,6 +13,7 @@ from tests.tui.stage import Seat, Stage
 import assent
 from assent.cli.table import COMMANDS
 from assent.core.errors import NotFound
+from assent.render.lines import GUTTER, Line
 from assent.tui.commands.calling import find
 from assent.tui.hints import (
     ONLY_SHELL,
@@ -26,7 +27,6 @@ from assent.tui.hints import (
     next_step,
     told,
 )
-from assent.views.lines import GUTTER, Line
 
 ESC = "Esc, where it is at work"
 

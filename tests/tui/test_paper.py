@@ -4,8 +4,8 @@ from tests.tui.sights import Sight, shown
 from textual.events import MouseScrollDown
 from textual.widget import Widget
 
+from assent.render.lines import Line
 from assent.tui.paper import Paper, Sheet, Spot
-from assent.views.lines import Line
 
 
 def sheet(key: str, *texts: str) -> Sheet:

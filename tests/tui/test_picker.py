@@ -9,6 +9,7 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
+from assent.render.lines import Line
 from assent.tui.commands.table import COMMANDS
 from assent.tui.fuzzy import fitting
 from assent.tui.panels.approval import ApprovalPanel
@@ -20,7 +21,6 @@ from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.session_list import SessionList
 from assent.tui.panels.words import WordsPanel
-from assent.views.lines import Line
 
 
 class Fruit(Picker):

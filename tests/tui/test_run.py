@@ -9,11 +9,11 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunStep, StepProgress
+from assent.render.lines import Line
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.views.lines import Line
 from assent.views.watched import MOST, WatchedRun
 
 Act = Callable[[Seat], Awaitable[None]]

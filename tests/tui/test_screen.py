@@ -11,12 +11,12 @@ from assent.core.errors import UsageError
 from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
 from assent.core.llm.request import StreamDelta
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
+from assent.render.lines import Line
 from assent.tui.host import Start
 from assent.tui.letters import Heard
 from assent.tui.mailbox import PIECE, Mailbox
 from assent.tui.panels.panel import Panel
 from assent.tui.status import status
-from assent.views.lines import Line
 
 
 def test_what_is_said_and_answered_is_on_the_screen(stage: Stage) -> None:

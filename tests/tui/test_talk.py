@@ -4,6 +4,7 @@ import pytest
 
 from assent.core.llm.request import TokenUsage
 from assent.core.session.event import Question
+from assent.render.lines import Line
 from assent.tui.markdown import Markdown
 from assent.tui.talk import is_foldable, sheet_of
 from assent.views.blocks import (
@@ -18,7 +19,6 @@ from assent.views.blocks import (
     Spoken,
     Thought,
 )
-from assent.views.lines import Line
 
 QUESTION = Question("Colour", "Which colour?")
 LONG = "one\ntwo\nthree"

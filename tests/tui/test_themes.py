@@ -9,10 +9,10 @@ from tests.tui.stage import Seat, Stage
 from textual.color import Color as Ground
 from textual.theme import Theme
 
+from assent.render.lines import Line, Style
 from assent.tui.paper import Paper, Sheet
 from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES, chosen_theme, look
 from assent.tui.themes import REGISTERED, TEXTUAL, fitting
-from assent.views.lines import Line, Style
 
 STYLES: tuple[Style, ...] = get_args(Style)
 ENOUGH = 4.5  # contrast of text, as the guidelines for accessible content want it

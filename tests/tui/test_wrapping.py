@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK
+from assent.render.lines import GUTTER, Line, Style
 from assent.tui.wrapping import MARKED, NARROW, SPOKEN, _split, _split_long, wrapped_line
-from assent.views.lines import GUTTER, Line, Style
 
 STYLES: tuple[Style, ...] = (
     "plain",

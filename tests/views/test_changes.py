@@ -7,10 +7,17 @@ from tests.views.values import delete, move, review, write
 from assent.core.digest import sha256
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan, ReliedOnFile, Scope
-from assent.views.changes import NEVER, Changed, Since, since, since_lines, since_row
-from assent.views.diff import LIMIT
-from assent.views.lines import Line
-from assent.views.review import OperationReview, changes_json, changes_lines, review_lines
+from assent.render.diff import LIMIT
+from assent.render.lines import Line
+from assent.render.review import OperationReview, review_diff_json, review_diff_lines, review_lines
+from assent.render.review_changes import (
+    FIRST_REVIEW,
+    ChangedOperation,
+    ReviewChanges,
+    review_changes,
+    review_changes_lines,
+    review_changes_row,
+)
 
 CONTENTS = (b"", b"x\n", b"one\n", b"two\n", b"\0\1", b"\0\2")
 BLOBS = {sha256(content): content for content in CONTENTS}
@@ -21,18 +28,18 @@ def plan(*operations: Operation, text: bytes = b"# Plan\n") -> Plan:
     return Plan(text, operations)
 
 
-def found(was: Plan, now: Plan) -> Since:
-    return since(was, now, BLOBS.__getitem__)
+def found(was: Plan, now: Plan) -> ReviewChanges:
+    return review_changes(was, now, BLOBS.__getitem__)
 
 
-def texts(difference: Since) -> list[str]:
-    return [line.text for line in since_lines(difference)]
+def texts(difference: ReviewChanges) -> list[str]:
+    return [line.text for line in review_changes_lines(difference)]
 
 
 def test_g9_the_very_same_plan() -> None:
     one = plan(write(b"a", None, b"one\n"), MAKE)
     same = found(one, one)
-    assert same == Since(one.digest, same=one.ids)
+    assert same == ReviewChanges(one.digest, same=one.ids)
     assert same.nothing
     assert texts(same)[1:] == ["Nothing changed: this is the plan that you read.", ""]
 
@@ -42,14 +49,18 @@ def test_g9_what_left_joined_and_changed() -> None:
     now = plan(MAKE, write(b"a", None, b"two\n"), delete(b"c", b"x\n"))
     difference = found(was, now)
     diff = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n"
-    assert difference == Since(
+    assert difference == ReviewChanges(
         was.digest,
         added=((now.ids[2], now.operations[2]),),
         removed=((was.ids[1], was.operations[1]),),
-        changed=(Changed((was.ids[0], was.operations[0]), (now.ids[1], now.operations[1]), diff),),
+        changed=(
+            ChangedOperation(
+                (was.ids[0], was.operations[0]), (now.ids[1], now.operations[1]), diff
+            ),
+        ),
         same=(now.ids[0],),
     )
-    assert list(since_lines(difference)) == [
+    assert list(review_changes_lines(difference)) == [
         Line("heading", f"Since you last read this (digest {was.digest[:12]}…)"),
         Line("removed", "left     write b"),
         Line("added", "joined   delete c"),
@@ -143,14 +154,14 @@ def test_g9_text_scope_and_relied_on_files() -> None:
 
 def test_g9_as_json() -> None:
     was, now = plan(write(b"a", None, b"one\n")), plan(write(b"a", None, b"two\n"))
-    row = since_row(found(was, now))
+    row = review_changes_row(found(was, now))
     assert row is not None
     operations = row.pop("operations")
     assert row == {"digest": was.digest, "text_diff": "", "declared": []}
     assert isinstance(operations, dict)
     assert list(operations) == ["added", "removed", "changed", "same", "moved"]
     assert operations["changed"][0]["was"]["id"] == was.ids[0]
-    assert since_row(None) is None
+    assert review_changes_row(None) is None
 
 
 def test_g9_marks_only_where_something_was_read() -> None:
@@ -159,10 +170,10 @@ def test_g9_marks_only_where_something_was_read() -> None:
         review(), operations=(OperationReview("1", op, "reversible"),), since=None
     )
     assert "1. write a (reversible)" in [line.text for line in review_lines(one)]
-    read = msgspec.structs.replace(one, since=Since("d" * 64, same=("2",)))
+    read = msgspec.structs.replace(one, since=ReviewChanges("d" * 64, same=("2",)))
     assert "1. write a (reversible, new to you)" in [line.text for line in review_lines(read)]
-    assert NEVER in [line.text for line in changes_lines(one)]
-    assert changes_json(one) == {
+    assert FIRST_REVIEW in [line.text for line in review_diff_lines(one)]
+    assert review_diff_json(one) == {
         "plan_id": "01plan", "digest": "d" * 64, "risks": [], "since": None
     }  # fmt: skip
 
@@ -175,7 +186,7 @@ def test_g9_a_command_that_runs_otherwise_says_how() -> None:
     first, second = plan(was, MAKE), plan(now, MAKE)
     difference = found(first, second)
     assert difference.changed == (
-        Changed(
+        ChangedOperation(
             (first.ids[0], was),
             (second.ids[0], now),
             "",
@@ -197,7 +208,7 @@ def test_g9_a_command_that_runs_otherwise_says_how() -> None:
         "+ at most   9999 s",
         "+ network   allowed",
     ]
-    row = since_row(difference)
+    row = review_changes_row(difference)
     assert row is not None
     (changed,) = row["operations"]["changed"]  # type: ignore[index]
     assert (changed["less"][2], changed["more"][2]) == (("network", "none"), ("network", "allowed"))
@@ -222,13 +233,13 @@ def test_g9_what_joined_is_shown_in_full_with_its_risks_first() -> None:
         OperationReview(now.ids[1], op, "reversible", ("executable",), "+x\n"),
     )
     shown = msgspec.structs.replace(review(), operations=operations, since=found(was, now))
-    lines = [line.text for line in changes_lines(shown)]
+    lines = [line.text for line in review_diff_lines(shown)]
     risk = "Risks: 1 of 1 new operation"
     assert lines.index(risk) < lines.index("joined   write evil.sh") < lines.index("+x")
     assert lines[lines.index(risk) + 1].startswith("executable      2. evil.sh: ")
     assert "2. write evil.sh (reversible, new to you)" in lines
     assert "risks: executable" in lines
     assert "+one" not in lines
-    since_of = changes_json(shown)["since"]
+    since_of = review_diff_json(shown)["since"]
     (joined,) = since_of["operations"]["added"]  # type: ignore[index]
     assert (joined["risks"], joined["diff"]) == (["executable"], "+x\n")

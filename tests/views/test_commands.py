@@ -4,9 +4,15 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import LiveCommandOutput
+from assent.render.command_output import CommandOutputLines
+from assent.render.operation_text import (
+    command_lines,
+    confinement_text,
+    operation_brief,
+    operation_subject,
+    undo_gaps,
+)
 from assent.views.ansi import ansi
-from assent.views.commands import brief, command_lines, confinement, not_covered, subject
-from assent.views.spoken import Spoken
 
 MAKE = RunCommand((b"make",))
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
@@ -33,7 +39,7 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
     ],
 )
 def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) -> None:
-    assert confinement(op) == words
+    assert confinement_text(op) == words
     assert words in "\n".join(ansi(command_lines(op), color=False))
 
 
@@ -56,16 +62,16 @@ OUTSIDE = "anything outside the workspace"
     ],
 )
 def test_g7_what_undo_does_not_cover_is_named(op: RunCommand, words: tuple[str, ...]) -> None:
-    assert not_covered(op, 16) == words
+    assert undo_gaps(op, 16) == words
 
 
 def test_without_a_limit_none_is_named() -> None:
-    assert not_covered(MAKE, 0) == ("files that git ignores", *METADATA, OUTSIDE)
+    assert undo_gaps(MAKE, 0) == ("files that git ignores", *METADATA, OUTSIDE)
 
 
 def test_a_long_command_is_short_where_all_of_it_stands_nearby() -> None:
     op = RunCommand(script=b"echo " + b"x" * 200 + b"\nrm y\n")
-    assert brief(op) == f"echo {'x' * 67}…"
+    assert operation_brief(op) == f"echo {'x' * 67}…"
     assert "rm y" in "\n".join(ansi(command_lines(op), color=False))
 
 
@@ -79,16 +85,19 @@ def test_a_command_is_shown_as_it_is_typed() -> None:
     op = RunCommand(
         (b"sh", b"-c", b"ln -s /tmp/x d ", b"x/ y"), env=((b"A", b" /b"),), undo=(b" ",)
     )
-    assert subject(op) == "sh -c 'ln -s /tmp/x d ' 'x/ y'"
+    assert operation_subject(op) == "sh -c 'ln -s /tmp/x d ' 'x/ y'"
     text = "\n".join(ansi(command_lines(op), color=False))
     assert "$ sh -c 'ln -s /tmp/x d ' 'x/ y'" in text
     assert "A=' /b'" in text
     assert "$ ' '" in text
-    assert subject(RunCommand((b"echo", b"<U+0041> \\x41"))) == "echo '<U+003C>U+0041> <U+005C>x41'"
+    assert (
+        operation_subject(RunCommand((b"echo", b"<U+0041> \\x41")))
+        == "echo '<U+003C>U+0041> <U+005C>x41'"
+    )
 
 
 def _shown(*said: LiveCommandOutput) -> list[str]:
-    spoken = Spoken()
+    spoken = CommandOutputLines()
     return [*[line for each in said for line in spoken.take(each)], *spoken.rest()]
 
 
@@ -99,7 +108,7 @@ def test_what_a_command_says_is_shown_in_whole_lines() -> None:
         LiveCommandOutput(0, b"ee"),
     )
     assert _shown(*pieces) == ["one", "two", "three"]
-    assert list(Spoken().take(LiveCommandOutput(0, b"not yet"))) == []
+    assert list(CommandOutputLines().take(LiveCommandOutput(0, b"not yet"))) == []
 
 
 def test_two_voices_are_not_mixed_in_one_line() -> None:

@@ -6,19 +6,19 @@ from tests.views.values import write
 from assent.core.event import PlanRejected
 from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, place_comment
 from assent.core.plan.operation import RunCommand
-from assent.store.codec import encoded, recorded
-from assent.views.commented import operation_part, text_part
-from assent.views.comments import (
+from assent.render.comment_anchors import operation_part, text_part
+from assent.render.comments import (
     comment_lines,
     comment_rows,
-    part,
+    commentable_part,
     part_lines,
-    quotable,
+    quotable_lines,
     with_comments,
 )
-from assent.views.lines import Line, foreign
-from assent.views.patch import diff_lines
-from assent.views.review import OperationReview
+from assent.render.diff_lines import diff_lines
+from assent.render.lines import Line, untrusted_lines
+from assent.render.review import OperationReview
+from assent.store.codec import encoded, recorded
 
 LONG = "x" * 1500
 TOKEN = "ghp_" + "a1" * 18
@@ -30,9 +30,9 @@ def on(first: int, last: int, words: str = "Why?", operation: str = "") -> Place
 
 
 def test_g18_lines_are_counted_as_written_and_not_as_folded() -> None:
-    folded = [*foreign(f"one\n{LONG}\ntwo\n")]
+    folded = [*untrusted_lines(f"one\n{LONG}\ntwo\n")]
     assert len(folded) > 3
-    found = part(folded)
+    found = commentable_part(folded)
     assert found.lines == ("one", f"{LONG[:1000]}…", "two")
     shown = [*with_comments(folded, [on(2, 2)])]
     at = shown.index(Line("said", "▸ comment 1: Why?"))
@@ -45,13 +45,15 @@ def test_g18_lines_are_counted_as_written_and_not_as_folded() -> None:
     [((1, 1), "│ one"), ((1, 2), "│ two"), ((3, 3), "│ three"), ((9, 9), "│ three")],
 )
 def test_g18_a_comment_stands_below_its_last_line(where: tuple[int, int], before: str) -> None:
-    shown = [line.text for line in with_comments(foreign("one\ntwo\nthree\n"), [on(*where)])]
+    shown = [
+        line.text for line in with_comments(untrusted_lines("one\ntwo\nthree\n"), [on(*where)])
+    ]
     at = next(n for n, text in enumerate(shown) if text.startswith("▸ "))
     assert shown[at - 1] == before
 
 
 def test_g18_a_comment_to_all_of_it_stands_on_top() -> None:
-    shown = [*with_comments(foreign("one\n"), [on(0, 0, "All of it?")])]
+    shown = [*with_comments(untrusted_lines("one\n"), [on(0, 0, "All of it?")])]
     assert shown == [Line("said", "▸ comment 1: All of it?"), Line("plain", "│ one")]
 
 
@@ -60,11 +62,11 @@ def test_g18_without_comments_of_their_own_lines_are_what_they_were() -> None:
     assert with_comments(lines, ()) is lines
     assert with_comments(lines, [on(1, 1)], "some operation") is lines
     gone = PlacedComment(on(1, 1).comment, on(1, 1).anchor, "gone")
-    assert [*with_comments(foreign("one\n"), [gone])] == [Line("plain", "│ one")]
+    assert [*with_comments(untrusted_lines("one\n"), [gone])] == [Line("plain", "│ one")]
 
 
 def test_g18_words_cannot_pass_for_lines_of_ours_or_hide() -> None:
-    shown = [*with_comments(foreign("one\n"), [on(1, 1, "a\x1b[2J\n│ two\n+three")])]
+    shown = [*with_comments(untrusted_lines("one\n"), [on(1, 1, "a\x1b[2J\n│ two\n+three")])]
     assert [line.text for line in shown[1:]] == [
         "▸ comment 1: a<U+001B>[2J", "▸ │ two", "▸ +three",
     ]  # fmt: skip
@@ -83,7 +85,11 @@ def test_g18_what_is_not_shown_as_text_has_no_lines() -> None:
 
 
 def test_g18_a_quote_has_no_secret_in_it() -> None:
-    assert quotable(["a", f"token {TOKEN}", "b"]) == ("a", "token [masked: GitHub token]", "b")
+    assert quotable_lines(["a", f"token {TOKEN}", "b"]) == (
+        "a",
+        "token [masked: GitHub token]",
+        "b",
+    )
 
 
 def test_g18_a_quote_is_found_again_although_something_else_is_masked_now() -> None:

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
+from assent.render.lines import BLANK, Line
 from assent.views.context import EMPTY, FULL, Allowance, Taken, bar, context_lines, count, money
 from assent.views.context import taken as taken_one
-from assent.views.lines import BLANK, Line
 
 
 def taken(*events: SessionEvent) -> Taken:

@@ -4,7 +4,7 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
-from assent.views.coverage import uncovered
+from assent.render.snapshot_gaps import snapshot_gap_warnings
 
 MAKE = RunCommand((b"make",))
 BOUNDS = SnapshotLimits(total=4 << 20, files=100)
@@ -45,7 +45,7 @@ BOUNDS = SnapshotLimits(total=4 << 20, files=100)
     ],
 )
 def test_f145_what_would_not_be_recorded_is_said(coverage: SnapshotGaps, words: list[str]) -> None:
-    assert [*uncovered(MAKE, BOUNDS, coverage)] == words
+    assert [*snapshot_gap_warnings(MAKE, BOUNDS, coverage)] == words
 
 
 @pytest.mark.parametrize(
@@ -53,5 +53,7 @@ def test_f145_what_would_not_be_recorded_is_said(coverage: SnapshotGaps, words: 
 )
 def test_where_files_are_not_put_back_anyway_nothing_is_said(op: RunCommand) -> None:
     assert [
-        *uncovered(op, BOUNDS, SnapshotGaps(1, 1, whole=False, closed=(b"a",), unread=(b"b",)))
+        *snapshot_gap_warnings(
+            op, BOUNDS, SnapshotGaps(1, 1, whole=False, closed=(b"a",), unread=(b"b",))
+        )
     ] == []

@@ -23,7 +23,7 @@ from assent.core.plan.operation import (
     WriteFile,
 )
 from assent.core.text.line_diff import line_changes
-from assent.views.diff import LIMIT, operation_diff, quoted, text_diff, unified
+from assent.render.diff import LIMIT, git_quoted, operation_diff, text_diff, unified_diff
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "+x", "-x", "@@ -1 +1 @@", "\\", "\r"]))
 CONTENT = st.builds(
@@ -35,7 +35,7 @@ File: TypeAlias = tuple[bytes, FileKind, int] | None
 def test_a_change_has_three_lines_of_context() -> None:
     before = b"".join(b"%d\n" % n for n in range(1, 31))
     after = before.replace(b"\n10\n", b"\nten\n").replace(b"\n30\n", b"\n30")
-    assert unified(before, after, b"n.txt", b"n.txt") == (
+    assert unified_diff(before, after, b"n.txt", b"n.txt") == (
         "--- a/n.txt\n+++ b/n.txt\n"
         "@@ -7,7 +7,7 @@\n 7\n 8\n 9\n-10\n+ten\n 11\n 12\n 13\n"
         "@@ -27,4 +27,4 @@\n 27\n 28\n 29\n-30\n+30\n\\ No newline at end of file\n"
@@ -56,27 +56,31 @@ def test_a_change_has_three_lines_of_context() -> None:
     ],
 )
 def test_contents_that_are_special(before: bytes | None, after: bytes | None, diff: str) -> None:
-    assert unified(before, after, b"f", b"f") == diff
+    assert unified_diff(before, after, b"f", b"f") == diff
 
 
 def test_what_is_too_large_to_read_is_not_shown() -> None:
     many = (b"x" * 63 + b"\n") * (LIMIT // 64)
-    assert unified(b"x" * (LIMIT + 1), b"y", b"f", b"f") is None
-    assert unified(None, many, b"f", b"f") is None
-    assert unified(many, many + b"y\n", b"f", b"f") is None
-    assert unified(many[64:], many, b"f", b"f") is not None
+    assert unified_diff(b"x" * (LIMIT + 1), b"y", b"f", b"f") is None
+    assert unified_diff(None, many, b"f", b"f") is None
+    assert unified_diff(many, many + b"y\n", b"f", b"f") is None
+    assert unified_diff(many[64:], many, b"f", b"f") is not None
 
 
 def test_changes_whose_contexts_meet_share_a_hunk() -> None:
     before = b"".join(b"%d\n" % n for n in range(20))
-    near = unified(before, before.replace(b"5\n", b"x\n", 1).replace(b"\n12\n", b"\ny\n"), b"", b"")
-    far = unified(before, before.replace(b"5\n", b"x\n", 1).replace(b"\n13\n", b"\ny\n"), b"", b"")
+    near = unified_diff(
+        before, before.replace(b"5\n", b"x\n", 1).replace(b"\n12\n", b"\ny\n"), b"", b""
+    )
+    far = unified_diff(
+        before, before.replace(b"5\n", b"x\n", 1).replace(b"\n13\n", b"\ny\n"), b"", b""
+    )
     assert [diff.count("@@ -") for diff in (near or "", far or "")] == [1, 2]
 
 
 @given(CONTENT, CONTENT)
 def test_applying_the_diff_to_the_old_content_gives_the_new(before: bytes, after: bytes) -> None:
-    assert _applied(unified(before, after, b"f", b"f"), before) == after
+    assert _applied(unified_diff(before, after, b"f", b"f"), before) == after
 
 
 @pytest.mark.parametrize("symbols", [2, 10, 300])
@@ -86,7 +90,7 @@ def test_so_it_does_when_the_search_has_to_give_up(symbols: int, seed: int) -> N
     before, after = (
         b"".join(b"%d\n" % random.randrange(symbols) for _ in range(700)) for _ in range(2)
     )
-    assert _applied(unified(before, after, b"f", b"f"), before) == after
+    assert _applied(unified_diff(before, after, b"f", b"f"), before) == after
 
 
 SHORT = st.lists(st.sampled_from([b"a", b"b", b"c", b"d"]), max_size=30)
@@ -127,7 +131,7 @@ def test_big_texts_take_no_more_than_a_moment() -> None:
     for old, new in pairs:
         before, after = "".join(old).encode(), "".join(new).encode()
         start = time.process_time()
-        diff = unified(before, after, b"f", b"f")
+        diff = unified_diff(before, after, b"f", b"f")
         assert time.process_time() - start < 5
         assert _applied(diff, before) == after
 
@@ -149,7 +153,7 @@ def test_scattered_edits_give_a_diff_of_just_those() -> None:
     ],
 )
 def test_odd_paths_are_quoted_as_git_does_it(path: bytes, form: bytes) -> None:
-    assert quoted(path) == form
+    assert git_quoted(path) == form
 
 
 def test_revisions_of_a_text_are_compared_under_their_names() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assent.core.digest import sha256
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord, TextRevision
-from assent.views.lines import GUTTER, Line
+from assent.render.lines import GUTTER, Line
 from assent.views.live import DIFFERS, changed_lines, plan_about, plan_title, text_lines
 
 TEXT = b"# Fix it\n\nwords\n"

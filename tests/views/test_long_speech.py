@@ -11,17 +11,17 @@ from assent.core.llm.message import TextPart, ToolResult
 from assent.core.llm.request import StreamDelta
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnded
 from assent.core.text.redaction import redaction_text
-from assent.views import masks
+from assent.render import redaction
+from assent.render.redaction import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
 from assent.views.blocks import Called, Spoken
 from assent.views.feed import LIVE, Feed
-from assent.views.masks import FULL, LONGEST_KEY, SMALL, MaskedSpeech
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 PIECE = 64 << 10
 
 
 def told(text: str, size: int) -> list[str]:
-    speech = MaskedSpeech()
+    speech = StreamRedactor()
     pieces = [speech.take(text[at : at + size]) for at in range(0, len(text), size)]
     return [*pieces, speech.rest()]
 
@@ -31,10 +31,10 @@ def searches(pieces: Sequence[str]) -> list[int]:
     found: list[int] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code is masks._end.__code__:
+        if event == "call" and frame.f_code is redaction._end.__code__:
             found.append(len(frame.f_locals["text"]))
 
-    speech, before = MaskedSpeech(), sys.getprofile()
+    speech, before = StreamRedactor(), sys.getprofile()
     sys.setprofile(note)
     try:
         for piece in pieces:
@@ -55,7 +55,7 @@ def test_f92_a_line_without_an_end_is_searched_a_few_times_and_not_with_each_pie
 
 
 def test_f92_of_a_line_without_blanks_only_so_much_is_held() -> None:
-    speech, held = MaskedSpeech(), 0
+    speech, held = StreamRedactor(), 0
     for _ in range(8 * FULL // PIECE):
         held += PIECE - len(speech.take("x" * PIECE))
         assert held <= 2 * FULL + PIECE
@@ -63,7 +63,7 @@ def test_f92_of_a_line_without_blanks_only_so_much_is_held() -> None:
 
 
 @pytest.mark.parametrize("size", [100, 4093, PIECE, 3 * FULL])
-@pytest.mark.parametrize("before", [50, FULL - LONGEST_KEY - 10, FULL - 10, FULL + LONGEST_KEY])
+@pytest.mark.parametrize("before", [50, FULL - MAX_KEY_CHARS - 10, FULL - 10, FULL + MAX_KEY_CHARS])
 def test_f92_a_secret_in_a_line_without_blanks_is_masked_wherever_it_is_cut(
     before: int, size: int
 ) -> None:
@@ -75,7 +75,7 @@ def test_f92_a_secret_in_a_line_without_blanks_is_masked_wherever_it_is_cut(
 @pytest.mark.parametrize("distance", range(-25, 6, 5))
 def test_f92_a_secret_that_lies_over_the_cut_is_waited_for(distance: int) -> None:
     """The first piece is so long that it is cut at once, at the secret."""
-    before, after = "," * FULL, "," * (LONGEST_KEY + distance)
+    before, after = "," * FULL, "," * (MAX_KEY_CHARS + distance)
     pieces = told(f"{before}{KEY}{after}", len(before + KEY + after))
     assert "".join(pieces) == f"{before}{redaction_text('AWS access key')}{after}"
 

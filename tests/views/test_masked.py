@@ -20,11 +20,11 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.redaction import redaction_text
 from assent.engine.session.copies import exported
-from assent.views.log import event_row, log_lines
-from assent.views.masks import HELD, KEPT, MaskedSpeech, masked_row
-from assent.views.questions import question_lines
-from assent.views.rows import session_row
-from assent.views.sessions import markdown_lines, said_lines
+from assent.render.log import event_row, log_lines
+from assent.render.questions import question_lines
+from assent.render.redaction import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row
+from assent.render.rows import session_row
+from assent.render.sessions import markdown_lines, transcript_lines
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 MASK = redaction_text("AWS access key")
@@ -54,7 +54,7 @@ def test_f92_the_log_and_the_stream_show_masks_in_every_field() -> None:
 
 
 def test_f92_a_session_is_shown_and_exported_with_masks() -> None:
-    shown = "\n".join(line.text for line in said_lines(EVENTS))
+    shown = "\n".join(line.text for line in transcript_lines(EVENTS))
     document = "\n".join(line.text for line in markdown_lines(record(), EVENTS))
     whole = str(exported(record(), EVENTS)) + str(session_row(record()))
     assert [shown.count(word) for word in (KEY, MASK)] == [0, 4]
@@ -76,7 +76,7 @@ TOLD = f"First.\nIt is {KEY}, see?\n{PEM}And {'so ' * 200}on to {KEY} at last."
 
 def test_f92_values_of_any_shape_are_masked_all_through() -> None:
     question = Question("h", f"Is it {KEY}?")
-    assert masked_row({"a": [KEY, 1, None], KEY: (question, b"x")}) == {
+    assert redacted_row({"a": [KEY, 1, None], KEY: (question, b"x")}) == {
         "a": [MASK, 1, None],
         MASK: (Question("h", f"Is it {MASK}?"), b"x"),
     }
@@ -84,7 +84,7 @@ def test_f92_values_of_any_shape_are_masked_all_through() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 7, 33, 150, 10_000])
 def test_f92_what_is_said_in_pieces_shows_no_secret_however_it_is_cut(size: int) -> None:
-    speech = MaskedSpeech()
+    speech = StreamRedactor()
     pieces = [TOLD[at : at + size] for at in range(0, len(TOLD), size)]
     shown = [*map(speech.take, pieces), speech.rest()]
     said = "".join(shown)
@@ -95,11 +95,11 @@ def test_f92_what_is_said_in_pieces_shows_no_secret_however_it_is_cut(size: int)
 
 
 def test_f92_a_line_is_shown_when_it_is_whole_and_a_long_one_in_pieces() -> None:
-    speech = MaskedSpeech()
+    speech = StreamRedactor()
     assert [speech.take(each) for each in ("a b", "c\nd", "e")] == ["", "a bc\n", ""]
-    long = "word " * ((HELD + KEPT) // 5)
+    long = "word " * ((MAX_HELD + KEEP_BACK) // 5)
     assert speech.take(long).startswith("de")
-    assert len(speech.rest()) in range(KEPT, KEPT + 10)
+    assert len(speech.rest()) in range(KEEP_BACK, KEEP_BACK + 10)
 
 
 def test_f92_the_question_itself_is_exact() -> None:

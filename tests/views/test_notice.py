@@ -13,7 +13,15 @@ from assent.core.session.event import (
     TurnEndReason,
     TurnStarted,
 )
-from assent.views.notice import BELL, HALTED, PRESENTED, Notices, Way, notice, signal
+from assent.render.notification import (
+    BELL,
+    HALTED,
+    PRESENTED,
+    NotificationFilter,
+    NotificationMethod,
+    notification_sequence,
+    notification_text,
+)
 
 ASKED = QuestionAsked("q", "c", (Question("Colour", "Which one?"),))
 PERMISSION = QuestionAsked("q", "c", (Question("Permission", "May it?", by="gate"),))
@@ -35,16 +43,16 @@ DESERVING: dict[str, tuple[Event, float, str | None]] = {
 
 @pytest.mark.parametrize(("event", "took", "words"), DESERVING.values(), ids=DESERVING)
 def test_f150_what_deserves_a_notice(event: Event, took: float, words: str | None) -> None:
-    assert notice(event, took) == words
+    assert notification_text(event, took) == words
 
 
 @pytest.mark.parametrize("why", ["interrupted", "declined", "waiting", "paused", "cancelled"])
 def test_f150_who_ended_a_turn_or_was_asked_in_it_knows_of_its_end(why: TurnEndReason) -> None:
-    assert notice(TurnEnded(why), 1000) is None
+    assert notification_text(TurnEnded(why), 1000) is None
 
 
 def test_f150_a_turn_is_timed_from_its_beginning_and_a_childs_is_not() -> None:
-    notices = Notices("root", after_s=5)
+    notices = NotificationFilter("root", after_s=5)
     events: list[tuple[str, int, Event]] = [
         ("root", 0, TurnStarted(1)),
         ("child", 1, TurnStarted(1)),
@@ -62,7 +70,7 @@ def test_f150_a_turn_is_timed_from_its_beginning_and_a_childs_is_not() -> None:
     assert told == [None, None, None, asks, done, None, None]
 
 
-WAYS: dict[str, tuple[Way, dict[str, str], str]] = {
+WAYS: dict[str, tuple[NotificationMethod, dict[str, str], str]] = {
     "a terminal that shows it": ("auto", WEZTERM, "\x1b]9;Hello\x07"),
     "another one, by its TERM": ("auto", {"TERM": "foot"}, "\x1b]777;notify;Assent;Hello\x07"),
     "kitty": ("auto", KITTY, "\x1b]9;Hello\x07"),
@@ -82,14 +90,14 @@ WAYS: dict[str, tuple[Way, dict[str, str], str]] = {
 
 @pytest.mark.parametrize(("way", "environ", "sent"), WAYS.values(), ids=WAYS)
 def test_f150_each_terminal_gets_what_it_understands(
-    way: Way, environ: dict[str, str], sent: str
+    way: NotificationMethod, environ: dict[str, str], sent: str
 ) -> None:
-    assert signal(way, "Hello", environ) == sent
+    assert notification_sequence(way, "Hello", environ) == sent
 
 
 @given(st.text(), st.sampled_from([KITTY, {"TERM": "foot"}]))
 def test_f150_no_words_get_a_control_character_through(words: str, environ: dict[str, str]) -> None:
-    sent = signal("desktop", words, environ)
+    sent = notification_sequence("desktop", words, environ)
     assert (sent[:2], sent[-1]) == ("\x1b]", BELL)
     inside = sent[2:-1]
     assert inside.isprintable()
@@ -99,9 +107,12 @@ def test_f150_no_words_get_a_control_character_through(words: str, environ: dict
 
 
 def test_f150_what_would_end_the_message_is_written_out() -> None:
-    sent = signal("auto", "a\x07b\x1b\\c\x9cd\ne;f", KITTY)
+    sent = notification_sequence("auto", "a\x07b\x1b\\c\x9cd\ne;f", KITTY)
     assert sent == "\x1b]9;a<U+0007>b<U+001B>\\c<U+009C>d<U+000A>e,f\x07"
 
 
 def test_f150_secrets_do_not_get_onto_the_desktop() -> None:
-    assert signal("auto", "Use ghp_" + "a1" * 18, KITTY) == "\x1b]9;Use [masked: GitHub token]\x07"
+    assert (
+        notification_sequence("auto", "Use ghp_" + "a1" * 18, KITTY)
+        == "\x1b]9;Use [masked: GitHub token]\x07"
+    )

@@ -6,15 +6,15 @@ import pytest
 from assent.core.permission.grant import PermissionPattern
 from assent.core.session.event import Question, QuestionOption
 from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
-from assent.views.questions import (
-    MOST,
+from assent.render.questions import (
+    MAX_LINES,
     answer_hint,
-    chosen,
-    is_cut,
-    most_lines,
-    no_such_number,
+    is_truncated,
+    max_detail_lines,
     open_questions_lines,
+    parse_answer,
     question_lines,
+    unknown_number_error,
 )
 
 ESCAPE = bytes([27]).decode()
@@ -57,7 +57,7 @@ ANSWERS = {
 def test_f41_only_what_is_typed_is_an_answer(
     question: Question, typed: str, answer: tuple[str, ...]
 ) -> None:
-    assert chosen(question, typed) == answer
+    assert parse_answer(question, typed) == answer
 
 
 def test_f32_a_question_with_its_options() -> None:
@@ -87,7 +87,7 @@ def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> 
     assert shown[-2:] == [("plain", "  1. Yes"), ("plain", "  2. No")]
     long = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
     lines = [line.text for line in question_lines(Question("", "Sure?", detail=long))]
-    assert lines.count("+line") == MOST - 2
+    assert lines.count("+line") == MAX_LINES - 2
     assert "… 800 more lines are not shown here." in lines
 
 
@@ -129,8 +129,8 @@ RUN = Question("Permission", "May it?", permission_options((STATUS,), command=Tr
     ],
 )  # fmt: skip
 def test_f82_every_choice_has_a_number(typed: str, answer: str) -> None:
-    assert chosen(RUN, typed) == (answer,)
-    assert chosen(RUN, "") == ()
+    assert parse_answer(RUN, typed) == (answer,)
+    assert parse_answer(RUN, "") == ()
     assert answer_hint(RUN) == (
         "y, n, a number, or your own words for the model (Enter: no, and the turn ends): "
     )
@@ -149,25 +149,25 @@ def test_f90_the_risk_comes_first_and_only_from_the_gate() -> None:
 
 
 def test_what_is_cut_can_be_seen_to_its_end() -> None:
-    things = tuple(f"write f{n}" for n in range(MOST + 5))
+    things = tuple(f"write f{n}" for n in range(MAX_LINES + 5))
     many = msgspec.structs.replace(RUN, things=things)
     patch = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
     long = msgspec.structs.replace(RUN, detail=patch)
     for question in (many, long):
-        assert is_cut(question)
-        assert not is_cut(question, most=0)
+        assert is_truncated(question)
+        assert not is_truncated(question, most=0)
         assert "v to see all of it" in answer_hint(question, cut=True)
-    assert not is_cut(RUN)
+    assert not is_truncated(RUN)
     shown = [line.text for line in question_lines(many, most=0)]
     assert f"  - {things[-1]}" in shown
     assert [line.text for line in question_lines(long, most=0)].count("+line") == 998
 
 
 def test_f32_a_number_that_no_option_has_is_neither_a_choice_nor_words() -> None:
-    assert no_such_number(RUN, "6") == "There is no 6: the numbers are 1 to 5."
-    assert no_such_number(MANY, "1, 7") == "There is no 7: the numbers are 1 to 3."
+    assert unknown_number_error(RUN, "6") == "There is no 6: the numbers are 1 to 5."
+    assert unknown_number_error(MANY, "1, 7") == "There is no 7: the numbers are 1 to 3."
     fine = ((RUN, "5"), (RUN, "not 6"), (RUN, ""), (FREE, "7"), (MANY, "1,2"))
-    assert [no_such_number(*each) for each in fine] == [""] * 5
+    assert [unknown_number_error(*each) for each in fine] == [""] * 5
 
 
 def test_f79_a_script_is_a_block_of_its_own_and_what_hides_in_it_is_written_out() -> None:
@@ -182,9 +182,9 @@ def test_a_question_is_said_again_below_what_is_long_and_fits_the_screen() -> No
     patch = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
     long = msgspec.structs.replace(RUN, detail=patch, risk=("medium", "x changes."))
     rows = 40
-    lines = [line.text for line in question_lines(long, most=most_lines(long, rows))]
+    lines = [line.text for line in question_lines(long, most=max_detail_lines(long, rows))]
     assert lines.count("May it?") == 2
     assert lines[lines.index("May it?", 5) + 1].startswith("  1. Yes")
     assert rows - 4 <= len(lines) < rows
-    assert most_lines(long, 3) == 5
+    assert max_detail_lines(long, 3) == 5
     assert [line.text for line in question_lines(RUN)].count("May it?") == 1

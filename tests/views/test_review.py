@@ -7,11 +7,10 @@ from tests.views.values import DIGEST, delete, move, review, state, write
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation, RunCommand, reversibility
 from assent.core.plan.plan import ReliedOnFile, Scope
-from assent.views.ansi import ansi
-from assent.views.diff import operation_diff
-from assent.views.lines import Line
-from assent.views.patch import diff_lines
-from assent.views.review import (
+from assent.render.diff import operation_diff
+from assent.render.diff_lines import diff_lines
+from assent.render.lines import Line
+from assent.render.review import (
     OperationReview,
     Review,
     next_command,
@@ -19,6 +18,7 @@ from assent.views.review import (
     review_lines,
     review_texts,
 )
+from assent.views.ansi import ansi
 
 COMMAND = RunCommand(
     (b"make", b"it so"), b"", b"sub", ((b"A", b"b c"),), 60, network=True, undo=(b"make", b"clean")

@@ -15,7 +15,7 @@ from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFi
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
 from assent.ports import ReplacementLoss
-from assent.views.diff import operation_diff
+from assent.render.diff import operation_diff
 from assent.views.risks import _RULES, RiskInput, risks, scope_risks, text_risks
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"

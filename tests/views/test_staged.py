@@ -3,9 +3,16 @@
 from assent.core.permission.risk_codes import RISK_CODES
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
 from assent.core.session.event import Todo
-from assent.views.lines import BLANK, Line
-from assent.views.review import OperationReview
-from assent.views.staged import NONE, UNSHOWN, changed, operation_title, staged_lines, whole_lines
+from assent.render.lines import BLANK, Line
+from assent.render.review import OperationReview
+from assent.render.staged_operations import (
+    NONE,
+    NOT_SHOWN,
+    diff_line_counts,
+    operation_detail_lines,
+    operation_title,
+    staged_lines,
+)
 from assent.views.todos import todo_count, todo_lines
 
 FILE = FileState("0" * 64, 1, 0o644)
@@ -30,9 +37,9 @@ BINARY = OperationReview("b" * 64, WriteFile(b"e", None, FILE), "reversible", ("
 
 
 def test_only_lines_of_the_file_are_counted() -> None:
-    assert changed(DIFF) == (2, 1)
-    assert changed(DIFF + DIFF) == (4, 2)
-    assert changed(None) == changed("") == (0, 0)
+    assert diff_line_counts(DIFF) == (2, 1)
+    assert diff_line_counts(DIFF + DIFF) == (4, 2)
+    assert diff_line_counts(None) == diff_line_counts("") == (0, 0)
 
 
 def test_each_operation_is_a_line_with_a_sign_for_its_risk() -> None:
@@ -48,13 +55,13 @@ def test_each_operation_is_a_line_with_a_sign_for_its_risk() -> None:
 
 def test_one_in_full_has_its_risks_first() -> None:
     assert operation_title(4, RUN) == "4. run make (irreversible)"
-    lines = [*whole_lines(RUN)]
+    lines = [*operation_detail_lines(RUN)]
     assert lines[:3] == [
         Line("risk", f"! irreversible: {RISK_CODES['irreversible']}"), BLANK, Line("plain", "$ make"),
     ]  # fmt: skip
     assert lines[-1] == Line("plain", "Look out.")
-    assert Line("added", "+more") in [*whole_lines(WRITE)]
-    assert [*whole_lines(BINARY)][-1] == Line("plain", UNSHOWN)
+    assert Line("added", "+more") in [*operation_detail_lines(WRITE)]
+    assert [*operation_detail_lines(BINARY)][-1] == Line("plain", NOT_SHOWN)
 
 
 def test_f127_each_state_of_a_todo_has_a_sign_and_words() -> None:

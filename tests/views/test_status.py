@@ -23,19 +23,19 @@ from assent.core.run.journal import CommittedEntry, OperationResult, RunOutcome
 from assent.core.text.hidden_chars import hidden_kinds
 from assent.core.undo.applied_change import PUT_BACK
 from assent.core.undo.inversion import Inversion
-from assent.views.lines import Line
-from assent.views.log import event_row, log_lines
-from assent.views.rows import Row, operation_row, plan_row, row_path, run_row
-from assent.views.status import (
+from assent.render.lines import Line
+from assent.render.log import event_row, log_lines
+from assent.render.rows import Row, operation_row, plan_row, row_path, run_row
+from assent.render.status import (
     history_lines,
     operation_lines,
+    operation_removed_lines,
     plan_lines,
     plan_list_lines,
-    removed_lines,
     run_lines,
     status_lines,
 )
-from assent.views.undo import undo_lines
+from assent.render.undo import undo_lines
 
 RECORD = PlanRecord(
     "01plan", "01ws", "login", "add_login", b".opencode/plans/login/p.md", "", "", "then", 1
@@ -130,10 +130,10 @@ def test_plans_are_listed_in_columns() -> None:
 
 def test_what_was_taken_out_of_a_draft_is_named() -> None:
     row = operation_row("1" * 64, write(b"f", None, b""))
-    assert _texts(removed_lines([row], 2)) == [
+    assert _texts(operation_removed_lines([row], 2)) == [
         "Removed 1 operation:", "111111111111  write   f", "Still staged: 2 operations.",
     ]  # fmt: skip
-    assert _texts(removed_lines([], 0)) == [
+    assert _texts(operation_removed_lines([], 0)) == [
         "Nothing was staged, so nothing was removed.", "Still staged: nothing.",
     ]  # fmt: skip
 

@@ -18,8 +18,14 @@ from assent.core.session.event import (
     SessionStarted,
     StepRetried,
 )
-from assent.views.kin import Kin
-from assent.views.stream import activity_lines, batch_row, child_lines, result_line, stream_row
+from assent.render.child_names import ChildNames
+from assent.render.turn_stream import (
+    activity_lines,
+    batch_row,
+    child_lines,
+    stream_result_row,
+    stream_row,
+)
 
 ESCAPE = bytes([27]).decode()
 
@@ -53,7 +59,7 @@ def test_f124_a_piece_has_no_place() -> None:
 
 
 def test_the_result_is_the_last_line() -> None:
-    assert result_line({"exit": 3}, "01s", "now") == {
+    assert stream_result_row({"exit": 3}, "01s", "now") == {
         "seq": None,
         "at": "now",
         "kind": "result",
@@ -145,7 +151,7 @@ def test_f90_a_name_that_is_no_text_can_still_be_written_as_json() -> None:
 
 
 def test_every_line_of_a_child_says_whose_it_is() -> None:
-    kin = Kin("01s", 1)
+    kin = ChildNames("01s", 1)
     heard: list[tuple[SessionEvent, str]] = [
         (ChildStarted("c1", "01a", "explore", "Find a"), "01s"),
         (ChildStarted("c2", "01b", "general", "Mend b", background=True), "01s"),

@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from assent.views.times import moment, when
+from assent.render.times import local_time, relative_time
 
 AT = "2026-03-01T12:00:00.000Z"
 
@@ -21,9 +21,9 @@ AT = "2026-03-01T12:00:00.000Z"
 )
 def test_a_moment_is_local_and_relative(now: str, ago: str) -> None:
     local = datetime.fromisoformat(AT).astimezone().strftime("%Y-%m-%d %H:%M")
-    assert when(AT, now) == f"{local} ({ago})"
-    assert moment(AT) == local
+    assert relative_time(AT, now) == f"{local} ({ago})"
+    assert local_time(AT) == local
 
 
 def test_what_is_no_moment_is_shown_as_it_is() -> None:
-    assert when("then", AT) == moment("then") == "then"
+    assert relative_time("then", AT) == local_time("then") == "then"

@@ -6,9 +6,9 @@ import pytest
 
 from assent.core.run.journal import OperationResult
 from assent.core.undo.inversion import FILES_ONLY, STILL_DIFFERENT, UndoExtent
-from assent.views.lines import Line
-from assent.views.status import status_lines
-from assent.views.undo import end_lines
+from assent.render.lines import Line
+from assent.render.status import status_lines
+from assent.render.undo import undo_end_lines
 
 COMMANDS = UndoExtent(recorded=True)
 REDO = UndoExtent(again=True)
@@ -37,7 +37,7 @@ ENDS: dict[str, tuple[Sequence[OperationResult], Sequence[str], UndoExtent]] = {
 def test_law_8_the_first_line_says_how_much_was_taken_back(sentence: str) -> None:
     results, notes, extent = ENDS[sentence]
     lines = [Line("heading", "Done."), Line("plain", "Next: assent undo")]
-    first, last = end_lines(lines, results, notes, extent)
+    first, last = undo_end_lines(lines, results, notes, extent)
     assert (first.text, last) == (sentence, lines[1])
     assert first.style == ("risk" if sentence.startswith(("Accepted", "Partly")) else "heading")
 

@@ -11,10 +11,10 @@ from assent.core.errors import AssentError, ModelError
 from assent.models.accounts import PROVIDERS, Account, accounts
 from assent.models.listing import names_at
 from assent.models.net.client import HttpClient
-from assent.views.first_start import Findings, Server
+from assent.render.onboarding import LocalModelServer, SetupFindings
 
 
-def findings(folder: str) -> Findings:
+def findings(folder: str) -> SetupFindings:
     """Returns what there is here; asks the servers of this machine, each for a moment."""
     looked_for = tuple(name for each in PROVIDERS if not each.local for name in each.keys)
     keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
@@ -25,17 +25,19 @@ def findings(folder: str) -> Findings:
         with ThreadPoolExecutor(max_workers=max(len(local), 1)) as pool:
             servers = tuple(pool.map(_server, local))
     except AssentError as error:
-        return Findings(keys, looked_for, (), error.message)
-    return Findings(keys, looked_for, servers, _trouble(folder) if keys or settings.model else "")
+        return SetupFindings(keys, looked_for, (), error.message)
+    return SetupFindings(
+        keys, looked_for, servers, _trouble(folder) if keys or settings.model else ""
+    )
 
 
-def _server(account: Account) -> Server:
+def _server(account: Account) -> LocalModelServer:
     where = account.base.origin + account.base.path
     client = HttpClient(secure, dict(os.environ), PROBE_S, PROBE_S)
     try:
-        return Server(account.name, where, len(names_at(account, client)))
+        return LocalModelServer(account.name, where, len(names_at(account, client)))
     except ModelError:
-        return Server(account.name, where)
+        return LocalModelServer(account.name, where)
     finally:
         client.close()
 

@@ -12,7 +12,7 @@ from assent.config.reading import Source, content, edit, named, parsed
 from assent.config.trust import doubt
 from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
-from assent.views.modes import mode_toml
+from assent.render.modes import mode_toml
 from assent.workspace.disk import Disk
 
 HELP = "assent modes import --help"

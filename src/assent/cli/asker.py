@@ -10,16 +10,16 @@ from assent.core.session.event import Question
 from assent.core.session.question import REMEMBERED, YES
 from assent.core.text.hidden_chars import visible_line
 from assent.ports import Asker
-from assent.views.ansi import ansi
-from assent.views.questions import (
+from assent.render.questions import (
     ALL,
     answer_hint,
-    chosen,
-    is_cut,
-    most_lines,
-    no_such_number,
+    is_truncated,
+    max_detail_lines,
+    parse_answer,
     question_lines,
+    unknown_number_error,
 )
+from assent.views.ansi import ansi
 
 FORGOTTEN = "Nothing is remembered."
 
@@ -63,7 +63,7 @@ class TerminalAsker:
                 typed.append((question, _typed(question, answered)))
             if all(line is None for _, line in typed) or answered():
                 return None
-            answers = tuple([chosen(question, line or "") for question, line in typed])
+            answers = tuple([parse_answer(question, line or "") for question, line in typed])
             if questions[0].header == REMEMBERED and answers != ((YES,),):
                 tell(FORGOTTEN)
         return answers
@@ -71,24 +71,24 @@ class TerminalAsker:
 
 def _typed(question: Question, answered: Callable[[], str]) -> str | None:
     """Shows a question and returns the line typed after it; `v` shows what was too long."""
-    most = most_lines(question, height())
+    most = max_detail_lines(question, height())
     text = _shown(question, most)
     while True:
         line = reply(text, lambda: visible_line(answered()))
         if line is None:
             return None
-        if is_cut(question, most=most) and line.strip().casefold() == ALL:
+        if is_truncated(question, most=most) and line.strip().casefold() == ALL:
             most = 0
             text = _shown(question, most)
-        elif wrong := no_such_number(question, line):
-            text = f"{wrong}\n{answer_hint(question, cut=is_cut(question, most=most))}"
+        elif wrong := unknown_number_error(question, line):
+            text = f"{wrong}\n{answer_hint(question, cut=is_truncated(question, most=most))}"
         else:
             return line
 
 
 def _shown(question: Question, most: int) -> str:
     lines = ansi(question_lines(question, most=most), color=want_color())
-    return "\n".join([*lines, answer_hint(question, cut=is_cut(question, most=most))])
+    return "\n".join([*lines, answer_hint(question, cut=is_truncated(question, most=most))])
 
 
 def asker(*, may_ask: bool, later: bool = False, screen: Screen | None = None) -> Asker:

@@ -8,8 +8,8 @@ from assent.cli.call import Call
 from assent.cli.output import want_color
 from assent.cli.terminal import ask, is_there
 from assent.core.errors import Declined, DigestMismatch
+from assent.render.review import Review, review_lines
 from assent.views.ansi import ansi
-from assent.views.review import Review, review_lines
 
 TERMINAL = "terminal"
 LOOKS = {

@@ -24,6 +24,9 @@ from assent.core.plan.bundle_format import (
     read_approval,
 )
 from assent.core.plan.record import PlanRecord
+from assent.render.lines import Line
+from assent.render.review import Review, review_json, review_lines
+from assent.render.rows import plan_row
 from assent.views.ansi import ansi
 from assent.views.bundles import (
     Standing,
@@ -33,9 +36,6 @@ from assent.views.bundles import (
     consented_lines,
     packed_lines,
 )
-from assent.views.lines import Line
-from assent.views.review import Review, review_json, review_lines
-from assent.views.rows import plan_row
 
 STDOUT = "-"
 APART = b'{"line":"approval.1",'  # how a file with nothing but a yes begins

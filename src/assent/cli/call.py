@@ -16,7 +16,7 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RunUpdate
 from assent.engine.engine import Engine
-from assent.views.review import of_plan
+from assent.render.review import of_plan
 
 # A project whose configuration is broken must not keep its user from looking and going back.
 LENIENT = (

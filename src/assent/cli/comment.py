@@ -10,14 +10,14 @@ from assent.core.errors import UsageError
 from assent.core.plan.comment import Comment, PlacedComment
 from assent.core.plan.operation_reference import matching_operations
 from assent.core.plan.record import PlanRecord
-from assent.views.comments import (
+from assent.render.comments import (
     comment_lines,
     comment_row,
     comment_rows,
     one_comment_lines,
     part_lines,
 )
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 WHERE = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
 HELP = "assent comment add --help"

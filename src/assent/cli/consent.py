@@ -19,12 +19,12 @@ from assent.core.plan.lifecycle import PlanAction, next_state
 from assent.core.plan.record import PlanRecord
 from assent.engine.plan.notes import check_note
 from assent.engine.plan.partials import Partial
-from assent.views.comments import sent_lines
-from assent.views.declined import declined_lines, declined_rows
-from assent.views.lines import Line
-from assent.views.review import of_plan, review_json, review_lines
-from assent.views.rows import Row, plan_row
-from assent.views.status import plan_lines
+from assent.render.comments import comments_sent_lines
+from assent.render.lines import Line
+from assent.render.partial_approval import excluded_lines, excluded_rows
+from assent.render.review import of_plan, review_json, review_lines
+from assent.render.rows import Row, plan_row
+from assent.render.status import plan_lines
 
 NO_MORE: Row = {}
 APPROVED_ONLY = "The plan is approved, but cannot be built as the rules are now:"
@@ -184,7 +184,9 @@ def _answer(call: Call, record: PlanRecord, next_command: str = "", sent: int = 
     extra: Row = {"comments": sent} if sent else {}
     command = next_command or call.engine.reviews.next_step(record)
     of = call.engine.plans.reference(record, current=False)
-    call.output.answer({**row, **extra}, [*sent_lines(sent), *plan_lines(row, command, of)])
+    call.output.answer(
+        {**row, **extra}, [*comments_sent_lines(sent), *plan_lines(row, command, of)]
+    )
 
 
 def answer_approved(
@@ -260,5 +262,5 @@ def _command(call: Call, part: Part) -> str:
 
 
 def _answer_part(call: Call, approved: PlanRecord, preview: Partial) -> None:
-    lines = declined_lines(preview.excluded, unsure=bool(preview.smaller.unsure))
-    answer_approved(call, approved, declined_rows(preview.excluded), lines)
+    lines = excluded_lines(preview.excluded, unsure=bool(preview.smaller.unsure))
+    answer_approved(call, approved, excluded_rows(preview.excluded), lines)

@@ -13,7 +13,7 @@ from assent.core.permission.mode import MODES
 from assent.core.session.slash_command import SlashCommand
 from assent.core.text.hidden_chars import visible_line
 from assent.engine.session.tooling import Tooling
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 HELP = "/help"
 OWN = ("/mode", "/plan")

@@ -12,8 +12,8 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.plan.keyring import public_key
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
 from assent.views.evidence import statement_lines, statement_row
-from assent.views.lines import Line
 
 STDOUT = "-"
 

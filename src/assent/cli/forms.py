@@ -17,14 +17,20 @@ from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRet
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
 from assent.core.text.redaction import redact
+from assent.render.child_names import ChildNames
+from assent.render.command_output import visible_output
+from assent.render.lines import Line
+from assent.render.redaction import StreamRedactor
+from assent.render.repeated_calls import RepeatedCallFilter, times_suffix
+from assent.render.rows import Row
+from assent.render.turn_stream import (
+    activity_lines,
+    child_lines,
+    stream_result_row,
+    stream_row,
+    without_question_details,
+)
 from assent.views.ansi import ansi
-from assent.views.kin import Kin
-from assent.views.lines import Line
-from assent.views.masks import MaskedSpeech
-from assent.views.repeats import Repeats, times
-from assent.views.rows import Row
-from assent.views.spoken import line_by_line
-from assent.views.stream import activity_lines, asked_about, child_lines, result_line, stream_row
 from assent.views.talk import Ending, ending_lines, of_session, result_row
 
 VOID = "(This was cut off and does not count.)"
@@ -92,14 +98,14 @@ class Lines:
     def __init__(self, write: Callable[[Row], None] | None = None) -> None:
         self._session = ""
         self._write = write or _written
-        self._speech: dict[str, MaskedSpeech] = {}
+        self._speech: dict[str, StreamRedactor] = {}
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
 
     def hear(self, heard: StoredEvent | StreamDelta) -> None:
         if isinstance(heard, StreamDelta):
-            speech = self._speech.setdefault(heard.kind, MaskedSpeech())
+            speech = self._speech.setdefault(heard.kind, StreamRedactor())
             self._piece(heard.kind, speech.take(heard.text))
         else:
             self._let_go(void=isinstance(heard.event, StepRetried))
@@ -117,7 +123,7 @@ class Lines:
 
     def end(self, ending: Ending) -> None:
         self._let_go(void=False)
-        self._write(result_line(result_row(ending), ending.session.session, now()))
+        self._write(stream_result_row(result_row(ending), ending.session.session, now()))
 
 
 class Words:
@@ -133,17 +139,17 @@ class Words:
         self._watched = sys.stderr.isatty()
         self._parts: list[str] = []  # said by the step, and not shown yet
         self._shown = False  # whether pieces of the step were shown already
-        self._speech = MaskedSpeech()
-        self._printed = MaskedSpeech()  # by a command
-        self._flow, self._echoed = VisibleStream(visible_text), VisibleStream(line_by_line)
+        self._speech = StreamRedactor()
+        self._printed = StreamRedactor()  # by a command
+        self._flow, self._echoed = VisibleStream(visible_text), VisibleStream(visible_output)
         self._open = False  # whether the last line still lacks its end
         self._session = ""
-        self._kin = Kin()
-        self._repeats = Repeats()
+        self._kin = ChildNames()
+        self._repeats = RepeatedCallFilter()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
-        self._kin = Kin(record.session, record.children)
+        self._kin = ChildNames(record.session, record.children)
         if fresh:
             mode = record.custom or record.mode
             self._note(Line("dim", f"session {visible_line(record.slug)}, mode {mode}"))
@@ -189,7 +195,7 @@ class Words:
         event, own = recorded.event, of_session(recorded, self._session)
         lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
         for line in lines:
-            more = f"{line.text}{times(count)}" if count > 1 else line.text
+            more = f"{line.text}{times_suffix(count)}" if count > 1 else line.text
             self._note(Line(line.style, more), always=_is_plan(event))
 
     def _flush(self) -> None:
@@ -245,7 +251,7 @@ def _spared(heard: StoredEvent) -> StoredEvent:
     """Returns what was recorded without what a question is going to tell anyway."""
     if not isinstance(heard.event, BatchPlanned):
         return heard
-    return msgspec.structs.replace(heard, event=asked_about(heard.event))
+    return msgspec.structs.replace(heard, event=without_question_details(heard.event))
 
 
 def _is_plan(event: Event) -> bool:

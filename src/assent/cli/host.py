@@ -8,9 +8,9 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, UsageError
+from assent.render.lines import Line
+from assent.render.onboarding import SetupFindings
 from assent.tui.host import Host, Start, Told
-from assent.views.first_start import Findings
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.app.session import Work
@@ -110,7 +110,7 @@ class LocalHost:
 
         return written(command, arguments, self._folder, tooling)
 
-    def findings(self) -> Findings:
+    def findings(self) -> SetupFindings:
         from assent.app.findings import findings
 
         return findings(self._folder)
@@ -150,9 +150,9 @@ class LocalHost:
 
     def signal(self, words: str) -> str:
         """Returns a notification where it is wanted and the terminal shows it, or a bell."""
-        from assent.views.notice import signal
+        from assent.render.notification import notification_sequence
 
-        return signal(self._settings.notify.way, words, self.environment)
+        return notification_sequence(self._settings.notify.way, words, self.environment)
 
     @property
     def notify_after(self) -> float:

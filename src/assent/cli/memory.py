@@ -3,8 +3,8 @@
 import click
 
 from assent.cli.call import Call, examples, takes_call
-from assent.views.masks import masked_row
-from assent.views.sessions import fact_lines
+from assent.render.redaction import redacted_row
+from assent.render.sessions import memory_lines
 
 
 @click.group(epilog=examples("assent memory list\nassent memory forget 01k9zq3v7m"))
@@ -16,9 +16,9 @@ def memory() -> None:
 @takes_call
 def list_facts(call: Call) -> None:
     """List the remembered facts, oldest first."""
-    facts = masked_row(call.engine.memory.all())
+    facts = redacted_row(call.engine.memory.all())
     rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
-    call.output.answer({"facts": rows}, fact_lines(facts))
+    call.output.answer({"facts": rows}, memory_lines(facts))
 
 
 @memory.command(epilog=examples("assent memory forget 01k9zq3v7m"))
@@ -26,5 +26,5 @@ def list_facts(call: Call) -> None:
 @takes_call
 def forget(call: Call, reference: str) -> None:
     """Take a fact away, by its id or the start of it."""
-    fact = masked_row(call.engine.memory.forget(reference))
-    call.output.answer({"fact": fact.fact, "text": fact.text}, fact_lines([fact]))
+    fact = redacted_row(call.engine.memory.forget(reference))
+    call.output.answer({"fact": fact.fact, "text": fact.text}, memory_lines([fact]))

@@ -11,8 +11,8 @@ from assent.cli.terminal import is_there, reply
 from assent.core.errors import Declined
 from assent.core.permission.mode import CustomMode, resolve_mode
 from assent.core.text.hidden_chars import visible, visible_path
-from assent.views.lines import Line
-from assent.views.modes import found, mode_lines, mode_row, mode_rows, mode_toml, modes_lines
+from assent.render.lines import Line
+from assent.render.modes import find_mode, mode_lines, mode_row, mode_rows, mode_toml, modes_lines
 
 LIMIT = 64 * 1024
 YES = ("y", "yes")
@@ -80,7 +80,7 @@ def import_modes(call: Call, source: str, yes: bool) -> None:
 
 def _named(desk: ModeDesk, name: str) -> CustomMode:
     resolve_mode(name, desk.modes)  # raises if there is none
-    return found(name, desk.modes)
+    return find_mode(name, desk.modes)
 
 
 def _asked(call: Call, desk: ModeDesk, wanted: list[CustomMode]) -> bool:

@@ -15,11 +15,11 @@ from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
+from assent.render.lines import Line
 from assent.views.ansi import ansi
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
-    from assent.views.spoken import Spoken
+    from assent.render.command_output import CommandOutputLines
 
 UNSHOWN = "not shown, because they are binary or too large."
 
@@ -38,7 +38,7 @@ class Output:
         self.as_json = as_json
         self.session = ""  # that the answer is about; only a stream tells it
         self._warned: set[str] = set()
-        self._spoken: Spoken | None = None  # as long as no command says anything
+        self._spoken: CommandOutputLines | None = None  # as long as no command says anything
         self._due = ""  # the line of the command that has not said anything yet
 
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
@@ -98,14 +98,14 @@ class Output:
 
     def running_command(self, doing: CommandProgress) -> None:
         """Shows which command a run is at; in a log, once it says anything."""
-        from assent.views.spoken import doing_line
+        from assent.render.command_output import progress_line
 
         self.progress_over()  # the last words of the command before
         stays = "\n" if doing.what == "command" else ""
         if stays and self.logs:
-            self._due, stays = f"{doing_line(doing)}\n", ""
+            self._due, stays = f"{progress_line(doing)}\n", ""
         if sys.stderr.isatty() and not self.as_json:
-            sys.stderr.write(doing_line(doing) + stays)
+            sys.stderr.write(progress_line(doing) + stays)
             sys.stderr.flush()
 
     @contextmanager
@@ -129,10 +129,10 @@ class Output:
 
     def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
-        from assent.views.spoken import Spoken
+        from assent.render.command_output import CommandOutputLines
 
         if self.logs or (sys.stderr.isatty() and not self.as_json):
-            self._spoken = self._spoken or Spoken()
+            self._spoken = self._spoken or CommandOutputLines()
             self._echo(self._spoken.take(said))
 
     def progress_over(self) -> None:
@@ -225,7 +225,7 @@ def want_color() -> bool:
 
 def patch_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
-    from assent.views.patch import diff_lines
+    from assent.render.diff_lines import diff_lines
 
     return [Line("plain", f"The texts are {UNSHOWN}")] if patch is None else diff_lines(patch)
 

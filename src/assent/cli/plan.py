@@ -11,10 +11,10 @@ from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.engine.plan.plans import MAX_TEXT
-from assent.views.diff import text_diff
-from assent.views.lines import BLANK, Line, foreign
-from assent.views.rows import Row, plan_row
-from assent.views.status import history_lines, plan_lines, plan_list_lines
+from assent.render.diff import text_diff
+from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.rows import Row, plan_row
+from assent.render.status import history_lines, plan_lines, plan_list_lines
 
 
 @click.group(epilog=examples("assent plan new greet --goal 'Say hello'\nassent plan list"))
@@ -60,7 +60,7 @@ def show(call: Call) -> None:
     row = _row(call, record)
     text = call.engine.reviews.text(record)
     lines = _lines(call, record, row)
-    call.output.answer(row, [*lines, BLANK, *foreign(display_path(text))])
+    call.output.answer(row, [*lines, BLANK, *untrusted_lines(display_path(text))])
 
 
 @plan.command(epilog=examples("assent plan use add_login"))
@@ -107,10 +107,10 @@ def delete(call: Call, session: str) -> None:
 
 def _list(call: Call, rows: list[Row]) -> None:
     from assent.cli.moment import now
-    from assent.views.times import when
+    from assent.render.times import relative_time
 
     moment = now()
-    lines = plan_list_lines(rows, lambda at: when(at, moment))
+    lines = plan_list_lines(rows, lambda at: relative_time(at, moment))
     call.output.answer({"plans": rows}, lines)
 
 

@@ -30,16 +30,16 @@ from assent.core.session.question import (
     yes_no_question,
 )
 from assent.core.session.stored_question import PendingQuestion
-from assent.views.ansi import ansi
-from assent.views.masks import masked_row
-from assent.views.pending import (
-    given_lines,
-    pending_lines,
-    pending_list_lines,
-    pending_row,
+from assent.render.pending_questions import (
+    answer_given_lines,
+    pending_question_lines,
+    pending_question_list_lines,
+    pending_question_row,
     your_answer_lines,
 )
-from assent.views.questions import chosen, no_such_number
+from assent.render.questions import parse_answer, unknown_number_error
+from assent.render.redaction import redacted_row
+from assent.views.ansi import ansi
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
@@ -70,9 +70,9 @@ def questions() -> None:
 def list_questions(call: Call, every: bool) -> None:
     """List the open questions of all sessions. Children's too, oldest first."""
     asked = call.engine.pending_questions
-    waiting = masked_row(asked.pending(every=every))
-    rows = [pending_row(one, asked.clock.now()) for one in waiting]
-    call.output.answer({"questions": rows}, pending_list_lines(rows))
+    waiting = redacted_row(asked.pending(every=every))
+    rows = [pending_question_row(one, asked.clock.now()) for one in waiting]
+    call.output.answer({"questions": rows}, pending_question_list_lines(rows))
 
 
 @questions.command(epilog=examples("assent questions show 01k9zq3v7m"))
@@ -81,9 +81,9 @@ def list_questions(call: Call, every: bool) -> None:
 def show(call: Call, reference: str) -> None:
     """Show a question in full, with everything that a yes would do."""
     asked = call.engine.pending_questions
-    pending = masked_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
-    row = pending_row(pending, asked.clock.now())
-    call.output.answer(row, pending_lines(pending, row))
+    pending = redacted_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
+    row = pending_question_row(pending, asked.clock.now())
+    call.output.answer(row, pending_question_lines(pending, row))
 
 
 @questions.command(
@@ -120,8 +120,8 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
         )
     reply = _reply(call, pending, said, options)
     given = asked.answer(pending.id, wanted, reply)
-    row = masked_row(_given_row(call, pending, given))
-    call.output.answer(row, given_lines(row))
+    row = redacted_row(_given_row(call, pending, given))
+    call.output.answer(row, answer_given_lines(row))
 
 
 def _reply(
@@ -169,9 +169,9 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
             f"This question cannot be answered with {word!a}, but with: {listed}.",
             "assent questions list",
         )
-    if not label and (wrong := no_such_number(question, word)):
+    if not label and (wrong := unknown_number_error(question, word)):
         raise UsageError(wrong, "assent questions list")
-    return (label,) if label else chosen(question, word)
+    return (label,) if label else parse_answer(question, word)
 
 
 def _asked(call: Call, pending: PendingQuestion) -> QuestionReply:
@@ -208,9 +208,9 @@ def _channel(call: Call, pending: PendingQuestion, meant: _Meant, digest: str) -
     if digest == asked.digest and call.without_terminal:
         return DIGEST
     if not call.no_input:
-        row = pending_row(pending, call.engine.pending_questions.clock.now())
+        row = pending_question_row(pending, call.engine.pending_questions.clock.now())
         follows = grant_text(asked, meant.reach, meant.grant) if meant.reach else ""
-        lines = pending_lines(pending, row, choosing=False)
+        lines = pending_question_lines(pending, row, choosing=False)
         yours = your_answer_lines(meant.answers, follows)
         if ask(ansi([*lines, *yours], color=want_color()), asked.digest):
             return TERMINAL

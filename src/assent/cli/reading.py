@@ -12,27 +12,27 @@ from assent.core.errors import UsageError
 from assent.core.permission.mode import unknown_mode_text
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.views.commands import brief, command_lines, subject
-from assent.views.decisions import decision_lines, decision_rows
-from assent.views.declined import count_lines, declined_ids
-from assent.views.diff import text_diff
-from assent.views.drifted import REBASE, Drifted, drifted_lines, drifted_rows
-from assent.views.lines import Line
-from assent.views.log import checked_lines, checked_row, event_row, log_lines
-from assent.views.noted import noted_rows, waiting_lines
-from assent.views.orphans import orphan_lines, orphan_rows
-from assent.views.patch import diff_lines
-from assent.views.review import (
+from assent.render.approval_notes import approval_note_rows, pending_note_lines
+from assent.render.diff import text_diff
+from assent.render.diff_lines import diff_lines
+from assent.render.drift import REBASE, DriftedFile, drift_lines, drift_rows
+from assent.render.lines import Line
+from assent.render.log import event_row, log_check_lines, log_check_row, log_lines
+from assent.render.operation_text import command_lines, operation_brief, operation_subject
+from assent.render.partial_approval import excluded_count_lines, excluded_ids
+from assent.render.review import (
     OperationReview,
-    changes_json,
-    changes_lines,
+    review_diff_json,
+    review_diff_lines,
     review_json,
     review_lines,
     review_texts,
 )
-from assent.views.rows import Row, plan_row, session_row
+from assent.render.rows import Row, plan_row, session_row
+from assent.render.status import open_item_lines, open_item_row, status_lines
+from assent.views.decisions import decision_lines, decision_rows
+from assent.views.orphans import orphan_lines, orphan_rows
 from assent.views.shell import standing_lines
-from assent.views.status import open_lines, open_row, status_lines
 
 LAST = (1 << 63) - 1  # the greatest number that an event can have
 
@@ -62,9 +62,9 @@ def review(call: Call, changes: bool, seen: bool) -> None:
     found = call.engine.review_history.review(record)
     whole = False
     if call.output.as_json:
-        call.output.answer(changes_json(found) if changes else review_json(found))
+        call.output.answer(review_diff_json(found) if changes else review_json(found))
     elif changes:
-        call.output.paged(changes_lines(found))
+        call.output.paged(review_diff_lines(found))
     else:
         whole = call.output.paged(review_lines(found), review_texts(found))
     if seen or whole:
@@ -115,16 +115,24 @@ def status(call: Call) -> None:
     left, holder = call.engine.session_commands.running()
     questions = [question.id for question in call.engine.pending_questions.pending()]
     notes = call.engine.plans.waiting_notes()
-    declined = declined_ids(record)
-    waits = {**open_row(left, holder, questions), "notes": noted_rows(notes), "declined": declined}
+    declined = excluded_ids(record)
+    waits = {
+        **open_item_row(left, holder, questions),
+        "notes": approval_note_rows(notes),
+        "declined": declined,
+    }
     lost = call.engine.orphan_slots.find()
     of = "" if record is None else call.engine.plans.reference(record, current=False)
     about = {"asked": bool(questions), "lost": bool(lost)}
     stands = status_lines(plan, row, command=command, of=of, **about)
-    waiting = [*orphan_lines(lost), *open_lines(left, holder, questions), *waiting_lines(notes)]
+    waiting = [
+        *orphan_lines(lost),
+        *open_item_lines(left, holder, questions),
+        *pending_note_lines(notes),
+    ]
     waits |= {"slots": orphan_rows(lost)} if lost else {}
-    waits |= {"drifted": drifted_rows(changed)} if changed else {}
-    waiting += [*count_lines(declined), *drifted_lines(changed)]
+    waits |= {"drifted": drift_rows(changed)} if changed else {}
+    waiting += [*excluded_count_lines(declined), *drift_lines(changed)]
     lines = [*standing_lines(shell), *waiting, *stands]
     waits |= {"session": _session(call)}
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
@@ -176,19 +184,19 @@ def _verify(call: Call) -> int:
     from assent.app.log import verify_log
 
     checked = verify_log()
-    call.output.answer(checked_row(checked), checked_lines(checked))
+    call.output.answer(log_check_row(checked), log_check_lines(checked))
     return 1 if checked.broken else 0
 
 
 def _staged(operation: OperationReview) -> Iterable[Line]:
     if isinstance(operation.op, RunCommand):
         return [
-            Line("heading", f"run {brief(operation.op)}"),
+            Line("heading", f"run {operation_brief(operation.op)}"),
             *command_lines(operation.op, operation.unheld),
         ]
     if operation.diff is not None:
         return diff_lines(operation.diff)
-    return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]
+    return [Line("plain", f"{operation_subject(operation.op)}: contents {UNSHOWN}")]
 
 
 def _shell() -> dict[str, str] | None:
@@ -201,7 +209,7 @@ def _shell() -> dict[str, str] | None:
     return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}
 
 
-def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
+def _command(call: Call, record: PlanRecord, changed: Sequence[DriftedFile]) -> str:
     """Returns what to type next where the state alone does not say it."""
     if changed and not record.imported:
         return REBASE

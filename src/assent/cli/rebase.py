@@ -3,8 +3,8 @@
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.render.rows import plan_row
 from assent.views.rebased import Rebased, rebased_lines, rebased_row
-from assent.views.rows import plan_row
 
 
 @click.command(epilog=examples("assent rebase --dry-run\nassent rebase"))

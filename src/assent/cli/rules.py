@@ -14,7 +14,7 @@ from assent.core.permission.rule import PermissionRule, RuleLayer
 from assent.core.permission.rule_match import agent_layers
 from assent.core.permission.rule_parser import failed_examples, rule_text
 from assent.core.session.agent import Agent
-from assent.views.masks import masked_row
+from assent.render.redaction import redacted_row
 from assent.views.rules import grant_row, layer_row, revoked_lines, rules_lines, tested_lines
 
 
@@ -82,7 +82,7 @@ def _row(call: Call, grant: Grant) -> dict[str, object]:
         slug = call.engine.sessions.find(grant.session).slug
     except NotFound:
         slug = ""
-    return grant_row(masked_row(grant), slug, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    return grant_row(redacted_row(grant), slug, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
 
 def _layers(book: Rulebook, agent: str) -> list[RuleLayer]:

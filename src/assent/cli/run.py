@@ -19,9 +19,14 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
 from assent.core.run.orphan_slot import OrphanSlot
 from assent.engine.run.runs import RunReport
+from assent.render.command_output import progress_brief
+from assent.render.removed_leftovers import (
+    NO_LEFTOVERS,
+    RemovedLeftovers,
+    removed_leftovers_lines,
+    with_removed_leftovers,
+)
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
-from assent.views.removed import NOTHING_REMOVED, Removed, removed_lines, with_removed
-from assent.views.spoken import doing_brief
 
 R = TypeVar("R")
 
@@ -89,17 +94,17 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
     return answered(call, runs.recover(way), partial(answer_recovered, removed=removed))
 
 
-def _tidied(call: Call) -> Removed:
+def _tidied(call: Call) -> RemovedLeftovers:
     """Removes what a killed start left while it asked what the disk can; a killed command's, too.
 
     What a command left is gone since the workspace was opened; here it is part of the answer.
     """
     folders, call.engine.swept = call.engine.swept, ()
-    return Removed(tuple(call.engine.orphan_slots.remove_probes()), folders)
+    return RemovedLeftovers(tuple(call.engine.orphan_slots.remove_probes()), folders)
 
 
 def _of_lost_runs(
-    call: Call, lost: Sequence[OrphanSlot], way: RecoveryChoice, removed: Removed
+    call: Call, lost: Sequence[OrphanSlot], way: RecoveryChoice, removed: RemovedLeftovers
 ) -> int:
     """Says which slots of unknown runs there are, or does what the person decides about them."""
     if way == "resume":
@@ -109,10 +114,12 @@ def _of_lost_runs(
             "assent recover",
         )
     if way == "auto":
-        call.output.answer(*with_removed(waiting_row(lost), waiting_lines(lost), removed))
+        call.output.answer(*with_removed_leftovers(waiting_row(lost), waiting_lines(lost), removed))
         return EXITS["needs_you"]
     cleared = call.engine.orphan_slots.decide(lost, way)
-    call.output.answer(*with_removed(cleared_row(cleared), cleared_lines(cleared), removed))
+    call.output.answer(
+        *with_removed_leftovers(cleared_row(cleared), cleared_lines(cleared), removed)
+    )
     return 1 if cleared.taken or cleared.failed else 0
 
 
@@ -226,17 +233,19 @@ def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
     due = (
         call.seen if isinstance(call.seen, CommandProgress) and call.seen.what == "before" else None
     )
-    return cut_short(interrupt, left[1].run, doing_brief(due) if due else "")
+    return cut_short(interrupt, left[1].run, progress_brief(due) if due else "")
 
 
-def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
+def answer_recovered(
+    call: Call, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS
+) -> int:
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
     found = None
     with call.engine.runs.housekeeping("What the run takes back could not be read"):
         found = call.engine.undo.recorded(report)
     if found is None:
         return answer(call, report, removed)
-    for line in removed_lines(removed):
+    for line in removed_leftovers_lines(removed):
         call.engine.warn(line.text)
     return answer_undo(call, *found)
 

@@ -11,22 +11,22 @@ from assent.core.text.redaction import redact
 from assent.core.undo.inversion import NOT_APPLIED
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
-from assent.views.lines import Line
-from assent.views.removed import NOTHING_REMOVED, Removed, with_removed
-from assent.views.rows import left_running, operation_row, run_row, warning_rows
-from assent.views.status import next_instead, run_lines, stopped_lines
-from assent.views.undo import end_lines, preview_row
+from assent.render.lines import Line
+from assent.render.removed_leftovers import NO_LEFTOVERS, RemovedLeftovers, with_removed_leftovers
+from assent.render.rows import operation_row, run_row, still_running_row, warning_rows
+from assent.render.status import replace_next_command, run_lines, stopped_run_lines
+from assent.render.undo import undo_end_lines, undo_preview_row
 
 EXITS: dict[ReportedOutcome, int] = {
     "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
 }  # fmt: skip
 
 
-def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
+def answer(call: Call, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(redact, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running) | warning_rows(report.warnings)
+    row |= still_running_row(report.running) | warning_rows(report.warnings)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
@@ -39,13 +39,13 @@ def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) ->
         permitted=report.permitted,
     )
     if report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
+        row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
     if report.outcome == "rolled_back" and not report.permitted:
-        lines = next_instead(lines, call.of_plan("assent review"))
+        lines = replace_next_command(lines, call.of_plan("assent review"))
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
-            lines = next_instead(lines, call.engine.undo.status(report.run)[1])
-    call.output.answer(*with_removed(row, lines, removed))
+            lines = replace_next_command(lines, call.engine.undo.status(report.run)[1])
+    call.output.answer(*with_removed_leftovers(row, lines, removed))
     return EXITS[report.outcome]
 
 
@@ -60,7 +60,7 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     some = report.outcome not in DONE or good in found
     outcome: ReportedOutcome = report.outcome if some else "nothing"
     row = run_row(report.run, outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running)
+    row |= still_running_row(report.running)
     names = [name for name, _ in report.operations]
     told = undo_row(preview)
     more = {
@@ -76,12 +76,12 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     }
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     if report.outcome in DONE:
-        lines = end_lines(lines, found, notes, preview.extent)
-        lines = next_instead(lines, _way_back(call, preview, report))
+        lines = undo_end_lines(lines, found, notes, preview.extent)
+        lines = replace_next_command(lines, _way_back(call, preview, report))
     elif report.outcome == "rolled_back":
         lines = _not_done(lines, preview, _way_back(call, preview, report))
     elif report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
+        row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
     call.output.answer({**row, **more}, lines)
     return EXITS[outcome]
 
@@ -117,4 +117,6 @@ def restore_todos(call: Call, undo: Undo, *, whole: bool) -> None:
 def undo_row(preview: Undo, diffs: Sequence[str | None] = ()) -> dict[str, object]:
     """Returns what an undo would do, or did, as JSON."""
     undone = (preview.ids, preview.originals)
-    return preview_row(preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs)
+    return undo_preview_row(
+        preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs
+    )

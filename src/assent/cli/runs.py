@@ -10,10 +10,10 @@ from assent.core.shell.quote import script_line
 from assent.core.text.hidden_chars import visible_line
 from assent.engine.run.keeping import GivenUp
 from assent.engine.run.past import Item, Kept, Told, total
-from assent.views.commands import subject, words
-from assent.views.masks import masked_row
+from assent.render.operation_text import argv_text, operation_subject
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row
 from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
-from assent.views.rows import Row
 
 YES = "yes"
 
@@ -100,7 +100,7 @@ def _answer(call: Call, given_up: GivenUp) -> None:
 
 def _row(kept: Kept) -> Row:
     unit = kept.unit
-    return masked_row(
+    return redacted_row(
         {
             "run": unit.name,
             "kind": kept.how,
@@ -124,12 +124,12 @@ def _row(kept: Kept) -> Row:
 def _item(item: Item) -> Row:
     row = item_row(item.number, item.id, item.operation, item.line)
     line = visible_line(script_line(item.line))
-    about = line if item.operation is None else subject(item.operation)
-    row |= masked_row({"result": item.result, "run": item.run, "about": about})
+    about = line if item.operation is None else operation_subject(item.operation)
+    row |= redacted_row({"result": item.result, "run": item.run, "about": about})
     row |= {} if item.told is None else {"command": _told(item.told)}
     if item.back is None or not isinstance(item.operation, RunCommand):
         return row
-    undo = masked_row({"line": words(item.operation.undo)})
+    undo = redacted_row({"line": argv_text(item.operation.undo)})
     return {**row, "roll_back": {**undo, **_told(item.back)}}
 
 

@@ -11,19 +11,19 @@ from assent.cli.source import text
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import Line
-from assent.views.rows import Row, session_row
-from assent.views.sessions import (
+from assent.render.lines import Line
+from assent.render.rows import Row, session_row
+from assent.render.sessions import (
     halted_line,
-    in_families,
     markdown_lines,
+    rewind_point_lines,
+    rewind_point_rows,
     rewound_lines,
     rewound_row,
-    said_lines,
     session_lines,
     session_list_lines,
-    spoken_lines,
-    spoken_rows,
+    transcript_lines,
+    with_children,
 )
 
 GO_ON = "Go on where you stopped."
@@ -39,7 +39,7 @@ def sessions() -> None:
 @takes_call
 def list_sessions(call: Call) -> None:
     """List the sessions and where they stand. Newest first, children behind their parents."""
-    rows = [_row(call, record) for record in in_families(call.engine.sessions.all())]
+    rows = [_row(call, record) for record in with_children(call.engine.sessions.all())]
     call.output.answer({"sessions": rows}, session_list_lines(rows))
 
 
@@ -51,7 +51,7 @@ def show(call: Call, reference: str) -> None:
     record = _found(call, reference)
     row = _row(call, record)
     events = call.engine.sessions.events(record)
-    call.output.answer(row, [*session_lines(row), *said_lines(events)])
+    call.output.answer(row, [*session_lines(row), *transcript_lines(events)])
 
 
 @sessions.command(
@@ -173,9 +173,9 @@ def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
     """
     sessions, record = call.engine.sessions, _found(call, reference)
     if listing:
-        rows = spoken_rows(sessions.messages(record))
+        rows = rewind_point_rows(sessions.messages(record))
         about = {"session": record.session, "slug": record.slug}
-        call.output.answer({**about, "messages": rows}, spoken_lines(rows))
+        call.output.answer({**about, "messages": rows}, rewind_point_lines(rows))
         return
     spoken = sessions.user_message(record, text(message))
     since = sessions.since(record, spoken.id)
@@ -195,7 +195,7 @@ def diff(call: Call, reference: str, turn: int | None) -> None:
 
     What children did, and builds of the session's plans, count for the turn that had begun before.
     """
-    from assent.views.turned import turn_lines, turn_list_lines, turn_row
+    from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
 
     record, summary = _found(call, reference), call.engine.turn_changes
     about = {"session": record.session, "slug": record.slug}

@@ -14,9 +14,9 @@ from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
 from assent.core.plan.operation import Operation
 from assent.engine.plan.drafts import Staged
-from assent.views.lines import Line
-from assent.views.rows import operation_row
-from assent.views.status import operation_lines, removed_lines
+from assent.render.lines import Line
+from assent.render.rows import operation_row
+from assent.render.status import operation_lines, operation_removed_lines
 
 MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
@@ -140,7 +140,7 @@ def _answer_removed(call: Call, staged: Staged) -> None:
     remaining = len(call.engine.drafts.operations(staged.record))
     first = {"operation": rows[0]} if len(rows) == 1 else {}
     row = {**first, "removed": rows, "operations": rows, "remaining": remaining}
-    call.output.answer(row, removed_lines(rows, remaining))
+    call.output.answer(row, operation_removed_lines(rows, remaining))
 
 
 def _show_several(call: Call, operations: list[tuple[str, Operation]]) -> None:

@@ -17,9 +17,9 @@ from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.engine.plan.checkouts import Compared
 from assent.engine.plan.drafts import Staged
 from assent.engine.plan.refusals import nothing_staged
-from assent.views.lines import Line, wrapped
-from assent.views.rows import Row, operation_row, path_fields
-from assent.views.status import operation_lines
+from assent.render.lines import Line, wrapped_lines
+from assent.render.rows import Row, operation_row, path_fields
+from assent.render.status import operation_lines
 
 LARGEST = 512 << 20  # bytes of a patch
 UNCHANGED = "No operation was added: the files are like that already."
@@ -54,7 +54,7 @@ def patch(call: Call, source: str, strip: int | None) -> None:
     with interruptible():
         found = call.engine.patches.stage(call.record(), _read(call, source), strip)
     rows = _rows(found.staged)
-    notes = [line for note in found.notes for line in wrapped("dim", visible_line(note))]
+    notes = [line for note in found.notes for line in wrapped_lines("dim", visible_line(note))]
     answer: Row = {"operations": rows, "notes": list(found.notes)}
     call.output.answer(answer, [*_staged_lines(rows), *notes])
 
@@ -126,6 +126,6 @@ def _skipped_lines(skipped: Sequence[tuple[bytes, str]]) -> Iterator[Line]:
     for why, count in sorted(Counter(why for _, why in skipped).items()):
         yield Line("plain", f"Left out: {count} that {'is' if count == 1 else 'are'} {WHY[why]}.")
     for path, why in skipped[:NAMED]:
-        yield from wrapped("dim", f"  {why:<10}  {visible_path(path)}")
+        yield from wrapped_lines("dim", f"  {why:<10}  {visible_path(path)}")
     if len(skipped) > NAMED:
         yield Line("dim", f"  … and {len(skipped) - NAMED} more, with --json")

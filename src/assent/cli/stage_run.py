@@ -12,8 +12,8 @@ from assent.cli.source import whole
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.engine.plan.commands import MOST_BYTES
-from assent.views.rows import operation_row
-from assent.views.status import operation_lines
+from assent.render.rows import operation_row
+from assent.render.status import operation_lines
 
 HELP = "assent stage run --help"
 # Words of such characters mean the same to a shell as to us; all else is left to `sh -c`.

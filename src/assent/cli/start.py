@@ -6,7 +6,7 @@ import click
 
 from assent.cli.call import Call, examples, takes_call
 from assent.engine.agent_file import AgentFile
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 
 @click.command(epilog=examples("assent init\nassent init -C ~/src/project"))

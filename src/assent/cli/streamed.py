@@ -7,10 +7,10 @@ from assent.cli.moment import now
 from assent.cli.output import Output, encoded, error_row, listener, reader
 from assent.core.errors import AssentError
 from assent.core.run.journal import RunUpdate
-from assent.views.lines import Line
-from assent.views.rows import Row
+from assent.render.lines import Line
+from assent.render.rows import Row
+from assent.render.turn_stream import live_row, stream_result_row
 from assent.views.run_stream import RunStream, Told
-from assent.views.stream import live_row, result_line
 
 
 class Streamed(Output):
@@ -32,7 +32,7 @@ class Streamed(Output):
         """Prints the last line: the same object that `--json` prints alone."""
         self._ended = True
         with reader(content):
-            self._line(result_line(dict(content), self.session, now()))
+            self._line(stream_result_row(dict(content), self.session, now()))
 
     def break_off(self, error: AssentError) -> None:
         """Ends the stream with an error; where nothing was told, stderr alone tells of it."""

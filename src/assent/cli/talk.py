@@ -16,7 +16,7 @@ from assent.cli.source import piped, silent
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES, Mode, default_agent, mode_names
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 MOST_CONTEXT = 1 << 20  # bytes of stdin
 PATIENCE_S = 3.0  # for a first byte of it

@@ -11,8 +11,8 @@ from assent.cli.output import want_color
 from assent.cli.source import text
 from assent.cli.terminal import ask
 from assent.core.errors import Declined, DigestMismatch, UsageError
+from assent.render.rows import Row
 from assent.views.ansi import ansi
-from assent.views.rows import Row
 from assent.views.trust import (
     asking_lines,
     file_lines,

@@ -14,9 +14,9 @@ from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
-from assent.views.lines import Line
-from assent.views.review import Review
-from assent.views.undo import undo_lines
+from assent.render.lines import Line
+from assent.render.review import Review
+from assent.render.undo import undo_lines
 
 
 @click.command(

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from assent.engine.session.tooling import Tooling
     from assent.engine.trusts import Trusts
     from assent.engine.waiting import Waiting
-    from assent.views.waits import Waits
+    from assent.render.pending_decisions import PendingDecision
 
 NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
@@ -262,9 +262,9 @@ class Engine:
         found = tuple(self._projections.warnings)
         if not self.swept:
             return found
-        from assent.views.removed import swept_words
+        from assent.render.removed_leftovers import removed_folders_text
 
-        return (swept_words(self.swept), *found)
+        return (removed_folders_text(self.swept), *found)
 
     def warn(self, words: str) -> None:
         """Adds to what a person should know."""
@@ -305,7 +305,7 @@ class Engine:
                 run = ("", PlanRun(self.undo.preview().run, "", "", "done"))
         return record, run
 
-    def waiting(self) -> "tuple[Waits, ...]":
+    def waiting(self) -> "tuple[PendingDecision, ...]":
         """Returns everything that waits for a person, over all sessions."""
         return self._waiting.all()
 

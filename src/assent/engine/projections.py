@@ -19,7 +19,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import FinishedEntry, OperationResult
 from assent.core.session.event import Todo
 from assent.engine.doors import Doors
-from assent.views.rows import operation_row
+from assent.render.rows import operation_row
 
 Content: TypeAlias = Callable[[], bytes]
 

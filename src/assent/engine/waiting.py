@@ -9,7 +9,13 @@ from assent.core.plan.record import PlanRecord
 from assent.engine.plan.reviews import Reviews
 from assent.engine.session.desk import Desk
 from assent.engine.session.sessions import Sessions
-from assent.views.waits import Waits, build_waits, plan_waits, question_waits, run_waits
+from assent.render.pending_decisions import (
+    PendingDecision,
+    build_decision,
+    plan_decision,
+    question_decision,
+    run_decision,
+)
 
 UNREAD = "A plan that waits cannot be shown here: "
 
@@ -21,19 +27,21 @@ class Waiting:
         self._desk = desk
         self._sessions = sessions
         self._reviews = reviews
-        self._known: dict[tuple[str, int, bool], Waits] = {}  # what was read once is not again
+        self._known: dict[
+            tuple[str, int, bool], PendingDecision
+        ] = {}  # what was read once is not again
 
-    def all(self) -> tuple[Waits, ...]:
+    def all(self) -> tuple[PendingDecision, ...]:
         """Returns what waits: runs that keep others from running first, then oldest first."""
         records = self._desk.plans.records()
         rest = [
-            *map(question_waits, self._desk.pending_questions.pending()),
+            *map(question_decision, self._desk.pending_questions.pending()),
             *self._plans(records),
             *self._builds(records),
         ]
         return (*self._run(records), *sorted(rest, key=lambda one: (one.at, one.id)))
 
-    def _run(self, records: list[PlanRecord]) -> Iterator[Waits]:
+    def _run(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         """Yields the run that stopped; one that another process is at does not wait."""
         ledger = self._desk.plans.repository()
         found = self._desk.runs.unfinished() if ledger.workspace else None
@@ -44,13 +52,13 @@ class Waiting:
             return
         record = next((one for one in records if one.plan_id == plan_id), None)
         at = self._when(record, RunHalted, RunStarted) if record else self._permitted()
-        yield run_waits(record, note, at)
+        yield run_decision(record, note, at)
 
     def _permitted(self) -> str:
         """Returns when the newest permit was given."""
         return self._desk.ports.store.read(self._desk.plans.repository().permit_stream)[-1].at
 
-    def _plans(self, records: list[PlanRecord]) -> Iterator[Waits]:
+    def _plans(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         for record in records:
             if record.state is not PlanState.AWAITING_APPROVAL or record.undoes:
                 continue
@@ -61,19 +69,19 @@ class Waiting:
             except AssentError as error:
                 self._desk.projections.warnings.append(f"{UNREAD}{error.message}")
 
-    def _plan(self, record: PlanRecord) -> Waits:
+    def _plan(self, record: PlanRecord) -> PendingDecision:
         key = record.plan_id, record.seq, self._desk.approvals.is_approved(record)
         if key not in self._known:
             at = self._when(record, PlanApproved, PlanProposed)
-            self._known[key] = plan_waits(record, self._reviews.review(record), at)
+            self._known[key] = plan_decision(record, self._reviews.review(record), at)
         return self._known[key]
 
-    def _builds(self, records: list[PlanRecord]) -> Iterator[Waits]:
+    def _builds(self, records: list[PlanRecord]) -> Iterator[PendingDecision]:
         for record in records:
             note = record.building
             if note is None or self._sessions.is_at_work(self._sessions.load(note.session)):
                 continue
-            yield build_waits(record, note, self._when(record, RunStarted))
+            yield build_decision(record, note, self._when(record, RunStarted))
 
     def _when(self, record: PlanRecord, *kinds: type[Event]) -> str:
         """Returns when one of these last happened to a plan."""

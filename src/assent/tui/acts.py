@@ -19,9 +19,9 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import ReportedOutcome
 from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.core.text.redaction import redact
-from assent.views.commands import brief
-from assent.views.lines import Line, Style
-from assent.views.rows import kind
+from assent.render.lines import Line, Style
+from assent.render.operation_text import operation_brief
+from assent.render.rows import operation_kind
 
 SHORT: Final = 8  # letters of a digest
 MOST: Final = 4  # operations that are named
@@ -145,7 +145,7 @@ def ended_lines(verb: str, outcome: ReportedOutcome, operations: Sequence[Operat
 
 def named(operations: Sequence[Operation]) -> str:
     """Names operations, the first of many."""
-    shown = [f"{kind(op)} {brief(op)}" for op in operations[:MOST]]
+    shown = [f"{operation_kind(op)} {operation_brief(op)}" for op in operations[:MOST]]
     more = len(operations) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 

@@ -13,6 +13,7 @@ from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
 from assent.tui import habits
 from assent.tui.completion import Choice
 from assent.tui.conversation import opened, session_events
@@ -35,7 +36,6 @@ from assent.tui.standing import Standing, known_standing, read_standing
 from assent.tui.status import StatusLine
 from assent.tui.theme import THEMES
 from assent.tui.themes import TEXTUAL, fitting, register_themes
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from textual.driver import Driver

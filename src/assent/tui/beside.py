@@ -17,9 +17,9 @@ from assent.core.llm.request import TokenUsage
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import Todo
 from assent.core.session.record import SessionRecord
+from assent.render.review import OperationReview
 from assent.tui.standing import undone_of
 from assent.views.context import Allowance, Taken, taken
-from assent.views.review import OperationReview
 
 if TYPE_CHECKING:
     from assent.app.session import Work

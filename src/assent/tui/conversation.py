@@ -13,6 +13,7 @@ from textual.strip import Strip
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.session.record import SessionRecord
+from assent.render.lines import Line
 from assent.tui.aside import aside
 from assent.tui.markdown import Markdown
 from assent.tui.paper import Paper, Sheet
@@ -20,7 +21,6 @@ from assent.tui.printed import Printed
 from assent.tui.talk import is_foldable, live_sheet, sheet_of, told_sheet
 from assent.views.blocks import Block, Gone, Spoken
 from assent.views.feed import Feed
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine

@@ -5,8 +5,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.permission.mode import MODES, CustomModes
+from assent.render.lines import Line
 from assent.tui.panels.asking import AskingPanel
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.views.first_start import Findings
-from assent.views.lines import Line
+from assent.render.lines import Line
+from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import Work
@@ -80,7 +80,7 @@ class Host(Protocol):
     def expand_command(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
         """Returns what such a command says to the model; raises Refused for what it may not."""
 
-    def findings(self) -> Findings:
+    def findings(self) -> SetupFindings:
         """Returns what was looked for to find a model, and what there is."""
 
     def command(self, arguments: Sequence[str]) -> Told:

@@ -9,7 +9,7 @@ from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.run.journal import RunUpdate
-from assent.views.first_start import Findings
+from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:
     from assent.core.session.record import SessionRecord
@@ -102,7 +102,7 @@ class Unread(msgspec.Struct, frozen=True):
 class NoModel(msgspec.Struct, frozen=True):
     """No model can be used here; `found` says what was looked for."""
 
-    found: Findings
+    found: SetupFindings
 
 
 class Done(msgspec.Struct, frozen=True):

@@ -13,6 +13,9 @@ from assent.core.llm.request import StreamDelta
 from assent.core.session.event import TurnEnded
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
+from assent.render.lines import Line
+from assent.render.notification import HALTED, NotificationFilter
+from assent.render.onboarding import onboarding_lines
 from assent.tui.conversation import Opened
 from assent.tui.hints import next_step
 from assent.tui.host import Start
@@ -37,9 +40,6 @@ from assent.tui.lookout import Stood
 from assent.tui.mailbox import PAUSE_S
 from assent.tui.recall import said_before
 from assent.tui.standing import Standing
-from assent.views.first_start import first_start_lines
-from assent.views.lines import Line
-from assent.views.notice import HALTED, Notices
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -76,7 +76,7 @@ class Postman:
         self._delivered = 0.0
         self._presented = False
         self._failed = False  # the turn, as the conversation says already
-        self._notices = Notices("")
+        self._notices = NotificationFilter("")
         self._began = monotonic()  # the turn or run that was begun last
         self._fresh = False  # whether what waits in the session was not asked yet
 
@@ -137,7 +137,7 @@ class Postman:
             case TurnBegan(record):
                 if record.session == app.session_controller.session:
                     app.conversation.begin(record.session)
-                self._notices = Notices(record.session, app.host.notify_after)
+                self._notices = NotificationFilter(record.session, app.host.notify_after)
                 self._began = monotonic()
                 app.draw_status()
             case TurnOver():
@@ -161,7 +161,7 @@ class Postman:
             case Opened() | Unread():
                 self._read(letter)
             case NoModel(found):
-                app.deferred.add_note(*first_start_lines(found))
+                app.deferred.add_note(*onboarding_lines(found))
             case Done():
                 with app.failing():
                     app.tasks.take(letter)

@@ -4,7 +4,7 @@ from typing import Final
 
 from assent.core.text.hidden_chars import fold_long, visible
 from assent.core.text.redaction import redact
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 SHOWN: Final = 2000  # lines
 # Before those that are shown as many are kept: a secret of several lines is known by its first.

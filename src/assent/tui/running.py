@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from assent.core.errors import AssentError, Busy
 from assent.core.run.journal import DONE, RecoveryChoice, RunUpdate
 from assent.core.text.redaction import redact
+from assent.render.lines import Line
 from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.mailbox import Mailbox
-from assent.views.lines import Line
 from assent.views.watched import WatchedRun
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _on_screen(error: AssentError) -> AssentError:
 
 def report_lines(report: "RunReport") -> list[Line]:
     """Renders how a run ended, operation by operation; the panel says what can be done next."""
-    from assent.views.status import run_lines
+    from assent.render.status import run_lines
 
     pairs = zip(report.operations, report.about, strict=True)
     results = [(result, op) for (_, result), op in pairs]

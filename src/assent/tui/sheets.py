@@ -6,9 +6,9 @@ from typing import Final
 
 import msgspec
 
+from assent.render.lines import Line
 from assent.tui.finding import Spot
 from assent.tui.wrapping import wrapped_line
-from assent.views.lines import Line
 
 NOWHERE: Final = -1
 FEW: Final = 8

@@ -29,15 +29,15 @@ from textual.timer import Timer
 from assent.core.errors import AssentError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line
+from assent.render.staged_operations import staged_lines
 from assent.tui.aside import aside
 from assent.tui.beside import Allowing, Beside, LiveText, read_beside, unknown
 from assent.tui.following import Following
 from assent.tui.paper import Paper, Sheet, Spot
 from assent.tui.tabs import Tabs
 from assent.views.context import context_lines, count
-from assent.views.lines import BLANK, Line
 from assent.views.live import GONE, NO_PLAN, changed_lines, plan_about, text_lines
-from assent.views.staged import staged_lines
 from assent.views.todos import todo_count, todo_lines
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 
 from assent.core.llm.request import TokenUsage
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
+from assent.render.lines import BLANK, Line, Style
 from assent.tui.markdown import INDENT, Markdown
 from assent.tui.paper import Sheet
 from assent.views.blocks import (
@@ -23,7 +24,6 @@ from assent.views.blocks import (
     Spoken,
     Thought,
 )
-from assent.views.lines import BLANK, Line, Style
 
 Full: TypeAlias = Callable[[str], str]
 

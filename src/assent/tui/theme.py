@@ -5,7 +5,7 @@ from typing import Final
 from rich.style import Style as Look
 
 from assent.core.permission.mode import Mode
-from assent.views.lines import Style
+from assent.render.lines import Style
 
 PREFIX: Final = "assent-"  # of the names that Textual knows them by
 

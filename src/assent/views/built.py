@@ -9,11 +9,11 @@ from assent.core.plan.operation import Operation
 from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.session.event import CallEnded, QuestionAnswered, QuestionAsked
 from assent.core.text.hidden_chars import visible_line
-from assent.views.commands import subject
-from assent.views.lines import Line, wrapped
-from assent.views.masks import masked_row
-from assent.views.rows import Row, kind
-from assent.views.stream import batch_row
+from assent.render.lines import Line, wrapped_lines
+from assent.render.operation_text import operation_subject
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row, operation_kind
+from assent.render.turn_stream import batch_row
 from assent.views.talk import Tally, questions_of, tallied
 
 YES = (("Yes",),)
@@ -46,7 +46,7 @@ def built(
     tally = Tally()
     for event in events:
         tally = tallied(tally, event)
-    return masked_row(Built(session, outcome, tally, tuple(left), tuple(_refused(events))))
+    return redacted_row(Built(session, outcome, tally, tuple(left), tuple(_refused(events))))
 
 
 def built_row(run: Row, work: Built) -> Row:
@@ -74,14 +74,16 @@ def built_lines(
     """Renders what came of a build, and never calls it done where something was left."""
     yield Line("risk" if work.left or work.refused else "heading", _sentence(work))
     for result, op in results:
-        yield from wrapped("plain", f"{result:<11}  {kind(op):<6}  {subject(op)}")
+        yield from wrapped_lines(
+            "plain", f"{result:<11}  {operation_kind(op):<6}  {operation_subject(op)}"
+        )
     for words in work.left:
-        yield from wrapped("risk", f"Not marked as done: {visible_line(words)}")
+        yield from wrapped_lines("risk", f"Not marked as done: {visible_line(words)}")
     for one in work.refused[:MOST]:
         about = visible_line(one.about or one.message)
-        yield from wrapped("risk", f"Refused: {visible_line(one.tool)}: {about}")
+        yield from wrapped_lines("risk", f"Refused: {visible_line(one.tool)}: {about}")
     for note in notes:
-        yield from wrapped("risk", visible_line(note))
+        yield from wrapped_lines("risk", visible_line(note))
     yield Line("dim", f"run {visible_line(run)}")
     yield Line("plain", f"Next: {NEXT[work.outcome]}")
 

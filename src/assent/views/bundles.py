@@ -8,8 +8,8 @@ import msgspec
 from assent.core.plan.approval import Approval
 from assent.core.plan.bundle import BundleOrigin
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, Line, table, wrapped
-from assent.views.rows import Row
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.rows import Row
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -54,7 +54,7 @@ def approval_row(approval: Approval) -> Row:
 def bundle_lines(origin: BundleOrigin, standings: Sequence[Standing]) -> Iterator[Line]:
     """Renders who asks for a plan that came from elsewhere, and each yes that came with it."""
     yield Line("heading", "A plan from elsewhere")
-    yield from table(
+    yield from table_lines(
         "plain",
         [
             ("asked for by", visible_line(origin.user)),
@@ -81,7 +81,7 @@ def consented_lines(file: str, approval: Approval, build: str) -> Iterator[Line]
     """Renders a yes that travels: where it is, which key it has, and how long it holds."""
     name = visible_line(file)
     yield Line("plain", f"Approved. The signed yes is in {name}")
-    yield from table(
+    yield from table_lines(
         "plain",
         [
             ("digest", visible_line(approval.digest)),
@@ -98,8 +98,8 @@ def _approval(standing: Standing) -> Iterator[Line]:
     until = f", until {visible_line(yes.expires_at)}" if yes.expires_at else ""
     note = f": {visible_line(yes.note)}" if yes.note else ""
     when = visible_line(yes.approved_at)
-    yield from wrapped("plain", f"Approved by {who} at {when}{until}{note}")
+    yield from wrapped_lines("plain", f"Approved by {who} at {when}{until}{note}")
     if standing.counts:
         yield Line("plain", f"  with the key {visible_line(yes.key)}, which counts here.")
     else:
-        yield from wrapped("risk", f"  It does not count here. {visible_line(standing.why)}")
+        yield from wrapped_lines("risk", f"  It does not count here. {visible_line(standing.why)}")

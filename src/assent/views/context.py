@@ -9,7 +9,7 @@ from assent.core.event import StoredEvent
 from assent.core.llm.request import TokenUsage
 from assent.core.session.event import StepEnded, StepStarted
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, Line, Style, table
+from assent.render.lines import BLANK, Line, Style, table_lines
 
 FULL, EMPTY = "█", "░"
 BAR: Final = 20  # characters
@@ -68,7 +68,7 @@ def context_lines(
         yield BLANK
         yield from _step(took, total)
     yield BLANK
-    yield from table("plain", [("spent", money(cost)), *_left(allowance)])
+    yield from table_lines("plain", [("spent", money(cost)), *_left(allowance)])
 
 
 def model_name(name: str) -> str:

@@ -30,9 +30,9 @@ from assent.core.session.event import (
 )
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.views.lines import Line, wrapped
-from assent.views.log import session_of
-from assent.views.rows import Row
+from assent.render.lines import Line, wrapped_lines
+from assent.render.log import session_of
+from assent.render.rows import Row
 
 NOBODY = "nobody"
 PERSON = "person"
@@ -74,7 +74,7 @@ def decision_lines(rows: Iterable[Row]) -> Iterator[Line]:
         digest = f"  {str(row['digest'])[:12]}" if row["digest"] else ""
         told = [visible_line(str(row[name])) for name in ("at", "who", "decision", "what")]
         why = f"  ({visible_line(str(row['reason']))})" if row["reason"] else ""
-        yield from wrapped("plain", f"{row['seq']!s:>6}  {'  '.join(told)}{digest}{why}")
+        yield from wrapped_lines("plain", f"{row['seq']!s:>6}  {'  '.join(told)}{digest}{why}")
     if not found:
         yield Line("plain", "Nothing has been decided in this workspace.")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, Line, Style, table, wrapped
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 
 STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
 ITSELF: Final = "assent doctor"
@@ -39,16 +39,16 @@ def _check_lines(checks: Sequence[Mapping[str, str]]) -> Iterator[Line]:
         style, held = STYLES[check["result"]], check["result"] == "held"
         told = "" if held else f"  {visible_line(check['detail'])}"
         text = f"  {check['result']:<13}  {visible_line(check['tried']):<{width}}{told}"
-        yield from wrapped(style, text.rstrip(" "))
+        yield from wrapped_lines(style, text.rstrip(" "))
 
 
 def _standing_lines(standing: Mapping[str, str]) -> Iterator[Line]:
     style, words = HOLDS[standing["hold"]]
     yield Line(style, words)
     if standing["reason"]:
-        yield from wrapped(style, f"  {visible_line(standing['reason'])}")
+        yield from wrapped_lines(style, f"  {visible_line(standing['reason'])}")
     if standing["next"] not in ("", ITSELF):
-        yield from wrapped("dim", f"  next: {visible_line(standing['next'])}")
+        yield from wrapped_lines("dim", f"  next: {visible_line(standing['next'])}")
 
 
 def _missing_lines(missing: Sequence[Mapping[str, str]]) -> Iterator[Line]:
@@ -66,5 +66,5 @@ def _count_lines(report: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _indented(style: Style, rows: Sequence[Sequence[str]]) -> Iterator[Line]:
-    for line in table(style, rows):
+    for line in table_lines(style, rows):
         yield Line(style, f"  {line.text}")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from assent.core.run.evidence import EvidenceOperation, Statement
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
+from assent.render.lines import Line, table_lines, wrapped_lines
+from assent.render.rows import Row
 from assent.views.bundles import approval_row
-from assent.views.lines import Line, table, wrapped
-from assent.views.rows import Row
 
 APPLIED = {
     "done": "exactly this plan was applied, every operation of it.",
@@ -53,7 +53,7 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
     """Renders what evidence says, what it proves, and what nobody can know from it."""
     yes = statement.approval
     yield Line("heading", "The signatures hold.")
-    yield from table(
+    yield from table_lines(
         "plain",
         [
             ("run", visible_line(statement.run)),
@@ -67,18 +67,18 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
     done = [
         (visible_line(op.result), visible_line(op.kind), _about(op)) for op in statement.operations
     ]
-    yield from table("plain", done)
+    yield from table_lines("plain", done)
     rows = [(digest, visible_line(name)) for name, digest in statement.files]
-    yield from table("plain", rows)
+    yield from table_lines("plain", rows)
     for each in statement.uncovered:
         told = f"Not covered: {visible_line(each.path)}: {visible_line(each.why)}."
-        yield from wrapped("plain", told)
+        yield from wrapped_lines("plain", told)
     yield Line("plain", "What this proves:")
     for text in proved(statement):
-        yield from wrapped("plain", f"- {text}")
+        yield from wrapped_lines("plain", f"- {text}")
     yield Line("plain", "What it does not:")
     for text in NOT_PROVED:
-        yield from wrapped("plain", f"- {text}")
+        yield from wrapped_lines("plain", f"- {text}")
 
 
 def _about(op: EvidenceOperation) -> str:

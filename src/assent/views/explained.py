@@ -7,7 +7,7 @@ from assent.core.permission.rule_match import ExplainedDecision, RuleMatch
 from assent.core.permission.rule_parser import rule_text
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
-from assent.views.lines import BLANK, Line, wrapped
+from assent.render.lines import BLANK, Line, wrapped_lines
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -50,19 +50,21 @@ def explained_row(found: Explanation) -> Fields:
 def explained_lines(row: Fields) -> Iterator[Line]:
     """Renders the verdict, then each thing that was decided about with every layer's opinion."""
     reason = visible_line(row["reason"] or "nothing objects.")
-    yield from wrapped("heading", f"{row['verdict']}: {reason}")
-    yield from wrapped("plain", visible_line(_seat(row)))
+    yield from wrapped_lines("heading", f"{row['verdict']}: {reason}")
+    yield from wrapped_lines("plain", visible_line(_seat(row)))
     if row["note"]:
-        yield from wrapped("plain", visible_line(row["note"]))
+        yield from wrapped_lines("plain", visible_line(row["note"]))
     for part in row["parts"]:
         yield BLANK
         text = f"{part['permission']}: {part['resource']}"
-        yield from wrapped("plain", visible_line(text))
-        yield from wrapped("plain", visible_line(f"  {part['verdict']}, decided by {_by(part)}"))
+        yield from wrapped_lines("plain", visible_line(text))
+        yield from wrapped_lines(
+            "plain", visible_line(f"  {part['verdict']}, decided by {_by(part)}")
+        )
         for opinion in part["opinions"]:
             counts = "" if opinion["counts"] else " (does not count: untrusted)"
             said = f"  {opinion['layer']} says {opinion['rule']}{counts}, in {opinion['source']}"
-            yield from wrapped("dim", visible_line(said))
+            yield from wrapped_lines("dim", visible_line(said))
 
 
 def _seat(row: Fields) -> str:

@@ -29,6 +29,7 @@ from assent.core.session.event import (
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.redaction import redact
+from assent.render.child_names import ChildNames
 from assent.views.blocks import (
     Asked,
     Block,
@@ -51,7 +52,6 @@ from assent.views.feed_words import (
     seconds_between,
     touched,
 )
-from assent.views.kin import Kin
 from assent.views.speech import LiveSpeech
 from assent.views.withdrawn import note_of_withdrawn, transcript, withdrawn
 
@@ -102,7 +102,7 @@ class Feed:
         self._waited: dict[str, float] = {}  # by call: seconds that it waited for a person
         self._declined: set[str] = set()  # calls that a person said no to
         self._at = ""  # when what is being taken happened
-        self._kin = Kin(session)
+        self._kin = ChildNames(session)
         self._began = ""
         self._usage = TokenUsage()
         self._cost: float | None = 0.0

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 
 from assent.core.plan.keyring import Keyring, grouped_key
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, Line, table, wrapped
-from assent.views.rows import Row
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.rows import Row
 
 WHERE = {"keys": "keys.toml", "user": "config.toml", "system": "the system's file"}
 PROVES = "A signature proves which key agreed, not who sat at the machine."
@@ -46,7 +46,7 @@ def key_lines(own: Row, rows: Sequence[Row]) -> Iterator[Line]:
     listed = [
         (visible_line(str(row["name"])), WHERE[str(row["source"])], _stands(row)) for row in rows
     ]
-    first, *rest = table("plain", [("NAME", "LISTED IN", "COUNTS"), *listed])
+    first, *rest = table_lines("plain", [("NAME", "LISTED IN", "COUNTS"), *listed])
     yield Line("heading", first.text)
     for line, row in zip(rest, rows, strict=True):
         yield line
@@ -57,7 +57,7 @@ def asking_lines(key: str, name: str) -> Iterator[Line]:
     """Renders what a person decides about when they trust a key."""
     yield Line("heading", f"Trust the key {visible_line(name)}?")
     yield BLANK
-    yield from wrapped(
+    yield from wrapped_lines(
         "plain",
         "Plans from elsewhere that it approves will be applied on this machine, without a further "
         "question. Compare it, digit by digit, with what `assent keys show` says where it is used:",

@@ -15,8 +15,8 @@ from assent.core.text.hidden_chars import (
 )
 from assent.core.text.line_diff import line_changes
 from assent.core.text.redaction import redact
-from assent.views.lines import GUTTER, Line, Style
-from assent.views.review import standing
+from assent.render.lines import GUTTER, Line, Style
+from assent.render.review import state_text
 
 SHORT: Final = 12
 NO_PLAN: Final = "No plan yet. Say what should be done."
@@ -32,7 +32,7 @@ def plan_about(
     """Renders what a plan is called, its state and how much was undone, digest and file."""
     yield Line("heading", plan_title(plan, text))
     digest = plan.digest[:SHORT]
-    state = f"{standing(plan.state, approved=approved)}{UNDONE[undone]}"
+    state = f"{state_text(plan.state, approved=approved)}{UNDONE[undone]}"
     yield Line("digest" if digest else "plain", state)
     if digest:
         yield Line("digest", f"digest {digest}")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assent.core.mcp import KnownMcpTool
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 NONE = "No server of tools is configured."
 NEXT = "Next: add a table [mcp.NAME] with its command to your configuration"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import Line
+from assent.render.lines import Line
 
 NONE = "No model can be used here: no key is set, no provider configured, no local server answers."
 NEXT = "Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server"

@@ -6,8 +6,8 @@ from typing import Final
 from assent.core.paths import parent
 from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.views.lines import Line, wrapped
-from assent.views.rows import Row, path_fields
+from assent.render.lines import Line, wrapped_lines
+from assent.render.rows import Row, path_fields
 
 SHOWN: Final = 40  # slots that are listed; --json lists all
 WAYS: Final = ("assent recover --roll-back", "assent recover --accept")
@@ -42,12 +42,14 @@ def orphan_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     told = (
         f"{len(orphans)} slot{'s' if several else ''} of a run that the log does not know: {runs}"
     )
-    yield from wrapped("risk", told)
+    yield from wrapped_lines("risk", told)
     for one in orphans[:SHOWN]:
-        yield from wrapped("plain", f"  {visible_path(one.slot)}  {one.size} bytes  {_about(one)}")
+        yield from wrapped_lines(
+            "plain", f"  {visible_path(one.slot)}  {one.size} bytes  {_about(one)}"
+        )
     if len(orphans) > SHOWN:
         yield Line("plain", f"  and {len(orphans) - SHOWN} more; --json lists all")
-    yield from wrapped(
+    yield from wrapped_lines(
         "plain", "The log was lost or replaced while a run was at work, or this folder was copied "
         "then. Nothing is built until you decide; a slot may hold the only copy of a file."
     )  # fmt: skip
@@ -57,7 +59,7 @@ def waiting_lines(orphans: Sequence[OrphanSlot]) -> Iterator[Line]:
     """Renders them with the ways on."""
     yield from orphan_lines(orphans)
     for way in MEANING:
-        yield from wrapped("plain", way)
+        yield from wrapped_lines("plain", way)
     yield Line("plain", f"Next: {WAYS[0]}, or --accept")
 
 
@@ -86,14 +88,14 @@ def cleared_lines(cleared: OrphanCleanup) -> Iterator[Line]:
     partly = bool(cleared.taken or cleared.failed)
     yield Line("risk" if partly else "heading", "Done in part:" if partly else "Done.")
     for path in cleared.put_back:
-        yield from wrapped("plain", f"put back  {visible_path(path)}")
+        yield from wrapped_lines("plain", f"put back  {visible_path(path)}")
     for at, to in cleared.kept:
-        yield from wrapped("plain", f"kept      {visible_path(at)} → {visible_path(to)}")
+        yield from wrapped_lines("plain", f"kept      {visible_path(at)} → {visible_path(to)}")
     for path in cleared.taken:
         words = f"{visible_path(path)} was not put back: another content has its name."
-        yield from wrapped("risk", words)
+        yield from wrapped_lines("risk", words)
     for path, why in cleared.failed:
-        yield from wrapped("risk", f"{visible_path(path)}: {visible_line(why)}.")
+        yield from wrapped_lines("risk", f"{visible_path(path)}: {visible_line(why)}.")
     yield Line("plain", "Next: assent status")
 
 

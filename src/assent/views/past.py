@@ -7,11 +7,11 @@ from assent.core.paths import display_path
 from assent.core.plan.operation import DeleteFile, FileOperation, Operation, WriteFile
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.views.commands import exit_words
-from assent.views.lines import BLANK, Line, foreign, table, wrapped
-from assent.views.masks import masked_row
-from assent.views.rows import Row, operation_row, path_fields
-from assent.views.status import SHORT
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.operation_text import exit_code_text
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row, operation_row, path_fields
+from assent.render.status import SHORT
 
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _THOUSAND: Final = 1000
@@ -34,7 +34,7 @@ def past_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line
     if not rows:
         yield Line("plain", "Nothing was run here.")
         return
-    first, *rest = table("plain", _fitting([TITLE, *map(_listed, rows)]))
+    first, *rest = table_lines("plain", _fitting([TITLE, *map(_listed, rows)]))
     yield Line("heading", first.text)
     yield from rest
     yield BLANK
@@ -45,7 +45,7 @@ def past_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line
 def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
     """Renders one run with every operation, what commands said, and what they changed."""
     kept = f"{size_words(int(str(row['own'])))}, and {size_words(int(str(row['shared'])))} shared"
-    yield from table(
+    yield from table_lines(
         "plain",
         [
             ("run", visible_line(str(row["run"]))),
@@ -64,7 +64,7 @@ def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
 def command_row(told: dict[str, object], changes: WorkspaceChanges, output: bytes) -> Row:
     """Returns what a command did as one object; secrets in what it said are masked."""
     hidden = {left.path: left.how for left in changes.skipped if left.kept}
-    return masked_row(
+    return redacted_row(
         {
             **told,
             "output": display_path(output),
@@ -85,7 +85,7 @@ def command_row(told: dict[str, object], changes: WorkspaceChanges, output: byte
 def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
     """Returns an operation of a past run as a row; a session's command has its line."""
     if op is None:
-        return masked_row({"number": number, "id": name, "kind": "run", "line": line})
+        return redacted_row({"number": number, "id": name, "kind": "run", "line": line})
     return {"number": number, **operation_row(name, op)}
 
 
@@ -95,7 +95,7 @@ def freed_lines(runs: Iterable[str], contents: int, size: int, later: int) -> It
         yield Line("plain", f"Can no longer be undone: {visible_line(run)}")
     yield Line("plain", f"Removed {contents} contents, {size_words(size)}.")
     if later:
-        yield from wrapped(
+        yield from wrapped_lines(
             "plain", f"{size_words(later)} more are not needed and go later: they are too young."
         )
 
@@ -140,7 +140,7 @@ def _taken(row: Row) -> str:
 
 def _operation(row: Row) -> Iterator[Line]:
     name = str(row["id"])[:SHORT]
-    yield from wrapped(
+    yield from wrapped_lines(
         "plain",
         f"{row['number']!s:>3}  {name}  {row['result']!s:<11}  {row['kind']!s:<6}  {row['about']}",
     )
@@ -151,25 +151,29 @@ def _operation(row: Row) -> Iterator[Line]:
             pass
     match row.get("roll_back"):
         case dict() as undo:
-            yield from wrapped("plain", f"     a roll-back ran to take it back: {undo['line']}")
+            yield from wrapped_lines(
+                "plain", f"     a roll-back ran to take it back: {undo['line']}"
+            )
             yield from _command(undo)
         case _:
             pass
 
 
 def _command(row: Row) -> Iterator[Line]:
-    code = exit_words(row["code"]) if isinstance(row["code"], int) else "unknown"
+    code = exit_code_text(row["code"]) if isinstance(row["code"], int) else "unknown"
     cut = f" ({visible_line(str(row['cut']))})" if row["cut"] and row["cut"] != code else ""
     times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
     yield Line("dim", f"     exit {code}{cut}, {times}")
     for changed in _rows(row["changed"]):
-        yield from wrapped("plain", f"     {changed['how']!s:<8}{_path(changed)}")
+        yield from wrapped_lines("plain", f"     {changed['how']!s:<8}{_path(changed)}")
     for left in _rows(row["skipped"]):
-        yield from wrapped("risk", f"     {left['how']!s:<8}{_path(left)}, not kept: {left['why']}")
+        yield from wrapped_lines(
+            "risk", f"     {left['how']!s:<8}{_path(left)}, not kept: {left['why']}"
+        )
     if not row["known"]:
         yield Line("risk", "     What it changed is not known, or was not kept.")
     if row["output"]:
-        yield from foreign(str(row["output"]))
+        yield from untrusted_lines(str(row["output"]))
 
 
 def _rows(value: object) -> list[Row]:

@@ -7,8 +7,8 @@ import msgspec
 from assent.core.llm.request import ToolDefinition
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.views.lines import BLANK, Line, foreign, table, wrapped
-from assent.views.rows import Row
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.rows import Row
 
 LETTERS = 4  # of a token, on average: good enough to compare by
 
@@ -42,11 +42,11 @@ def prompt_lines(row: Row) -> Iterator[Line]:
     for layer in layers:
         yield Line("heading", f"{layer['name']} ({layer['tokens']} tokens)")
         if layer["text"]:
-            yield from foreign(layer["text"])
+            yield from untrusted_lines(layer["text"])
         yield BLANK
     yield Line("heading", f"tools: {tools['count']} offered ({tools['tokens']} tokens)")
     who = visible_line(f"{row['agent']} in {row['mode']} mode")
-    yield from wrapped("plain", f"The first request of {who}: {row['tokens']} tokens.")
+    yield from wrapped_lines("plain", f"The first request of {who}: {row['tokens']} tokens.")
 
 
 def tools_row(
@@ -76,7 +76,7 @@ def tools_lines(row: Row) -> Iterator[Line]:
     told = f"{row['mode']} mode: {offered} tools offered, {len(tools) - offered} withheld"
     yield Line("heading", f"{told} (agent {visible_line(str(row['agent']))}).")
     if tools:
-        yield from table("plain", [_tool(tool) for tool in tools])
+        yield from table_lines("plain", [_tool(tool) for tool in tools])
 
 
 def _tool(tool: Mapping[str, object]) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from assent.core.digest import operation_ids
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
-from assent.views.commands import subject
-from assent.views.lines import BLANK, Line, wrapped
-from assent.views.review import of_plan
-from assent.views.rows import Row, kind, operation_row
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.operation_text import operation_subject
+from assent.render.review import of_plan
+from assent.render.rows import Row, operation_kind, operation_row
 
 SHORT = 12  # characters of an id in a list; whole ones are in --json
 EMPTY = "Everything that the plan would do is there already; nothing was changed."
@@ -57,9 +57,13 @@ def rebased_lines(found: Rebased, *, dry_run: bool) -> Iterator[Line]:
     triples = _named(found)
     for old, was, new, op in triples:
         if op is None:
-            yield from wrapped("dim", f"{old[:SHORT]}  there already  {subject(was)}")
+            yield from wrapped_lines(
+                "dim", f"{old[:SHORT]}  there already  {operation_subject(was)}"
+            )
         elif old != new:
-            yield from wrapped("plain", f"{new[:SHORT]}  {kind(op):<13}  {subject(op)}")
+            yield from wrapped_lines(
+                "plain", f"{new[:SHORT]}  {operation_kind(op):<13}  {operation_subject(op)}"
+            )
     if found.is_empty:
         yield Line("plain", EMPTY)
         yield Line("plain", f"Next: {of_plan('assent plan delete', found.name)}")
@@ -67,7 +71,7 @@ def rebased_lines(found: Rebased, *, dry_run: bool) -> Iterator[Line]:
     same = sum(old == new for old, _, new, _ in triples)
     yield Line("plain", f"Unchanged: {same} of {len(triples)} operations.")
     for path in found.relied_on:
-        yield from wrapped(
+        yield from wrapped_lines(
             "risk", f"The plan relies on {visible_path(path)}, which changed; look at it."
         )
     yield BLANK

@@ -9,7 +9,7 @@ import msgspec
 from assent.core.permission.grant import Grant
 from assent.core.permission.rule import PermissionRule, RuleLayer
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, Line, table, wrapped
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 
 Fields: TypeAlias = dict[str, Any]
 
@@ -52,7 +52,7 @@ def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[
     for layer in layers:
         untrusted = "" if layer["trusted"] else " (untrusted: what it allows does not count)"
         yield Line("heading", f"{layer['layer']}{untrusted}")
-        yield from table("plain", [_ruled(rule) for rule in layer["rules"]])
+        yield from table_lines("plain", [_ruled(rule) for rule in layer["rules"]])
         yield BLANK
     yield Line("heading", "Remembered answers")
     if not grants:
@@ -75,7 +75,7 @@ def tested_lines(row: Fields) -> Iterator[Line]:
     """Renders how many examples hold, and which do not."""
     for failure in row["failed"]:
         text = f"{failure['source']}: `{failure['rule']}` fails: {failure['why']}."
-        yield from wrapped("risk", visible_line(text))
+        yield from wrapped_lines("risk", visible_line(text))
     good = row["examples"] - len(row["failed"])
     yield Line("plain", f"{good} of {row['examples']} examples hold, in {row['rules']} rules.")
 
@@ -86,15 +86,15 @@ def _grant(sign: str, grant: Fields) -> Iterator[Line]:
     session = grant["slug"] or grant["session"][:SHORT]
     reach = f"only in session {session}" if grant["reach"] == "session" else "in this project"
     head = f"{grant['id'][:SHORT]}  {grant['agent']} in {mode} mode, {reach}"
-    yield from wrapped("plain", visible_line(f"{sign}{head}"))
+    yield from wrapped_lines("plain", visible_line(f"{sign}{head}"))
     asked = f", to the question {grant['question'][:SHORT]}" if grant["question"] else ""
     by = f" by {grant['user']}" if grant["user"] else ""
     given = f"given {_age(grant['age_s'])} ago ({grant['given_at']}){by}"
-    yield from wrapped("plain", visible_line(f"    {given} in session {session}{asked}"))
+    yield from wrapped_lines("plain", visible_line(f"    {given} in session {session}{asked}"))
     for pattern in grant["patterns"]:
         exact = " (exactly)" if pattern["exact"] else ""
         text = f"    {pattern['permission']}: {pattern['pattern']}{exact}"
-        yield from wrapped("plain", visible_line(text))
+        yield from wrapped_lines("plain", visible_line(text))
 
 
 def _age(seconds: int) -> str:

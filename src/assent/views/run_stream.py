@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
 
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
-from assent.views.rows import Row
-from assent.views.spoken import Utterance, Voices, doing_brief
+from assent.render.command_output import CommandOutputChunk, CommandOutputRedactor, progress_brief
+from assent.render.rows import Row
 
 # Characters of one line. Six bytes for each, and the rest of the line, fit the buffer of a stream,
 # so that an interrupt in the middle of writing leaves no half of a line behind.
@@ -18,7 +18,7 @@ class RunStream:
     """Takes what a run tells while it works; what a command says is shown as far as it is safe."""
 
     def __init__(self) -> None:
-        self._voices = Voices()
+        self._voices = CommandOutputRedactor()
 
     def take(self, live: RunUpdate) -> Iterator[Told]:
         """Returns what can be told after one more thing happened, in order."""
@@ -28,7 +28,7 @@ class RunStream:
             case CommandProgress(what, index, total):
                 yield from self.rest()
                 where: Row = {"what": what, "index": index, "total": total}
-                yield "doing", {**where, "command": doing_brief(live)}
+                yield "doing", {**where, "command": progress_brief(live)}
             case StepProgress(step, done, total):
                 yield from self.rest()
                 yield "progress", {"step": step.name.lower(), "done": done, "total": total}
@@ -40,7 +40,7 @@ class RunStream:
         return _said(self._voices.rest())
 
 
-def _said(utterances: Iterable[Utterance]) -> Iterator[Told]:
+def _said(utterances: Iterable[CommandOutputChunk]) -> Iterator[Told]:
     """Returns what a command said under the kind that any command's words have in a stream."""
     for one in utterances:
         whence: Row = {"index": one.index, "stream": "stderr" if one.error else "stdout"}

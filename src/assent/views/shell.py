@@ -7,7 +7,7 @@ from typing import Final
 
 from assent.core.shell.process import ProcessResult, SandboxState
 from assent.core.text.hidden_chars import VisibleStream, visible_line
-from assent.views.lines import Line, wrapped
+from assent.render.lines import Line, wrapped_lines
 
 CUTS: Final = {
     "time": "It took too long and was ended.",
@@ -22,7 +22,7 @@ CUTS: Final = {
 def judged_lines(reason: str, *, read_only: bool) -> Iterator[Line]:
     """Renders a judgement."""
     yield Line("heading", "Read-only.") if read_only else Line("risk", "Not read-only.")
-    yield from wrapped("plain", visible_line(reason))
+    yield from wrapped_lines("plain", visible_line(reason))
 
 
 def standing_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
@@ -30,9 +30,9 @@ def standing_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
     if shell is None or shell["hold"] == SandboxState.HELD:
         return
     what = "The shell is off" if shell["hold"] == SandboxState.OFF else "The shell has no sandbox"
-    yield from wrapped("risk", visible_line(f"{what}: {shell['reason']}"))
+    yield from wrapped_lines("risk", visible_line(f"{what}: {shell['reason']}"))
     if shell["next"]:
-        yield from wrapped("plain", visible_line(f"Next: {shell['next']}"))
+        yield from wrapped_lines("plain", visible_line(f"Next: {shell['next']}"))
 
 
 def output_row(ended: ProcessResult, stdout: bytes, stderr: bytes) -> dict[str, object]:

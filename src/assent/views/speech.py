@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.core.text.redaction import redact
-from assent.views.masks import MaskedSpeech
+from assent.render.redaction import StreamRedactor
 
 _BEGIN: Final = "-----BEGIN "
 
@@ -16,7 +16,7 @@ class LiveSpeech:
 
     def __init__(self) -> None:
         self._settled: list[str] = []  # masked
-        self._speech = MaskedSpeech()
+        self._speech = StreamRedactor()
 
     def take(self, piece: str) -> None:
         """Takes one more piece."""

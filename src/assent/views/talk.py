@@ -30,12 +30,12 @@ from assent.core.session.record import SessionRecord, add_usage
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.redaction import redact
 from assent.core.tool import MISSING_CAPABILITY
-from assent.views.lines import BLANK, Line, wrapped
-from assent.views.masks import masked_row
-from assent.views.questions import open_questions_lines
-from assent.views.repeats import counted, times
-from assent.views.rows import Row
-from assent.views.stream import batch_row
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.questions import open_questions_lines
+from assent.render.redaction import redacted_row
+from assent.render.repeated_calls import count_repeated_rows, times_suffix
+from assent.render.rows import Row
+from assent.render.turn_stream import batch_row
 
 IDLE: Final = "IDLE"  # the state of a session without a plan
 PLAN_ENDED: Final = 3
@@ -251,13 +251,15 @@ def result_row(ending: Ending) -> Row:
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),
     }
-    return masked_row(row)
+    return redacted_row(row)
 
 
 def questions_of(tally: Tally) -> list[Row]:
     """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
     asked = (*tally.asked, *tally.refused)
-    return counted(masked_row([msgspec.to_builtins(one.question) for one in asked]), "")
+    return count_repeated_rows(
+        redacted_row([msgspec.to_builtins(one.question) for one in asked]), ""
+    )
 
 
 def refused_words(ending: Ending) -> list[str]:
@@ -267,7 +269,7 @@ def refused_words(ending: Ending) -> list[str]:
         return []
     calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
     alike = Counter(redact(one.question.question) for one in refused)
-    listed = [f"{words}{times(count)}" for words, count in [*alike.items()][:MOST_REFUSED]]
+    listed = [f"{words}{times_suffix(count)}" for words, count in [*alike.items()][:MOST_REFUSED]]
     more = [f"And {len(alike) - MOST_REFUSED} more."] if len(alike) > MOST_REFUSED else []
     way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
     return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
@@ -280,13 +282,13 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
         yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
         return
     if tally.words and tally.why != "limit":  # which is told as an error
-        yield from wrapped("dim", visible_line(redact(tally.words)))
+        yield from wrapped_lines("dim", visible_line(redact(tally.words)))
     if tally.why == "declined":
         yield Line("plain", f"Go on: {_next(ending)}")
     if ending.session.questions or tally.why == "waiting":
         yield Line("plain", f"Answer: {ending.prefix} questions list")
     elif asked := [one.question for one in tally.asked if one.call]:  # a budget's is over
-        yield from open_questions_lines(masked_row(asked), go_on)
+        yield from open_questions_lines(redacted_row(asked), go_on)
     if ending.plan is not None and ending.plan.state is PlanState.EXECUTING:
         yield BLANK
         yield Line("heading", "The build of the plan has not ended.")
@@ -301,7 +303,9 @@ def _plan_lines(ending: Ending, plan: PlanRecord) -> Iterator[Line]:
     if not _awaits(ending):
         return
     yield BLANK
-    yield from wrapped("heading", f"The plan waits for you: {_count(ending)}, text in {where}.")
+    yield from wrapped_lines(
+        "heading", f"The plan waits for you: {_count(ending)}, text in {where}."
+    )
     yield Line("digest", plan.digest)
     yield Line("plain", f"Review:  {prefix} review{of}")
     yield Line("plain", f"Approve: {prefix} approve{of} --digest {plan.digest} --build")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.views.lines import BLANK, Line, foreign, table, wrapped
-from assent.views.rows import Row
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.rows import Row
 
 SHORT = 12  # characters of a digest in a list
 STAYS = "Trust is for this content alone: a changed byte, and it is ignored again."
@@ -55,7 +55,7 @@ def asking_lines(row: Row, content: bytes) -> Iterator[Line]:
     yield from _does(row)
     yield BLANK
     yield Line("heading", f"Its content, {len(content)} bytes")
-    yield from foreign(content.decode("utf-8", "backslashreplace"))
+    yield from untrusted_lines(content.decode("utf-8", "backslashreplace"))
     yield BLANK
     yield Line("plain", STAYS)
     yield Line("digest", f"Digest: {row['digest']}")
@@ -98,19 +98,21 @@ def trust_lines(trusts: Sequence[TrustedFile]) -> Iterator[Line]:
         (each.content_hash[:SHORT], each.at, visible_line(each.path), visible_path(each.root))
         for each in trusts
     ]
-    first, *rest = table("plain", [("DIGEST", "SINCE", "FILE", "WORKSPACE"), *rows])
+    first, *rest = table_lines("plain", [("DIGEST", "SINCE", "FILE", "WORKSPACE"), *rows])
     yield Line("heading", first.text)
     yield from rest
 
 
 def _does(row: Row) -> Iterator[Line]:
     if row["broken"]:
-        yield from wrapped("risk", f"  ! {visible_line(str(row['broken']))}")
+        yield from wrapped_lines("risk", f"  ! {visible_line(str(row['broken']))}")
     risks = int(str(row["risks"]))
     does = row["does"] if isinstance(row["does"], list) else []
     for number, text in enumerate(does):
         risk = number < risks
-        yield from wrapped("risk" if risk else "plain", f"  {'!' if risk else '-'} {_shown(text)}")
+        yield from wrapped_lines(
+            "risk" if risk else "plain", f"  {'!' if risk else '-'} {_shown(text)}"
+        )
 
 
 def _shown(text: object) -> str:

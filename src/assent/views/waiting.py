@@ -4,24 +4,24 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
-from assent.views.lines import BLANK, GUTTER, Line, wrapped
-from assent.views.masks import masked_row
-from assent.views.pending import age, seconds_since
-from assent.views.rows import Row
-from assent.views.waits import Waits
+from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
+from assent.render.pending_decisions import PendingDecision
+from assent.render.pending_questions import age_text, seconds_since
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row
 
 SHORT: Final = 12  # characters of a digest in a list
 NOTHING: Final = "Nothing waits for you."
 
 
-def waiting_lines(waits: Sequence[Waits], now: str) -> Iterator[Line]:
+def waiting_lines(waits: Sequence[PendingDecision], now: str) -> Iterator[Line]:
     """Renders everything that waits, each with a preview, and with what decides it at its end."""
     if not waits:
         yield Line("plain", NOTHING)
         return
-    for one in masked_row(tuple(waits)):
-        yield from wrapped("heading", f"{visible_line(one.title)} ({_since(one, now)})")
-        yield from wrapped("dim", "  ".join(_facts(one)))
+    for one in redacted_row(tuple(waits)):
+        yield from wrapped_lines("heading", f"{visible_line(one.title)} ({_since(one, now)})")
+        yield from wrapped_lines("dim", "  ".join(_facts(one)))
         for text in one.preview:
             yield Line("plain", f"{GUTTER}{text}")
         if one.look:
@@ -32,7 +32,7 @@ def waiting_lines(waits: Sequence[Waits], now: str) -> Iterator[Line]:
     yield Line("plain", "1 thing waits." if len(waits) == 1 else f"{len(waits)} things wait.")
 
 
-def waiting_rows(waits: Sequence[Waits], now: str) -> list[Row]:
+def waiting_rows(waits: Sequence[PendingDecision], now: str) -> list[Row]:
     """Returns everything that waits as the objects that `--json` prints."""
     return [
         {
@@ -52,11 +52,11 @@ def waiting_rows(waits: Sequence[Waits], now: str) -> list[Row]:
             "look": one.look or None,
             "commands": list(one.commands),
         }
-        for one in masked_row(tuple(waits))
+        for one in redacted_row(tuple(waits))
     ]
 
 
-def _facts(one: Waits) -> Iterator[str]:
+def _facts(one: PendingDecision) -> Iterator[str]:
     if one.session:
         yield f"session {visible_line(one.session)}"
     if one.depth:
@@ -69,5 +69,5 @@ def _facts(one: Waits) -> Iterator[str]:
         yield f"digest {one.digest[:SHORT]}"
 
 
-def _since(one: Waits, now: str) -> str:
-    return f"since {age(seconds_since(one.at, now))}"
+def _since(one: PendingDecision, now: str) -> str:
+    return f"since {age_text(seconds_since(one.at, now))}"

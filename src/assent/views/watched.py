@@ -16,10 +16,10 @@ from assent.core.run.journal import (
 )
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.views.commands import brief
-from assent.views.lines import GUTTER, Line
-from assent.views.rows import kind
-from assent.views.spoken import Spoken, doing_line
+from assent.render.command_output import CommandOutputLines, progress_line
+from assent.render.lines import GUTTER, Line
+from assent.render.operation_text import operation_brief
+from assent.render.rows import operation_kind
 
 MOST: Final = 5000  # lines of output that are kept to be looked at
 BAR: Final = 30
@@ -45,7 +45,7 @@ class WatchedRun:
         self._operations = operations
         self._first = 0  # of the operations that are at work
         self._lock = Lock()
-        self._spoken = Spoken()
+        self._spoken = CommandOutputLines()
         self._lines: deque[Line] = deque(maxlen=MOST)
         self._left_out = 0
         self._progress: StepProgress | None = None
@@ -62,7 +62,7 @@ class WatchedRun:
                 case CommandProgress():
                     self._progress = None
                     self._first = live.index
-                    self._add([Line("heading", doing_line(live))])
+                    self._add([Line("heading", progress_line(live))])
                 case LiveCommandOutput():
                     self._add([_output(text) for text in self._spoken.take(live)])
 
@@ -104,7 +104,7 @@ class WatchedRun:
 
     def _row(self, at: int, op: Operation, last: int) -> str:
         state = "done" if at < self._first else "at work" if at <= last else "waits"
-        return f"{SIGNS[state]} {state:<7}  {at + 1}. {kind(op)} {redact(brief(op))}"
+        return f"{SIGNS[state]} {state:<7}  {at + 1}. {operation_kind(op)} {redact(operation_brief(op))}"
 
     def _is_command(self, at: int) -> bool:
         return at < len(self._operations) and isinstance(self._operations[at], RunCommand)

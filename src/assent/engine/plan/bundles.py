@@ -55,7 +55,7 @@ from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
 from assent.engine.workspaces import Workspaces
 from assent.ports import EventBatch
-from assent.views.review import OperationReview, Review
+from assent.render.review import OperationReview, Review
 
 
 class Bundles:

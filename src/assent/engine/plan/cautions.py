@@ -4,7 +4,11 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.expiry import usable
-from assent.views.surroundings import moved, other_branch, under_way
+from assent.render.build_warnings import (
+    branch_warnings,
+    git_in_progress_warnings,
+    workspace_moved_warnings,
+)
 
 
 def cautions(doors: Doors, place: Place, record: PlanRecord) -> tuple[str, ...]:
@@ -16,7 +20,7 @@ def cautions(doors: Doors, place: Place, record: PlanRecord) -> tuple[str, ...]:
     awaited = record.state is PlanState.AWAITING_APPROVAL
     approval = usable(doors, record) if awaited else None
     return (
-        *under_way(here),
-        *other_branch(record.branch_of(approval), here.branch),
-        *(moved(record.root, place.recorded_root) if awaited else ()),
+        *git_in_progress_warnings(here),
+        *branch_warnings(record.branch_of(approval), here.branch),
+        *(workspace_moved_warnings(record.root, place.recorded_root) if awaited else ()),
     )

@@ -23,8 +23,8 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
 from assent.ports import EventBatch
-from assent.views.commented import operation_part, placed_in, text_part
-from assent.views.review import Review
+from assent.render.comment_anchors import operation_part, place_comments, text_part
+from assent.render.review import Review
 
 TRIES = 5
 MOST_BYTES = 1 << 16  # of one comment's words
@@ -118,7 +118,7 @@ class Comments:
 
     def shown(self, record: PlanRecord, review: Review) -> Review:
         """Returns a review with the person's waiting comments below their lines."""
-        found = placed_in(review, self.waiting(record))
+        found = place_comments(review, self.waiting(record))
         return msgspec.structs.replace(review, comments=found) if found else review
 
     def reject(self, record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
@@ -151,7 +151,7 @@ class Comments:
         return self._consents.reject(record, note, comments, (batch,))
 
     def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
-        return placed_in(self._reviews.review(record), comments) if comments else ()
+        return place_comments(self._reviews.review(record), comments) if comments else ()
 
     def _waiting_one(self, record: PlanRecord, reference: str) -> tuple[int, Comment]:
         seq, events = self._read(record)

@@ -40,7 +40,7 @@ from assent.execute.check import check_disk, first_files
 from assent.ports import EventBatch
 
 if TYPE_CHECKING:
-    from assent.views.review import Review
+    from assent.render.review import Review
 
 COVERS_NOTHING = (
     "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "

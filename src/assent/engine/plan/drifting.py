@@ -7,14 +7,14 @@ from assent.core.plan.operation import footprint
 from assent.core.plan.plan import Plan
 from assent.execute.check import differences, first_files, told
 from assent.ports import WorkspaceFiles
-from assent.views.drifted import Drifted
+from assent.render.drift import DriftedFile
 
 MANY: Final = 1000  # files; with more of them reading would wait for long: a yes looks at them all
 FEW: Final = 50
 LITTLE: Final = 4 << 20  # bytes in them
 
 
-def drifted(plan: Plan, files: WorkspaceFiles) -> tuple[Drifted, ...]:
+def drifted(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
     """Returns the files that changed; none if they are too many to look at while reading."""
     operations = first_files(plan)
     if len(operations) > MANY:
@@ -22,14 +22,14 @@ def drifted(plan: Plan, files: WorkspaceFiles) -> tuple[Drifted, ...]:
     try:
         found = list(differences(plan, operations, files))
     except (AssentError, OSError) as error:
-        return (Drifted(b"", str(error)),)
+        return (DriftedFile(b"", str(error)),)
     gone = told(None)
     return tuple(
-        Drifted(one.path, "gone" if one.found == gone else f"now {one.found}") for one in found
+        DriftedFile(one.path, "gone" if one.found == gone else f"now {one.found}") for one in found
     )
 
 
-def drifted_if_cheap(plan: Plan, files: WorkspaceFiles) -> tuple[Drifted, ...]:
+def drifted_if_cheap(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
     """Returns the files that changed if they are few and small; else none."""
     paths = [path for op in first_files(plan) for path, _, _ in footprint(op)]
     paths += [file.path for file in plan.relied_on]

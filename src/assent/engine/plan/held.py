@@ -13,7 +13,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.engine.doors import Doors
 from assent.engine.plan.spelling import Spelling
 from assent.ports import PlanRules
-from assent.views.commands import brief
+from assent.render.operation_text import operation_brief
 from assent.views.foreseen import line_of
 
 NAMED: Final = 5  # denied paths that are spelled out in one message
@@ -26,7 +26,9 @@ def held_to(rules: PlanRules, command: RunCommand) -> CommandLimits:
     if held.denial or not isinstance(back, RunCommand):
         return held
     denial = rules.command_limits(line_of(back)).denial
-    return replace(held, denial=f"Its undo, {brief(back)}, may not run: {denial}" if denial else "")
+    return replace(
+        held, denial=f"Its undo, {operation_brief(back)}, may not run: {denial}" if denial else ""
+    )
 
 
 def denied(

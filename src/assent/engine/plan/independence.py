@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from assent.core.errors import NotIndependent
 
 if TYPE_CHECKING:
-    from assent.views.review import Review
+    from assent.render.review import Review
 
 
 def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:

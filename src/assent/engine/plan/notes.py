@@ -7,7 +7,7 @@ from assent.core.plan.record import PlanRecord
 from assent.engine.plan.ledger import Ledger
 from assent.engine.workspaces import Workspaces
 from assent.ports import EventBatch
-from assent.views.noted import SOURCE, Noted, carried, section
+from assent.render.approval_notes import SOURCE, ApprovalNote, notes_in_text, notes_section
 
 MAX_NOTE = 1 << 16  # so that every note finds room in a plan
 
@@ -18,7 +18,7 @@ class Notes:
     def __init__(self, workspaces: Workspaces) -> None:
         self._workspaces = workspaces
 
-    def waiting(self, ledger: Ledger) -> tuple[Noted, ...]:
+    def waiting(self, ledger: Ledger) -> tuple[ApprovalNote, ...]:
         """Returns the notes that no plan has among its items yet, oldest first.
 
         A plan that was given up before anything came of it counts as none.
@@ -32,7 +32,7 @@ class Notes:
         left = [n for n in found if home.carried.get(n.approval, "") in ("", *idle)]
         return tuple(sorted(left, key=lambda noted: (noted.at, noted.approval)))
 
-    def of_plan(self, ledger: Ledger, plan_id: str) -> tuple[Noted, ...]:
+    def of_plan(self, ledger: Ledger, plan_id: str) -> tuple[ApprovalNote, ...]:
         """Returns the notes that became items of a plan."""
         home = self._workspaces.find()
         own = {a for a, plan in home.carried.items() if plan == plan_id} if home else set[str]()
@@ -41,25 +41,25 @@ class Notes:
         found = [noted for record in ledger.all() for noted in of_record(record)]
         return tuple(sorted((n for n in found if n.approval in own), key=lambda n: n.at))
 
-    def with_items(self, text: bytes, notes: tuple[Noted, ...], most: int) -> bytes:
+    def with_items(self, text: bytes, notes: tuple[ApprovalNote, ...], most: int) -> bytes:
         """Returns a text in which notes are items; those for which there is no room keep waiting.
 
         What is among its items already is not added.
         """
-        there = carried(notes, text)
-        added: tuple[Noted, ...] = ()
+        there = notes_in_text(notes, text)
+        added: tuple[ApprovalNote, ...] = ()
         for noted in notes:
             longer = (*added, noted)
-            if noted not in there and len(text) + len(section(longer).encode()) <= most:
+            if noted not in there and len(text) + len(notes_section(longer).encode()) <= most:
                 added = longer
         end = b"" if text.endswith(b"\n") or not text else b"\n"
-        return text + end + section(added).encode() if added else text
+        return text + end + notes_section(added).encode() if added else text
 
     def carrying(self, ledger: Ledger, plan_id: str, text: bytes) -> tuple[EventBatch, ...]:
         """Prepares the record that notes became items of a plan, where its text has any."""
         if SOURCE.encode() not in text:
             return ()
-        there = tuple(noted.approval for noted in carried(self.waiting(ledger), text))
+        there = tuple(noted.approval for noted in notes_in_text(self.waiting(ledger), text))
         return (self._workspaces.batch(NotesCarried(plan_id, there)),) if there else ()
 
 
@@ -73,11 +73,13 @@ def check_note(note: str) -> str:
     return note
 
 
-def of_record(record: PlanRecord, digest: str = "") -> tuple[Noted, ...]:
+def of_record(record: PlanRecord, digest: str = "") -> tuple[ApprovalNote, ...]:
     """Returns the notes of a plan's approvals, or of those of one digest."""
     approvals = [consent.approval for consent in record.consents]
     return tuple(
-        Noted(a.id, record.plan_id, record.name, a.digest, a.approver.user, a.approved_at, a.note)
+        ApprovalNote(
+            a.id, record.plan_id, record.name, a.digest, a.approver.user, a.approved_at, a.note
+        )
         for a in approvals
         if a.note.strip() and digest in ("", a.digest)
     )

@@ -20,7 +20,7 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
-from assent.views.declined import LeftOut
+from assent.render.partial_approval import ExcludedOperation
 
 REJECT = "assent reject --note 'WORDS'"
 
@@ -34,7 +34,7 @@ class Partial(msgspec.Struct, frozen=True):
     smaller: PartialPlan
 
     @property
-    def excluded(self) -> tuple[LeftOut, ...]:
+    def excluded(self) -> tuple[ExcludedOperation, ...]:
         """What the person declined, and what could not stay then."""
         return _left_out(self.was, self.smaller)
 
@@ -102,9 +102,9 @@ class Partials:
             tell(self._doors, self._copies, on, plan_facts(approved))
         return approved
 
-    def excluded(self, record: PlanRecord) -> tuple[tuple[LeftOut, ...], bool]:
+    def excluded(self, record: PlanRecord) -> tuple[tuple[ExcludedOperation, ...], bool]:
         """Returns what people declined of a plan so far, and whether something may rest on it."""
-        ledger, found, unsure = self.plans.repository(), list[LeftOut](), False
+        ledger, found, unsure = self.plans.repository(), list[ExcludedOperation](), False
         if not record.declined:
             return (), False
         now = set(ledger.plan(record).ids) if record.frozen else set[str]()
@@ -160,9 +160,13 @@ class Partials:
                 return False
 
 
-def _left_out(was: Plan, left: PartialPlan, now: Set[str] = frozenset()) -> tuple[LeftOut, ...]:
+def _left_out(
+    was: Plan, left: PartialPlan, now: Set[str] = frozenset()
+) -> tuple[ExcludedOperation, ...]:
     reasons = {**dict.fromkeys(left.declined, ""), **dict(left.followed)}
     return tuple(
-        LeftOut(was.ids[index], was.operations[index], reasons[index], was.ids[index] in now)
+        ExcludedOperation(
+            was.ids[index], was.operations[index], reasons[index], was.ids[index] in now
+        )
         for index in sorted(reasons)
     )

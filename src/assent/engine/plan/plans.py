@@ -33,7 +33,7 @@ from assent.engine.plan.notes import Notes
 from assent.engine.projections import Projections
 from assent.engine.workspaces import Workspaces
 from assent.ports import PlanFile
-from assent.views.noted import Noted, carried
+from assent.render.approval_notes import ApprovalNote, notes_in_text
 
 
 class Plans:
@@ -68,14 +68,14 @@ class Plans:
             record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
         return self.select(record)
 
-    def waiting_notes(self) -> tuple[Noted, ...]:
+    def waiting_notes(self) -> tuple[ApprovalNote, ...]:
         """Returns the notes of approvals that no plan has among its items yet."""
         return self._notes.waiting(self.repository())
 
-    def missing_notes(self, plan_id: str, text: bytes) -> tuple[Noted, ...]:
+    def missing_notes(self, plan_id: str, text: bytes) -> tuple[ApprovalNote, ...]:
         """Returns the notes that became items of a plan and are none of a text of it."""
         notes = self._notes.of_plan(self.repository(), plan_id)
-        there = carried(notes, text)
+        there = notes_in_text(notes, text)
         return tuple(noted for noted in notes if noted not in there)
 
     def with_notes(self, record: PlanRecord, text: bytes) -> bytes:

@@ -14,8 +14,8 @@ from assent.engine.plan.partials import Partial, Partials
 from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
 from assent.ports import EventBatch
-from assent.views.changes import Since, since
-from assent.views.review import Review
+from assent.render.review import Review
+from assent.render.review_changes import ReviewChanges, review_changes
 
 TRIES = 5
 NOT_RECORDED = "That you read this is not on record, so the next review cannot compare with it: "
@@ -88,12 +88,12 @@ class Readings:
         except (AssentError, OSError) as error:
             self._copies.warnings.append(f"{NOT_RECORDED}{error}")
 
-    def _since(self, plan_id: str, plan: Plan) -> Since | None:
+    def _since(self, plan_id: str, plan: Plan) -> ReviewChanges | None:
         last = _last(self._read(plan_id)[1], self._user)
         if last is None:
             return None
         was = self._plans.repository().plan(PlanRun("", last.digest, last.frozen))
-        return since(was, plan, self._doors.blobs.read)
+        return review_changes(was, plan, self._doors.blobs.read)
 
     def _append(self, shown: ReviewShown) -> None:
         for _ in range(TRIES):

@@ -36,12 +36,12 @@ from assent.engine.plan.plans import Plans
 from assent.engine.plan.remarks import remarks
 from assent.engine.run.recording import Recorder
 from assent.ports import PlanRules, ReplacementLoss
-from assent.views.commands import brief, not_covered
-from assent.views.coverage import uncovered
-from assent.views.diff import LIMIT, operation_diff
-from assent.views.drifted import REBASE, Drifted
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.drift import REBASE, DriftedFile
+from assent.render.operation_text import operation_brief, undo_gaps
+from assent.render.review import SHORT, OperationReview, Review
+from assent.render.snapshot_gaps import snapshot_gap_warnings
 from assent.views.foreseen import foreseen, line_of
-from assent.views.review import SHORT, OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 
 Basis = Literal["approved", "proposed", "recorded"]
@@ -86,7 +86,7 @@ class Reviews:
         name = f"{verb} of {review.name}"
         return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
 
-    def drifted(self, record: PlanRecord) -> tuple[Drifted, ...]:
+    def drifted(self, record: PlanRecord) -> tuple[DriftedFile, ...]:
         """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
 
         It is for those who only want to know where things stand; a yes and a build look at all.
@@ -259,7 +259,7 @@ class _Around:
         bounds = self._place.snapshot_limits
         seen = foreseen(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._doors.no_sandbox_reason()
-        here = tuple(uncovered(op, bounds, self._coverage(op, at)))
+        here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
         return OperationReview(
             identity,
             op,
@@ -269,7 +269,7 @@ class _Around:
             unclear=seen.unclear,
             unheld=unheld,
             denied=_denied_words(op, held),
-            not_covered=(*not_covered(op, bounds.file >> 20), *here),
+            not_covered=(*undo_gaps(op, bounds.file >> 20), *here),
         )
 
     def _coverage(self, op: RunCommand, at: int) -> SnapshotGaps:
@@ -371,7 +371,7 @@ def _command_denied(rules: PlanRules, op: Operation) -> str:
 
 def _denied_words(op: RunCommand, held: CommandLimits) -> str:
     denial = "" if op.profile == "commit" else visible_line(held.denial)
-    return f"{brief(op)}: {denial}" if denial else ""
+    return f"{operation_brief(op)}: {denial}" if denial else ""
 
 
 def _replaces(op: Operation) -> TypeGuard[WriteFile]:

@@ -27,7 +27,7 @@ from assent.engine.plan.held import held_to
 from assent.engine.run.committing import Committing
 from assent.engine.run.recording import Recorder
 from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
-from assent.views.commands import brief
+from assent.render.operation_text import operation_brief
 
 NO_RULES: Final = NoRules()
 
@@ -142,7 +142,11 @@ class ProcessCommander:
         if command.profile == "commit":
             return ""
         denial = visible_line(held_to(self._rules, command).denial)
-        return f"The plan's command {brief(command)} does not run: {denial}" if denial else ""
+        return (
+            f"The plan's command {operation_brief(command)} does not run: {denial}"
+            if denial
+            else ""
+        )
 
     def _check_form(self, command: RunCommand) -> None:
         if not is_commit(command):

@@ -23,8 +23,8 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.record import SessionRecord
-from assent.views.log import event_row
-from assent.views.masks import masked_row
+from assent.render.log import event_row
+from assent.render.redaction import redacted_row
 
 _WORDS = (
     MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
@@ -56,6 +56,6 @@ def fork_mode(mode: Mode) -> Mode:
 def exported(record: SessionRecord, events: Iterable[StoredEvent]) -> dict[str, object]:
     """Returns a session with all its events, without secrets, as data for JSON."""
     return {
-        "session": msgspec.to_builtins(masked_row(record)),
+        "session": msgspec.to_builtins(redacted_row(record)),
         "events": [event_row(one, {}) for one in events],
     }

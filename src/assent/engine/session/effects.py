@@ -44,9 +44,9 @@ from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
 from assent.ports import ProcessRunner
+from assent.render.operation_text import operation_subject
+from assent.render.rows import operation_kind
 from assent.tools.calling.told import lacking
-from assent.views.commands import subject
-from assent.views.rows import kind
 
 SHORT = 12  # characters of an operation's id
 MOST = 20  # operations that a result names
@@ -209,7 +209,10 @@ class Effects:
             self._desk.ports.blobs.keep([content])
         plan = yield from self.authoring.plan(wish.record)
         staged = self._desk.drafts.stage(plan, edit.operations)
-        rows = [f"{name[:SHORT]} {kind(op)} {subject(op)}" for name, op in staged.added[:MOST]]
+        rows = [
+            f"{name[:SHORT]} {operation_kind(op)} {operation_subject(op)}"
+            for name, op in staged.added[:MOST]
+        ]
         told = ", ".join(rows) or "no new operation; the plan now comes to exactly this"
         more = len(staged.added) - MOST
         further = f", and {more} more" if more > 0 else ""

@@ -34,7 +34,7 @@ from assent.engine.run.deeds import Deeds
 from assent.engine.run.journal import StoreJournal
 from assent.engine.session import telling
 from assent.engine.session.desk import Desk
-from assent.views.diff import text_diff
+from assent.render.diff import text_diff
 
 Told = tuple[str, str]  # what a message is about, and its words
 

@@ -11,9 +11,9 @@ from assent.core.tool import EditEffect
 from assent.engine.session.desk import Desk
 from assent.engine.session.formats import formatted
 from assent.engine.session.tooling import Tooling
-from assent.views.commands import subject
-from assent.views.diff import LIMIT, operation_diff
-from assent.views.rows import kind
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.operation_text import operation_subject
+from assent.render.rows import operation_kind
 
 LONGEST = 200_000  # characters of a patch that goes into a question
 
@@ -43,7 +43,7 @@ class Shaping:
     def operation_lines(self, edit: EditEffect) -> tuple[str, ...]:
         """Returns every operation of an edit in words."""
         return tuple(
-            f"{kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
+            f"{operation_kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
             for op in self.formatted(edit).edit.operations
         )
 
@@ -76,7 +76,7 @@ class Shaping:
         same = before is not None and after is not None and before.digest == after.digest
         new = old if same else edit.contents.get(after.digest) if after else None
         patch = operation_diff(op, old, new)
-        unshown = f"{kind(op)} {subject(op)}: not shown, because it is binary or too large.\n"
+        unshown = f"{operation_kind(op)} {operation_subject(op)}: not shown, because it is binary or too large.\n"
         return unshown if patch is None else patch
 
     def _old(self, path: bytes, state: FileState | None) -> bytes | None:

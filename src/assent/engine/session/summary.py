@@ -15,8 +15,8 @@ from assent.core.undo.applied_change import combined_operations, undo_gaps
 from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
-from assent.views.diff import LIMIT, operation_diff
-from assent.views.turned import TurnChanges, file_change
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.turn_changes import TurnChanges, file_change
 
 LONGEST = 60  # characters of what the person had said
 

@@ -8,8 +8,8 @@ from assent.core.plan.approval import Approval
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import OperationResult, RunOutcome
-from assent.views.commands import subject
-from assent.views.rows import kind
+from assent.render.operation_text import operation_subject
+from assent.render.rows import operation_kind
 
 MOST_FILES = 50  # that one message names
 MOST_DIFF = 4000  # characters
@@ -82,7 +82,7 @@ def _rest(left: Sequence[str]) -> str:
 
 def declined(gone: Sequence[Operation]) -> str:
     """Says which operations a person does not want."""
-    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in gone[:MOST_FILES])
+    rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in gone[:MOST_FILES])
     return (
         "The person took these operations out of the plan; that is a no to them. Do not stage "
         f"them again unless they ask for it.\n{rows}{_more(gone)}"
@@ -91,17 +91,19 @@ def declined(gone: Sequence[Operation]) -> str:
 
 def partly(gone: Sequence[Operation], followed: Sequence[Operation]) -> str:
     """Says which operations a person left out when they approved the rest of the plan."""
-    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in gone[:MOST_FILES])
+    rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in gone[:MOST_FILES])
     told = f"{PARTLY} Do not stage these again unless they ask for it.\n{rows}{_more(gone)}"
     if not followed:
         return told
-    rest = "\n".join(f"- {kind(op)} {subject(op)}" for op in followed[:MOST_FILES])
+    rest = "\n".join(
+        f"- {operation_kind(op)} {operation_subject(op)}" for op in followed[:MOST_FILES]
+    )
     return f"{told}\n\nThese could not stay without them and went too:\n{rest}{_more(followed)}"
 
 
 def staged(added: Sequence[Operation]) -> str:
     """Says which operations joined the draft without a result that the model has seen."""
-    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in added[:MOST_FILES])
+    rows = "\n".join(f"- {operation_kind(op)} {operation_subject(op)}" for op in added[:MOST_FILES])
     return f"These operations were staged in the plan meanwhile:\n{rows}{_more(added)}"
 
 
@@ -153,7 +155,10 @@ def title(plan: PlanRecord, text: bytes) -> str:
 def _listed(results: Sequence[tuple[OperationResult, Operation]]) -> str:
     if not results:
         return ""
-    rows = [f"- {result}: {kind(op)} {subject(op)}" for result, op in results[:MOST_FILES]]
+    rows = [
+        f"- {result}: {operation_kind(op)} {operation_subject(op)}"
+        for result, op in results[:MOST_FILES]
+    ]
     return "\n" + "\n".join(rows) + _more(results)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, UsageError
+from assent.render.lines import Line
 from assent.tui.hints import hinted
 from assent.tui.host import Told
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

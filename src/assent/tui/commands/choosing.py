@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line
 from assent.tui.theme import THEMES
-from assent.views.lines import BLANK, Line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

@@ -11,6 +11,8 @@ from assent.core.plan.comment import CommentAnchor, PlacedComment
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
+from assent.render.lines import Line
+from assent.render.review import CANNOT_BE_BUILT, Review
 from assent.tui.acts import approved_lines
 from assent.tui.panels import approval_verbs as verbs
 from assent.tui.panels.approval_pages import (
@@ -27,8 +29,6 @@ from assent.tui.panels.approval_state import Act, Stage
 from assent.tui.panels.comment import comment_panel, note_panel
 from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.paper import Sheet
-from assent.views.lines import Line
-from assent.views.review import CANNOT_BE_BUILT, Review
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine

@@ -16,30 +16,30 @@ from assent.core.text.hidden_chars import (
     visible_line,
     visible_path,
 )
-from assent.tui.hints import in_place
-from assent.tui.paper import Sheet, Spot
-from assent.views.changes import NEVER, Since, since_lines
-from assent.views.commands import brief
-from assent.views.commented import operation_part, text_part
-from assent.views.comments import MARK, gone_lines, with_comments
-from assent.views.declined import declined_lines
-from assent.views.drifted import Drifted, drifted_lines
-from assent.views.lines import BLANK, GUTTER, Line, foreign, wrapped
-from assent.views.noted import missing_lines, noted_lines
-from assent.views.review import (
+from assent.render.approval_notes import approval_note_lines, missing_note_lines
+from assent.render.build_warnings import warning_lines
+from assent.render.comment_anchors import operation_part, text_part
+from assent.render.comments import MARK, outdated_comment_lines, with_comments
+from assent.render.drift import DriftedFile, drift_lines
+from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
+from assent.render.operation_text import operation_brief
+from assent.render.partial_approval import excluded_lines
+from assent.render.review import (
     OperationReview,
     Review,
-    about_lines,
-    counted,
+    build_blocked_lines,
     declared_lines,
-    denied_lines,
+    operation_counts_text,
+    operation_header_lines,
     operation_lines,
+    reviewed_mark,
     risk_lines,
-    seen_mark,
-    standing,
+    state_text,
 )
-from assent.views.rows import kind
-from assent.views.surroundings import warning_lines
+from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
+from assent.render.rows import operation_kind
+from assent.tui.hints import in_place
+from assent.tui.paper import Sheet, Spot
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
@@ -50,37 +50,37 @@ ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands 
 
 def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Iterator[Sheet]:
     """Yields all that the digest covers, risks first; `live` says that the file is another."""
-    yield from _filled(LIVE, wrapped("risk", visible_line(in_place(live))) if live else ())
-    yield from _filled("denied", denied_lines(review))
+    yield from _filled(LIVE, wrapped_lines("risk", visible_line(in_place(live))) if live else ())
+    yield from _filled("denied", build_blocked_lines(review))
     yield from _filled("warnings", warning_lines(review.warnings))
     yield Sheet(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
-    yield from _filled("drifted", drifted_lines(tuple(map(_drifted, review.drifted))))
-    yield from _filled("since", since_lines(review.since) if review.since else ())
-    yield from _filled("declined", declined_lines(review.declined, unsure=review.unsure))
-    yield from _filled("missing", missing_lines(review.missing))
-    yield from _filled("gone", gone_lines(review.comments))
+    yield from _filled("drifted", drift_lines(tuple(map(_drifted, review.drifted))))
+    yield from _filled("since", review_changes_lines(review.since) if review.since else ())
+    yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
+    yield from _filled("missing", missing_note_lines(review.missing))
+    yield from _filled("gone", outdated_comment_lines(review.comments))
     yield from _filled("declared", declared_lines(review))
     yield text_page(review)
     for number in range(1, len(review.operations) + 1):
         yield operation_page(review, number, marked)
-    yield from _filled("notes", noted_lines(review.notes))
+    yield from _filled("notes", approval_note_lines(review.notes))
     yield Sheet(END, tuple(_end(review)))
 
 
-def _drifted(one: Drifted) -> Drifted:
+def _drifted(one: DriftedFile) -> DriftedFile:
     return msgspec.structs.replace(one, now=in_place(one.now))
 
 
 def text_page(review: Review) -> Sheet:
     """Returns the plan's text, every byte of it, with comments below their lines."""
-    lines = with_comments(foreign(display_path(review.text)), review.comments)
+    lines = with_comments(untrusted_lines(display_path(review.text)), review.comments)
     return Sheet(TEXT, (Line("heading", "Text"), *lines, BLANK))
 
 
 def operation_page(review: Review, number: int, marked: Collection[str] = ()) -> Sheet:
     """Returns one operation in full, with a mark if it is to be left out."""
     operation = review.operations[number - 1]
-    lines = operation_lines(number, operation, seen_mark(review, operation), review.comments)
+    lines = operation_lines(number, operation, reviewed_mark(review, operation), review.comments)
     if operation.id in marked:
         lines[0] = Line("risk", LEFT_OUT + lines[0].text)
     return Sheet(f"{OPERATION}{number}", tuple(lines))
@@ -107,7 +107,7 @@ def anchor_at(review: Review, sheet: Sheet, spot: Spot) -> CommentAnchor | None:
     if number:
         operation = review.operations[number - 1]
         part = operation_part(number, operation)
-        above = len(about_lines(number, operation, seen_mark(review, operation)))
+        above = len(operation_header_lines(number, operation, reviewed_mark(review, operation)))
     at = _line_of(sheet, above, spot.line)
     return _anchored(part, at if at <= len(part.lines) else 0)
 
@@ -124,7 +124,7 @@ def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> Place
 
 def title_lines(review: Review, width: int) -> list[Line]:
     """Renders what this is and its digest: on one line where it fits, else its start and rest."""
-    state = standing(review.state, approved=review.approved)
+    state = state_text(review.state, approved=review.approved)
     head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
     if not review.digest:
         return [head, Line("dim", "no digest: it is a draft")]
@@ -184,7 +184,7 @@ def _filled(key: str, lines: Iterable[Line]) -> Iterator[Sheet]:
 
 
 def _end(review: Review) -> Iterator[Line]:
-    yield Line("plain", counted(operation.op for operation in review.operations))
+    yield Line("plain", operation_counts_text(operation.op for operation in review.operations))
     if review.digest:
         yield Line("dim", ALL_OF_IT)
         yield Line("digest", review.digest)
@@ -217,7 +217,7 @@ def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
     """Yields in words what an undo cannot take back, and what it takes back with limits."""
     for how, words in _HARD.items():
         found = [
-            f"{number}. {kind(each.op)} {brief(each.op)}"
+            f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
             for number, each in enumerate(operations, 1)
             if each.reversible == how and isinstance(each.op, RunCommand)
         ]
@@ -227,9 +227,9 @@ def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
         yield "all of it can be undone" if operations else "no operations"
 
 
-def _changed(since: Since | None) -> str:
+def _changed(since: ReviewChanges | None) -> str:
     if since is None:
-        return NEVER
+        return FIRST_REVIEW
     if since.nothing:
         return "nothing since you last read it"
     counts = [
@@ -246,9 +246,11 @@ def _changed(since: Since | None) -> str:
 
 def _names(review: Review, ids: Collection[str]) -> str:
     if review.declined:
-        return "; ".join(f"{kind(one.op)} {brief(one.op)}" for one in review.declined)
+        return "; ".join(
+            f"{operation_kind(one.op)} {operation_brief(one.op)}" for one in review.declined
+        )
     found = [
-        f"{number}. {kind(each.op)} {brief(each.op)}"
+        f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
         for number, each in enumerate(review.operations, 1)
         if each.id in ids
     ]

@@ -14,13 +14,13 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
+from assent.render.review import Review
 from assent.tui.acts import UNDONE, decided_words, undone_words
 from assent.tui.hints import told
 from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
 from assent.tui.panels.approval_state import Stage, Standing
 from assent.tui.paper import Sheet
 from assent.tui.standing import undone_of
-from assent.views.review import Review
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine

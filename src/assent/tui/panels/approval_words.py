@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from assent.render.lines import Line, Style
 from assent.tui.panels.approval_state import Stage, Standing
-from assent.views.lines import Line, Style
 
 SHORT: Final = 12
 READ_ON: Final = "Read to the end first (End, PgDn), or press s to skip the rest."

@@ -1,8 +1,8 @@
 """Comments and notes: the panels in which a person writes to a line, or along with a yes."""
 
 from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, location_text
+from assent.render.lines import GUTTER, Line
 from assent.tui.panels.words import WordsPanel
-from assent.views.lines import GUTTER, Line
 
 NOTE = "It travels with your yes, and becomes an item of the next plan."
 EMPTY = "Without any words, the comment is taken back."

@@ -7,10 +7,10 @@ from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import Static
 
+from assent.render.lines import Line
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
 from assent.tui.quiet import AGREE, TOO_QUICK
-from assent.views.lines import Line
 
 
 class ConfirmPanel(AskingPanel[bool]):

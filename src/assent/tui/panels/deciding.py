@@ -16,6 +16,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError
+from assent.render.lines import Line
 from assent.tui.panels.approval_pages import OPERATION, RISKS, number_of, unseen_words
 from assent.tui.panels.approval_state import DECIDING, Act, Stage, Standing, press
 from assent.tui.panels.approval_verbs import in_words
@@ -24,7 +25,6 @@ from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet, Spot
 from assent.tui.quiet import TOO_QUICK
 from assent.tui.theme import chosen_theme, look
-from assent.views.lines import Line
 
 T = TypeVar("T")
 TOO_LOW: Final = "The question does not fit on the screen; make it larger."

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from assent.core.text.hidden_chars import visible_line
+from assent.render.redaction import redacted_row
 from assent.tui.panels.picker import Picker, Row
-from assent.views.masks import masked_row
 
 
 class FactList(Picker):
@@ -15,5 +15,5 @@ class FactList(Picker):
     nothing = "Nothing is remembered. /remember WORDS keeps something."
 
     def rows(self) -> Sequence[Row]:
-        facts = masked_row(self.terminal.engine.memory.all())
+        facts = redacted_row(self.terminal.engine.memory.all())
         return [Row(each.fact, (visible_line(each.text),)) for each in reversed(facts)]

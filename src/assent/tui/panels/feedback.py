@@ -10,12 +10,12 @@ from textual.widgets import Label, Static
 
 from assent.core.errors import AssentError, StaleError
 from assent.core.plan.feedback import Feedback
+from assent.render.comments import comment_lines
 from assent.tui.acts import sent_lines
 from assent.tui.panels.approval_verbs import in_words, sent_back
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.words import WordsArea, hidden_words
 from assent.tui.paper import Paper, Sheet
-from assent.views.comments import comment_lines
 
 if TYPE_CHECKING:
     from assent.tui.panels.approval_verbs import Reading

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line, table_lines
 from assent.tui.commands.table import COMMANDS, GROUPS, Command
 from assent.tui.completion import Choice
 from assent.tui.keys import PLACES, rows_of
 from assent.tui.panels.lines import LinesPanel
-from assent.views.lines import BLANK, Line, table
 
 OF_PLACE: Final = {"anywhere": "Keys", "prompt": "In the prompt", "conversation": "Conversation"}
 HEAD: Final = (
@@ -47,4 +47,4 @@ def _told(one: Command) -> tuple[str, str]:
 
 
 def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
-    yield from table("plain", [(f"  {name}", what) for name, what in rows])
+    yield from table_lines("plain", [(f"  {name}", what) for name, what in rows])

@@ -9,11 +9,11 @@ from textual.widget import Widget
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord, TextRevision
 from assent.core.text.hidden_chars import visible_line
+from assent.render.diff import text_diff
+from assent.render.diff_lines import diff_lines
+from assent.render.lines import BLANK, Line
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet, Spot
-from assent.views.diff import text_diff
-from assent.views.lines import BLANK, Line
-from assent.views.patch import diff_lines
 
 if TYPE_CHECKING:
     pass

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from textual.widget import Widget
 
+from assent.render.lines import Line
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
-from assent.views.lines import Line
 
 
 class LinesPanel(Panel[None]):

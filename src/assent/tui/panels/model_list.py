@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.tui.panels.picker import Picker, Row
 from assent.views.context import count, model_name
-from assent.views.lines import BLANK, Line, foreign
 
 USUAL: Final = "the mode's own"
 
@@ -60,8 +60,12 @@ class AgentList(Picker):
 
     def preview(self, row: Row) -> Sequence[Line]:
         agent = next(each for each in self.terminal.host.agents() if each.name == row.key)
-        head = [Line("heading", visible_line(agent.name)), *foreign(agent.description), BLANK]
-        return [*head, *foreign(agent.prompt)]
+        head = [
+            Line("heading", visible_line(agent.name)),
+            *untrusted_lines(agent.description),
+            BLANK,
+        ]
+        return [*head, *untrusted_lines(agent.prompt)]
 
 
 def _asked_now(name: str) -> Row:

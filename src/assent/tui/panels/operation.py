@@ -2,10 +2,10 @@
 
 from textual.widget import Widget
 
+from assent.render.review import OperationReview
+from assent.render.staged_operations import operation_detail_lines, operation_title
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
-from assent.views.review import OperationReview
-from assent.views.staged import operation_title, whole_lines
 
 
 class OperationPanel(Panel[None]):
@@ -24,5 +24,5 @@ class OperationPanel(Panel[None]):
         return [self._paper]
 
     def on_mount(self) -> None:
-        self._paper.show([Sheet("operation", tuple(whole_lines(self._operation)))])
+        self._paper.show([Sheet("operation", tuple(operation_detail_lines(self._operation)))])
         self._paper.focus()

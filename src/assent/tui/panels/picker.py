@@ -16,11 +16,11 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
 from assent.tui.fuzzy import fitting
 from assent.tui.hints import told
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet, Spot
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     pass

@@ -9,13 +9,13 @@ from assent.core.paths import display_path
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.rows import plan_row
+from assent.render.status import plan_lines
+from assent.render.times import local_time
 from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
-from assent.views.lines import BLANK, Line, foreign
-from assent.views.rows import plan_row
-from assent.views.status import plan_lines
-from assent.views.times import moment
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -56,7 +56,7 @@ class PlanList(Picker):
         about = plan_row(record, approved=engine.approvals.is_approved(record))
         named, step = engine.plans.reference(record), engine.reviews.next_step(record)
         lines = hinted(plan_lines(about, step, named))
-        return [*lines, BLANK, *foreign(display_path(engine.reviews.text(record)))]
+        return [*lines, BLANK, *untrusted_lines(display_path(engine.reviews.text(record)))]
 
     def chosen(self, row: Row) -> None:
         """Makes a plan the current one, and opens its session where none is open."""
@@ -134,7 +134,7 @@ def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
     cells = (
         sign + visible_line(record.name),
         state.replace("_", " ").lower(),
-        moment(record.changed_at),
+        local_time(record.changed_at),
         visible_path(record.path) if record.path else "",
     )
     session = visible_line(record.session) or NO_SESSION

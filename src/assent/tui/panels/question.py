@@ -24,6 +24,7 @@ from assent.core.session.question import (
 )
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line
 from assent.tui.hints import told
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.question_choices import Choices
@@ -41,7 +42,6 @@ from assent.tui.panels.question_state import (
 from assent.tui.panels.words import WordsPanel
 from assent.tui.paper import Paper, Sheet
 from assent.tui.quiet import TOO_QUICK
-from assent.views.lines import BLANK, Line
 
 LOOK_S = 1.0
 BESIDES = 3  # rows below the question that are no choices: a line, and what is told

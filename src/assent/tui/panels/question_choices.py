@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from rich.text import Text
 from textual.widgets import Static
 
+from assent.render.lines import Line
 from assent.tui.theme import chosen_theme, look
 from assent.tui.wrapping import wrapped_line
-from assent.views.lines import Line
 
 WIDEST, ASIDE = 160, 4  # columns of a panel, and those of it beside what is shown
 MOST = 60  # percent of the height, at most

@@ -7,18 +7,18 @@ import msgspec
 from assent.core.session.event import Question
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
+from assent.render.pending_questions import pending_question_row
+from assent.render.questions import question_lines
 from assent.tui.panels.question_state import NO_ANSWER, Choice, key_of, takes_words
 from assent.tui.paper import Sheet
-from assent.views.lines import BLANK, Line, foreign, table
-from assent.views.pending import pending_row
-from assent.views.questions import question_lines
 
 SIGNS = {(False, False): "( )", (False, True): "(•)", (True, False): "[ ]", (True, True): "[x]"}
 
 
 def question_sheets(pending: PendingQuestion, part: int, now: str) -> list[Sheet]:
     """Returns one part of a question: what a yes would do first, then where it comes from."""
-    row = pending_row(pending, now)
+    row = pending_question_row(pending, now)
     question = msgspec.structs.replace(pending.inquiry.asked.questions[part], options=())
     about = {
         "for": f"{row['agent']}: {row['task']}" if row["task"] else None,
@@ -32,7 +32,7 @@ def question_sheets(pending: PendingQuestion, part: int, now: str) -> list[Sheet
     return [
         Sheet("question", tuple(question_lines(question, most=0))),
         Sheet("call", (BLANK, *called) if called else ()),
-        Sheet("about", (BLANK, *table("dim", known))),
+        Sheet("about", (BLANK, *table_lines("dim", known))),
     ]
 
 
@@ -47,7 +47,7 @@ def called_lines(args: Mapping[str, object] | None) -> list[Line]:
     if args is None:
         return []
     text = msgspec.json.format(msgspec.json.encode(args)).decode()
-    return [Line("heading", "The model called it with:"), *foreign(text)]
+    return [Line("heading", "The model called it with:"), *untrusted_lines(text)]
 
 
 def option_lines(question: Question, choice: Choice) -> Iterator[Line]:

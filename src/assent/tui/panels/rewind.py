@@ -8,10 +8,10 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.rewind import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
+from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.times import local_time
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
-from assent.views.lines import BLANK, Line, foreign
-from assent.views.times import moment
 
 if TYPE_CHECKING:
     from assent.engine.session.rewinding import Since
@@ -42,7 +42,12 @@ class RewindPanel(Picker):
         record = sessions.load(self._record.session)  # turns may have come since it was read
         spoken = sessions.user_message(record, row.key)
         since = sessions.since(record, row.key)
-        return [*foreign(redact(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
+        return [
+            *untrusted_lines(redact(spoken.text)),
+            BLANK,
+            *since_lines(since),
+            Line("dim", STAYS),
+        ]
 
     def chosen(self, row: Row) -> None:
         """Says what was done since, and asks once more."""
@@ -91,7 +96,7 @@ def since_lines(since: "Since") -> list[Line]:
 
 def _row(spoken: UserMessage) -> Row:
     words = visible_line(" ".join(redact(spoken.text).split()))
-    return Row(spoken.id, (moment(spoken.at), f"turn {spoken.turn}", words))
+    return Row(spoken.id, (local_time(spoken.at), f"turn {spoken.turn}", words))
 
 
 def check_said(record: SessionRecord | None) -> SessionRecord:

@@ -8,9 +8,9 @@ from textual.widget import Widget
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
-from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.engine.run.past import Kept

@@ -5,15 +5,15 @@ from typing import ClassVar, cast
 
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line
+from assent.render.redaction import redacted_row
+from assent.render.rows import session_row, session_state
+from assent.render.sessions import session_lines, transcript_lines, with_children
+from assent.render.times import local_time
 from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.panels.words import WordsPanel
-from assent.views.lines import BLANK, Line
-from assent.views.masks import masked_row
-from assent.views.rows import session_row, session_state
-from assent.views.sessions import in_families, said_lines, session_lines
-from assent.views.times import moment
 
 STAYS = "Its plans stay, and what its runs did can still be undone."
 
@@ -38,7 +38,7 @@ class SessionList(Picker):
 
     def rows(self) -> Sequence[Row]:
         sessions, here = self.terminal.engine.sessions, self.terminal.session_controller.record
-        records = in_families(sessions.all())
+        records = with_children(sessions.all())
         return [_row(sessions.now(each), here.session if here else "") for each in records]
 
     def preview(self, row: Row) -> Sequence[Line]:
@@ -46,7 +46,7 @@ class SessionList(Picker):
         record = sessions.load(row.key)
         missing = sessions.missing_mode(record)
         about = session_row(sessions.now(record), sessions.failure(record), missing)
-        return [*hinted(session_lines(about)), BLANK, *said_lines(sessions.events(record))]
+        return [*hinted(session_lines(about)), BLANK, *transcript_lines(sessions.events(record))]
 
     def chosen(self, row: Row) -> None:
         app, sessions = self.terminal, self.terminal.engine.sessions
@@ -110,12 +110,12 @@ class SessionList(Picker):
 
 def _row(record: SessionRecord, here: str) -> Row:
     sign = "* " if record.session == here else "  "
-    row = masked_row({"title": record.title or record.goal})
+    row = redacted_row({"title": record.title or record.goal})
     cells = (
         sign + "  " * record.depth + visible_line(record.slug),
         visible_line(record.custom or record.mode),
         session_state(record),
-        moment(record.updated_at),
+        local_time(record.updated_at),
         visible_line(str(row["title"])),
     )
     return Row(record.session, cells)

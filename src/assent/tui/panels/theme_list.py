@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
+from assent.render.lines import Line
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES
-from assent.views.lines import Line
 
 ABOUT: Final = {
     DARK: "light letters on a dark ground",

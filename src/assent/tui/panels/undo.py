@@ -8,6 +8,8 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.undo import gap_lines
 from assent.tui.acts import UNDONE, undone_words
 from assent.tui.panels.approval_pages import number_of, pages, title_lines
 from assent.tui.panels.approval_state import Act, Stage, Standing
@@ -15,13 +17,11 @@ from assent.tui.panels.approval_verbs import TERMINAL
 from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.paper import Sheet
-from assent.views.lines import BLANK, Line, wrapped
-from assent.views.undo import gap_lines
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
     from assent.engine.run.undoing import Undo
-    from assent.views.review import Review
+    from assent.render.review import Review
 
 NOTHING: Final = "There is nothing left to take back."
 MOVED: Final = "Files changed while you read; nothing was taken back. This is how it would be now."
@@ -202,7 +202,7 @@ def _left_alone(undo: "Undo") -> Sequence[Sheet]:
     """Returns what is not taken back, before everything that is."""
     lines: list[Line] = []
     for _, reason in undo.inversion.skipped:
-        lines += wrapped("risk", f"left alone: {visible_line(reason)}")
+        lines += wrapped_lines("risk", f"left alone: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
     return (
         [Sheet("left alone", (Line("heading", "Not taken back"), *lines, BLANK))] if lines else []

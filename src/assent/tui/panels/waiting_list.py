@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import GUTTER, Line
+from assent.render.pending_decisions import PendingDecision
+from assent.render.redaction import redacted_row
+from assent.render.times import local_time
 from assent.tui.panels.picker import Picker, Row
-from assent.views.lines import GUTTER, Line
-from assent.views.masks import masked_row
-from assent.views.times import moment
-from assent.views.waits import Waits
 
 SHORT = 12  # letters of a digest
 
@@ -22,10 +22,10 @@ class WaitingList(Picker):
 
     def __init__(self) -> None:
         super().__init__()
-        self._waits: dict[str, Waits] = {}
+        self._waits: dict[str, PendingDecision] = {}
 
     def rows(self) -> Sequence[Row]:
-        waits = masked_row(self.terminal.engine.waiting())
+        waits = redacted_row(self.terminal.engine.waiting())
         self._waits = {f"{one.kind}:{one.id}": one for one in waits}
         return [_row(key, one) for key, one in self._waits.items()]
 
@@ -55,17 +55,17 @@ class WaitingList(Picker):
                 app.review_plan(one.plan_id)
 
 
-def _row(key: str, one: Waits) -> Row:
-    cells = (one.kind, moment(one.at), visible_line(one.session), visible_line(one.title))
+def _row(key: str, one: PendingDecision) -> Row:
+    cells = (one.kind, local_time(one.at), visible_line(one.session), visible_line(one.title))
     return Row(key, cells, also=" ".join(map(visible_line, one.preview)))
 
 
-def _risks(one: Waits) -> str:
+def _risks(one: PendingDecision) -> str:
     if one.operations is None:
         return ""
     risks = f"{one.risks} with risks" if one.risks else "no risks found"
     return f"{one.operations} operation{'' if one.operations == 1 else 's'}, {risks}"
 
 
-def _digest(one: Waits) -> str:
+def _digest(one: PendingDecision) -> str:
     return f"digest {one.digest[:SHORT]}" if one.digest else ""

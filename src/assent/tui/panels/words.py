@@ -13,11 +13,11 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
+from assent.render.lines import Line
 from assent.tui.editor import LINE_KEYS
 from assent.tui.ordered import OrderedArea
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
-from assent.views.lines import Line
 
 NO_TAB: Final = "Tab writes nothing here."
 MOST: Final = 8  # hidden characters that are named

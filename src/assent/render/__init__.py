@@ -1,0 +1,1 @@
+"""Views: pure rendering that all faces share. Nothing here reads a disk, a terminal or a clock."""

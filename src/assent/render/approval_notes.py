@@ -1,0 +1,110 @@
+"""Notes of approvals: as items of the next plan's Markdown, and as people and programs see them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.text.hidden_chars import visible, visible_line
+from assent.core.text.redaction import redact
+from assent.render.lines import BLANK, Line, untrusted_lines, wrapped_lines
+from assent.render.rows import Row
+
+HEADING: Final = "## Notes from earlier approvals"
+SOURCE: Final = "From the approval of "
+SHORT: Final = 12
+
+# What could be a heading, an item, a quotation, a fence or a rule at the start of a line.
+_STRUCTURE: Final = frozenset("#>*+-`~|=_:[")
+_NUMBERED = re.compile(r"([0-9]+)(?=[.)])")
+
+
+class ApprovalNote(msgspec.Struct, frozen=True):
+    """A note with the approval that it came with."""
+
+    approval: str
+    plan_id: str
+    name: str
+    digest: str
+    user: str
+    at: str
+    note: str
+
+
+def note_item(noted: ApprovalNote) -> str:
+    """Returns a note as one open item of a list, whatever Markdown is in it."""
+    source = f"- [ ] {SOURCE}{visible_line(noted.name)} ({noted.digest[:SHORT]}): "
+    first, *rest = visible(redact(noted.note.strip())).split("\n")
+    lines = [f"{source}{_inline(first)}", *map(_continued, rest)]
+    return "\n".join(lines) + "\n"
+
+
+def notes_section(notes: Sequence[ApprovalNote]) -> str:
+    """Returns the part of a plan's text that holds notes; nothing if there are none."""
+    return "".join([f"\n{HEADING}\n\n", *map(note_item, notes)]) if notes else ""
+
+
+def notes_in_text(notes: Iterable[ApprovalNote], text: bytes) -> tuple[ApprovalNote, ...]:
+    """Returns the notes that are items of a text, done or not."""
+    lines = text.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    opened = re.sub(r"^- \[[xX]\] ", "- [ ] ", lines, flags=re.MULTILINE) + "\n"
+    return tuple(noted for noted in notes if f"\n{note_item(noted)}" in f"\n{opened}")
+
+
+def approval_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
+    """Renders the notes of approvals, each with who wrote it."""
+    for noted in notes:
+        yield from wrapped_lines("heading", f"Note by {visible_line(noted.user)} at {noted.at}")
+        yield from untrusted_lines(redact(noted.note))
+        yield BLANK
+
+
+def missing_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
+    """Renders which notes a plan's text had as items, and has no longer."""
+    for noted in notes:
+        source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
+        yield from wrapped_lines("risk", f"The text no longer has the note to {source}:")
+        yield from untrusted_lines(redact(noted.note))
+    if notes:
+        yield BLANK
+
+
+def pending_note_lines(notes: Sequence[ApprovalNote]) -> Iterator[Line]:
+    """Renders which notes wait for a plan to become items of."""
+    for noted in notes:
+        source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
+        yield from wrapped_lines("plain", f"A note to {source} waits for the next plan:")
+        yield from untrusted_lines(redact(noted.note))
+
+
+def approval_note_rows(notes: Sequence[ApprovalNote]) -> list[Row]:
+    """Returns notes as the objects that `--json` prints."""
+    return [
+        {
+            "approval": noted.approval,
+            "plan_id": noted.plan_id,
+            "name": noted.name,
+            "digest": noted.digest,
+            "user": noted.user,
+            "at": noted.at,
+            "note": redact(noted.note),
+        }
+        for noted in notes
+    ]
+
+
+def _continued(line: str) -> str:
+    """Returns a further line of an item; what would begin something of its own is escaped."""
+    plain = _inline(line.strip())
+    if not plain:
+        return ""
+    numbered = _NUMBERED.match(plain)
+    if numbered:
+        return f"  {numbered[1]}\\{plain[numbered.end() :]}"
+    return f"  \\{plain}" if plain[0] in _STRUCTURE else f"  {plain}"
+
+
+def _inline(text: str) -> str:
+    """Keeps tags and comments from hiding what follows."""
+    return text.replace("<", "\\<")

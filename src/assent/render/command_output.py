@@ -1,0 +1,97 @@
+"""Spoken: what a command says while it runs, as lines that hide nothing and tell no secret."""
+
+from codecs import IncrementalDecoder, getincrementaldecoder
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from assent.core.run.journal import CommandProgress, LiveCommandOutput
+from assent.core.text.hidden_chars import VisibleStream, fold_long, visible, visible_line
+from assent.core.text.redaction import redact
+from assent.render.operation_text import BRIEF_LENGTH, operation_subject
+from assent.render.redaction import StreamRedactor
+
+_WORDS: Final = {
+    "before": "recording the files before",
+    "command": "$",
+    "after": "looking what was changed by",
+}
+
+
+def progress_line(doing: CommandProgress) -> str:
+    """Returns which command a run is at, of how many operations, and what is done with it."""
+    return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {progress_brief(doing)}"
+
+
+def progress_brief(doing: CommandProgress) -> str:
+    """Returns the command that a run is at in a few words, without its secrets."""
+    line = redact(operation_subject(doing.command))
+    return line if len(line) <= BRIEF_LENGTH else f"{line[:BRIEF_LENGTH]}…"
+
+
+class CommandOutputChunk(msgspec.Struct, frozen=True):
+    """What a command said on one of its two ways, as far as it can be shown."""
+
+    index: int
+    error: bool
+    text: str
+
+
+class CommandOutputRedactor:
+    """Takes pieces as they come and gives text without secrets; stdout and stderr stay apart."""
+
+    def __init__(self) -> None:
+        self._index = -1  # of the command that speaks
+        self._voices: dict[bool, tuple[IncrementalDecoder, StreamRedactor]] = {}
+
+    def take(self, said: LiveCommandOutput) -> Iterator[CommandOutputChunk]:
+        """Returns what can be shown after one more piece."""
+        if said.index != self._index:
+            yield from self.rest()
+            self._index = said.index
+        if said.error not in self._voices:
+            made = getincrementaldecoder("utf-8")("backslashreplace")
+            self._voices[said.error] = (made, StreamRedactor())
+        decoder, speech = self._voices[said.error]
+        yield CommandOutputChunk(said.index, said.error, speech.take(decoder.decode(said.content)))
+
+    def rest(self) -> Iterator[CommandOutputChunk]:
+        """Returns what is left, because nothing more comes."""
+        voices, self._voices = self._voices, {}
+        for error, (decoder, speech) in voices.items():
+            text = speech.take(decoder.decode(b"", final=True)) + speech.rest()
+            yield CommandOutputChunk(self._index, error, text)
+
+
+class CommandOutputLines:
+    """Takes pieces as they come and gives whole lines, or long ones in parts."""
+
+    def __init__(self) -> None:
+        self._voices = CommandOutputRedactor()
+        self._flow = VisibleStream(visible_output)
+
+    def take(self, said: LiveCommandOutput) -> Iterator[str]:
+        """Returns what can be shown after one more piece."""
+        for one in self._voices.take(said):
+            yield from _folded(self._flow.take(one.text))
+
+    def rest(self) -> Iterator[str]:
+        """Returns what is left, because nothing more comes."""
+        for one in self._voices.rest():
+            yield from _folded(self._flow.take(one.text))
+        yield from _folded(self._flow.rest())
+
+
+def visible_output(text: str) -> str:
+    """Shows what a program says: whatever ends a line in it does so, and tabs are written out."""
+    end = "\n" if text.endswith("\n") else ""
+    lines = text.splitlines()
+    if not text.isascii() or "\t" in text or visible(text) != text:
+        lines = list(map(visible_line, lines))  # line by line takes longer, and is seldom needed
+    return "\n".join(lines) + end
+
+
+def _folded(text: str) -> Iterator[str]:
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        yield from fold_long(line)

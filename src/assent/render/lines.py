@@ -1,0 +1,48 @@
+"""Lines: what a view hands to a face, each one line of harmless text and the name of its style."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from assent.core.text.hidden_chars import fold_at_words, fold_long, visible
+
+Style = Literal[
+    "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",
+    "said",  # what the person said
+    "prose",  # what a model said in words
+    "code",
+]  # fmt: skip
+
+
+class Line(msgspec.Struct, frozen=True, gc=False):
+    """A line for a person. Its text has no line feed and nothing in it that hides."""
+
+    style: Style
+    text: str = ""
+
+
+BLANK: Final = Line("plain")
+GUTTER: Final = "│ "  # before text that others wrote, so that it cannot pass for ours
+
+
+def untrusted_lines(text: str) -> Iterator[Line]:
+    """Renders a text that others wrote, in full, behind a gutter."""
+    for line in visible(text).removesuffix("\n").split("\n"):
+        for piece in fold_long(line):
+            yield Line("plain", GUTTER + piece)
+
+
+def wrapped_lines(style: Style, text: str) -> Iterator[Line]:
+    """Renders one harmless line, folded between words if it is very long."""
+    for piece in fold_at_words(text):
+        yield Line(style, piece)
+
+
+def table_lines(style: Style, rows: Iterable[Sequence[str]]) -> Iterator[Line]:
+    """Renders harmless cells in columns two spaces apart; the last may be of any width."""
+    cells = list(rows)
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)][:-1]
+    for *row, last in cells:
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        yield from wrapped_lines(style, "  ".join([*padded, last]).rstrip(" "))

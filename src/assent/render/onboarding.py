@@ -1,0 +1,67 @@
+"""The first start without a model: what was looked for, what was found, and what to do next."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+
+API_KEY_VARIABLES: Final = "ANTHROPIC_API_KEY", "OPENAI_API_KEY"
+USABLE: Final = (
+    "Without a model you can still review, approve, build and undo plans: /plans, /waiting."
+)
+
+
+class LocalModelServer(msgspec.Struct, frozen=True):
+    """A server of models on this machine that was asked, and how many it has; None: silence."""
+
+    name: str
+    where: str
+    models: int | None = None
+
+
+class SetupFindings(msgspec.Struct, frozen=True):
+    """What there is for a model to be asked with. Keys are told by the names of variables."""
+
+    keys: tuple[str, ...] = ()  # variables that are set
+    looked_for: tuple[str, ...] = ()  # variables that would do
+    servers: tuple[LocalModelServer, ...] = ()
+    trouble: str = ""  # why no model could be chosen, where something else is wrong
+
+
+def onboarding_lines(found: SetupFindings) -> Iterator[Line]:
+    """Renders what was found, and the literal next steps."""
+    yield Line("heading", "No model can be used here yet.")
+    if found.trouble:
+        yield from wrapped_lines("risk", visible_line(found.trouble))
+    yield BLANK
+    yield from _keys(found)
+    yield from table_lines("plain", [_server(server) for server in found.servers])
+    yield BLANK
+    yield Line("plain", "Any one of these will do:")
+    yield Line("code", f"  export {API_KEY_VARIABLES[0]}=...   then start assent again")
+    yield Line("code", f"  export {API_KEY_VARIABLES[1]}=...      others: docs/models.md")
+    yield Line("code", "  ollama serve                   a server on this machine")
+    yield BLANK
+    yield Line(
+        "heading", "F9 or /demo opens a demo: a scratch folder, and a model that is a script."
+    )
+    yield from wrapped_lines("dim", USABLE)
+
+
+def _keys(found: SetupFindings) -> Iterator[Line]:
+    if found.keys:
+        yield Line("plain", f"Keys that are set: {', '.join(map(visible_line, found.keys))}")
+    else:
+        yield Line("plain", "No key is set in the environment. These were looked for:")
+        yield from wrapped_lines("dim", "  " + " ".join(map(visible_line, found.looked_for)))
+
+
+def _server(server: LocalModelServer) -> tuple[str, str, str]:
+    if server.models is None:
+        state = "no answer"
+    else:
+        state = f"answers, with {server.models} model{'' if server.models == 1 else 's'}"
+    return f"{visible_line(server.name)}", visible_line(server.where), state

@@ -1,0 +1,163 @@
+"""Questions to a person: what they look like, and what a typed line means as an answer."""
+
+from collections.abc import Iterator, Sequence
+
+from assent.core.session.event import Question
+from assent.core.session.question import is_permission
+from assent.core.text.hidden_chars import visible_line
+from assent.render.diff_lines import diff_lines
+from assent.render.lines import BLANK, Line, untrusted_lines, wrapped_lines
+
+ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
+YES_OR_NO = {"y": "yes", "n": "no"}
+ALL = "v"  # what is typed to see all of a question that was cut
+MAX_LINES = 200  # lines of a patch, or things to do, that a question shows where no screen is known
+MIN_LINES = 5  # of them that even the smallest screen shows
+RESERVED_LINES = (
+    10  # lines of a question that are always there: its words, twice, and what separates them
+)
+REPEAT_AFTER_LINES = 10  # lines between a question and its choices, after which it is said again
+
+
+def question_lines(question: Question, *, most: int | None = None) -> Iterator[Line]:
+    """Renders a question with its options by number; a model's words stand behind a bar.
+
+    `most` is how much of a long one is shown: 0 is all of it.
+    """
+    most = MAX_LINES if most is None else most
+    yield BLANK
+    if question.by == "gate":
+        yield from _risk(question.risk)
+        yield from wrapped_lines("heading", visible_line(question.header))
+        yield from wrapped_lines("plain", visible_line(question.question))
+    else:
+        yield Line("heading", f"The model asks{_about(question.header)}:")
+        yield from untrusted_lines(question.question)
+    between = [
+        *(untrusted_lines(question.command) if question.command else ()),
+        *_things(question.things, most),
+        *_detail(question.detail, most),
+    ]
+    yield from between
+    if question.by == "gate" and len(between) > REPEAT_AFTER_LINES:
+        yield from wrapped_lines("plain", visible_line(question.question))
+    for number, option in enumerate(question.options, start=1):
+        about = f": {visible_line(option.description)}" if option.description else ""
+        yield from wrapped_lines("plain", f"  {number}. {visible_line(option.label)}{about}")
+
+
+def max_detail_lines(question: Question, rows: int) -> int:
+    """Returns how much of a question fits between its words and its choices, on such a screen."""
+    listed = min(len(question.things), MIN_LINES)
+    fixed = len(question.options) + len(question.risk) + listed + RESERVED_LINES
+    command = question.command.count("\n") + 1 if question.command else 0
+    return max(MIN_LINES, rows - fixed - command)
+
+
+def _about(header: str) -> str:
+    return f" about {visible_line(header)}" if header else ""
+
+
+def _risk(risk: Sequence[str]) -> Iterator[Line]:
+    """Renders how much could go wrong, and why, before anything else."""
+    if not risk:
+        return
+    level, *reasons = risk
+    yield Line("plain" if level == "low" else "risk", f"Risk: {visible_line(level)}")
+    for reason in reasons:
+        yield from wrapped_lines("plain", f"  - {visible_line(reason)}")
+
+
+def _things(things: Sequence[str], most: int) -> Iterator[Line]:
+    shown = things[:most] if most else things
+    for thing in shown:
+        yield from wrapped_lines("plain", f"  - {visible_line(thing)}")
+    if len(things) > len(shown):
+        yield Line("risk", f"  - and {len(things) - len(shown)} more")
+
+
+def is_truncated(question: Question, *, most: int | None = None) -> bool:
+    """Tells whether a question shows less than all that a yes would do."""
+    most = MAX_LINES if most is None else most
+    long = len(question.things) > most or sum(1 for _ in diff_lines(question.detail)) > most
+    return bool(most) and long
+
+
+def answer_hint(question: Question, *, cut: bool = False) -> str:
+    """Says what can be typed, and what Enter alone means: never a yes."""
+    ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
+    if question.options and len(question.options) > len(ways):
+        ways.append(SEVERAL if question.multiple else ONE)
+    if cut:
+        ways.append(f"{ALL} to see all of it")
+    if question.custom or not question.options:
+        ways.append(f"{WORDS} for the model" if is_permission(question) else WORDS)
+    *before, last = ways
+    listed = f"{', '.join(before)}, or {last}" if len(before) > 1 else " or ".join(ways)
+    return f"{listed} ({_enter(question)}): "
+
+
+def _enter(question: Question) -> str:
+    if question.by != "gate":
+        return "Enter: no answer"
+    return "Enter: no, and the turn ends" if is_permission(question) else "Enter: no"
+
+
+def unknown_number_error(question: Question, typed: str) -> str:
+    """Says that a typed line is a number that no option has; nothing, if it is anything else."""
+    pieces = typed.split(",") if question.multiple else [typed]
+    numbers = [piece.strip() for piece in pieces if _is_number(piece.strip())]
+    wrong = [number for number in numbers if not _meant(question, number)]
+    if not question.options or not wrong:
+        return ""
+    return f"There is no {wrong[0][:9]}: the numbers are 1 to {len(question.options)}."
+
+
+def parse_answer(question: Question, typed: str) -> tuple[str, ...]:
+    """Returns the labels or words that a typed line means; nothing, if it means none (law 9)."""
+    pieces = typed.split(",") if question.multiple and question.options else [typed]
+    found = [_meant(question, piece.strip()) for piece in pieces if piece.strip()]
+    if all(found):
+        return tuple(dict.fromkeys(found))
+    free = question.custom or not question.options
+    return (typed.strip(),) if free and typed.strip() else ()
+
+
+def open_questions_lines(questions: Sequence[Question], command: str) -> Iterator[Line]:
+    """Renders questions that nobody answered, and how to answer them."""
+    for question in questions:
+        yield from question_lines(question)
+    yield Line("plain", f"Answer: {command} 'YOUR ANSWER'")
+
+
+def _detail(patch: str, most: int) -> Iterator[Line]:
+    """Renders what a yes would do; of a long one the beginning, and how much is left out."""
+    if not patch:
+        return
+    yield BLANK
+    lines = list(diff_lines(patch))
+    shown = lines[:most] if most else lines
+    yield from shown
+    if len(lines) > len(shown):
+        yield Line("risk", f"… {len(lines) - len(shown)} more lines are not shown here.")
+    yield BLANK
+
+
+def _is_yes_or_no(question: Question) -> bool:
+    return {option.label.casefold() for option in question.options} >= set(YES_OR_NO.values())
+
+
+def _is_number(piece: str) -> bool:
+    return piece.isascii() and piece.isdigit()
+
+
+def _meant(question: Question, piece: str) -> str:
+    """Returns the label of an option, by its number or its own words; empty if there is none."""
+    labels = [option.label for option in question.options]
+    if _is_number(piece):
+        number = int(piece[:9])
+        return labels[number - 1] if 1 <= number <= len(labels) else ""
+    folded = piece.casefold()
+    if _is_yes_or_no(question):
+        folded = YES_OR_NO.get(folded, folded)
+    return next((label for label in labels if label.casefold() == folded), "")

@@ -1,0 +1,455 @@
+"""The review: everything that a person decides about, risks first, as lines and as JSON."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
+from shlex import quote
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import InvalidPlan
+from assent.core.paths import ancestors, display_path
+from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
+from assent.core.plan.comment import PlacedComment
+from assent.core.plan.front_matter import misspelled_keys
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    Reversibility,
+    RunCommand,
+    footprint,
+)
+from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.approval_notes import (
+    ApprovalNote,
+    approval_note_lines,
+    approval_note_rows,
+    missing_note_lines,
+)
+from assent.render.build_warnings import warning_lines
+from assent.render.comments import (
+    comment_count_lines,
+    comment_rows,
+    outdated_comment_lines,
+    with_comments,
+)
+from assent.render.diff_lines import diff_lines, diff_text
+from assent.render.drift import DriftedFile, drift_lines, drift_rows
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.operation_text import command_lines, operation_brief
+from assent.render.partial_approval import ExcludedOperation, excluded_lines, excluded_rows
+from assent.render.review_changes import (
+    FIRST_REVIEW,
+    ReviewChanges,
+    review_changes_lines,
+    review_changes_row,
+)
+from assent.render.rows import Row, operation_kind, operation_row, path_fields, warning_rows
+
+
+class OperationReview(msgspec.Struct, frozen=True):
+    """An operation with all that a reader should know of it."""
+
+    id: str
+    op: Operation
+    reversible: Reversibility
+    risks: tuple[str, ...] = ()
+    diff: str | None = None
+    seen: bool = False  # by the person who reads, in this form
+    remarks: tuple[str, ...] = ()  # of a command: what an undo does, what may fail
+    unclear: bool = False  # a command whose text does not tell what it does
+    unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
+    denied: str = ""  # the rule that keeps the plan from being built, with the path
+    not_covered: tuple[str, ...] = ()  # of a command: what an undo does not put back
+
+
+class Review(msgspec.Struct, frozen=True):
+    """A plan with all that a reader should know of it; the digest is empty while it is drafted."""
+
+    plan_id: str
+    session: str
+    name: str
+    path: bytes
+    state: PlanState
+    digest: str
+    approved: bool
+    text: bytes
+    content_hash: str
+    operations_hash: str
+    scope: Scope = Scope()
+    relied_on: tuple[ReliedOnFile, ...] = ()
+    operations: tuple[OperationReview, ...] = ()
+    risks: tuple[str, ...] = ()  # of the text, and of a model that carries it out
+    prose: bool = False  # a model carries it out
+    next: str = ""  # what to type, where the state does not say it
+    expires_at: str = ""  # when the approval that a build would spend becomes void
+    declined: tuple[ExcludedOperation, ...] = ()
+    unsure: bool = False  # something may rest on a command that was declined
+    notes: tuple[ApprovalNote, ...] = ()  # of those who approved it
+    missing: tuple[ApprovalNote, ...] = ()  # of earlier approvals, which its text had as items
+    since: ReviewChanges | None = None  # the person read it last; None: they never did
+    drifted: tuple[DriftedFile, ...] = ()  # files that are not as it saw them
+    comments: tuple[PlacedComment, ...] = ()  # of the person who reads, not sent yet
+    denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
+    warnings: tuple[str, ...] = ()  # about the place where it would be built
+    of: str = ""  # what names it in a command; nothing for the current plan
+
+
+NEXT: Final[dict[PlanState, str]] = {
+    PlanState.DRAFTING: "assent propose",
+    PlanState.EXECUTING: "assent recover",
+    PlanState.HALTED: "assent recover",
+    PlanState.COMPLETED: "assent undo",
+    PlanState.DISCARDED: "assent plan new NAME",
+}
+EMPTY_SCOPE: Final = (
+    "A model carries this plan out, and it declares no `scope.files`: every single change will be "
+    "asked about, and without a terminal refused."
+)
+CANNOT_BE_BUILT: Final = "Cannot be built"
+# Commands that mean the current plan, unless they name another one.
+PLAN_COMMANDS: Final = frozenset(
+    {"approve", "build", "diff", "propose", "rebase", "reject", "review", "undo"}
+)
+PLAN_COMMAND_GROUPS: Final = frozenset({"comment", "stage"})
+PLAN_SUBCOMMANDS: Final = frozenset({"plan delete", "plan history", "plan show", "plan write"})
+SHORT: Final = 12  # characters of an operation's id, enough to name it by
+_WIDEST: Final = max(map(len, RISK_CODES))
+_text = attrgetter("text")
+
+
+def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
+    """Renders a review: risks, text, every operation in full, then the digest and what is next."""
+    yield from _before(review)
+    for number, operation in enumerate(review.operations, 1):
+        yield from operation_lines(
+            number, operation, reviewed_mark(review, operation), review.comments
+        )
+    yield from _after(review, asking=asking)
+
+
+def review_texts(review: Review) -> Iterator[str]:
+    """Renders the same lines without colour, all of an operation at once, which is faster."""
+    if review.comments:
+        yield from map(_text, review_lines(review))
+        return
+    yield from map(_text, _before(review))
+    for number, operation in enumerate(review.operations, 1):
+        yield _operation_text(number, operation, reviewed_mark(review, operation))
+    yield from map(_text, _after(review, asking=False))
+
+
+def _before(review: Review) -> Iterator[Line]:
+    """Renders what comes before the operations."""
+    yield from _title(review)
+    yield from build_blocked_lines(review)
+    yield from warning_lines(review.warnings)
+    yield from drift_lines(review.drifted)
+    if review.since is not None:
+        yield from review_changes_lines(review.since)
+    yield from risk_lines(review, [*enumerate(review.operations, 1)])
+    yield from excluded_lines(review.declined, unsure=review.unsure)
+    yield from missing_note_lines(review.missing)
+    yield from outdated_comment_lines(review.comments)
+    yield Line("heading", "Text")
+    yield from with_comments(untrusted_lines(display_path(review.text)), review.comments)
+    yield BLANK
+    yield from declared_lines(review)
+
+
+def _after(review: Review, *, asking: bool) -> Iterator[Line]:
+    said = chain(approval_note_lines(review.notes), comment_count_lines(review.comments))
+    return chain(said, _end(review, asking=asking))
+
+
+def review_json(review: Review) -> Row:
+    """Returns a review as the object that `--json` prints."""
+    return {
+        "plan_id": review.plan_id,
+        "session": review.session or None,
+        "name": review.name,
+        **path_fields("path", review.path or None),
+        "state": str(review.state),
+        "digest": review.digest or None,
+        "approved": review.approved,
+        **({"expires_at": review.expires_at} if review.expires_at else {}),
+        "text": display_path(review.text),
+        "content_hash": review.content_hash,
+        "operations_hash": review.operations_hash,
+        "risks": list(review.risks),
+        "scope": {"files": list(review.scope.files), "commands": list(review.scope.commands)},
+        "relied_on": [
+            {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
+        ],
+        "operations": [_row(operation) for operation in review.operations],
+        **excluded_rows(review.declined),
+        "notes": approval_note_rows(review.notes),
+        "missing_notes": approval_note_rows(review.missing),
+        "since": review_changes_row(review.since, _rows_of_new(review)),
+        **_denied_row(review),
+        **({"drifted": drift_rows(review.drifted)} if review.drifted else {}),
+        **({"comments": comment_rows(review.comments)} if review.comments else {}),
+        **warning_rows(review.warnings),
+    }
+
+
+def _row(operation: OperationReview) -> Row:
+    return {
+        **operation_row(operation.id, operation.op),
+        "reversible": operation.reversible,
+        "risks": list(operation.risks),
+        "diff": operation.diff,
+        "seen": operation.seen,
+        **({"remarks": list(operation.remarks)} if operation.remarks else {}),
+        **({"denied": operation.denied} if operation.denied else {}),
+        **({"not_covered": list(operation.not_covered)} if operation.not_covered else {}),
+    }
+
+
+def _rows_of_new(review: Review) -> dict[str, Row]:
+    if review.since is None:
+        return {}
+    return {one.id: _row(one) for one in review.operations if not one.seen}
+
+
+def review_diff_lines(review: Review) -> Iterator[Line]:
+    """Renders only what is other than when the person last read the plan, all of it in full."""
+    yield from _title(review)
+    if review.since is None:
+        yield Line("plain", FIRST_REVIEW)
+        yield Line("plain", f"Next: {of_plan('assent review', review.of)}")
+        return
+    yield from build_blocked_lines(review)
+    yield from warning_lines(review.warnings)
+    yield from drift_lines(review.drifted)
+    new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
+    if new or review.since.text_diff:
+        yield from risk_lines(review, new, "new ")
+    yield from review_changes_lines(review.since)
+    for number, operation in new:
+        yield from operation_lines(
+            number, operation, reviewed_mark(review, operation), review.comments
+        )
+    yield from _end(review, asking=False)
+
+
+def review_diff_json(review: Review) -> Row:
+    """Returns the difference with the plan that it is about."""
+    return {
+        "plan_id": review.plan_id,
+        "digest": review.digest or None,
+        "risks": list(review.risks),
+        "since": review_changes_row(review.since, _rows_of_new(review)),
+        **_denied_row(review),
+        **({"drifted": drift_rows(review.drifted)} if review.drifted else {}),
+        **warning_rows(review.warnings),
+    }
+
+
+def state_text(state: PlanState, *, approved: bool) -> str:
+    """Returns the state in words; whether it is approved matters only while that is awaited."""
+    if state is not PlanState.AWAITING_APPROVAL:
+        return str(state)
+    return f"{state}, {'approved' if approved else 'not approved'}"
+
+
+def next_command(state: PlanState, digest: str, *, approved: bool) -> str:
+    """Returns what a person types next."""
+    if state is not PlanState.AWAITING_APPROVAL:
+        return NEXT[state]
+    return "assent build" if approved else f"assent approve --digest {digest}"
+
+
+def of_plan(command: str, plan: str) -> str:
+    """Returns a command that names the plan it is about, which is not the current one.
+
+    Nothing is added without a plan, to a command that is about no plan, or that names what it is
+    about: a plan, a run or a file.
+    """
+    program, *words = command.split(" ")
+    if not plan or program != "assent" or not words or not {"--plan", "--help"}.isdisjoint(words):
+        return command
+    first, both, named = words[0], " ".join(words[:2]), [*words[1:2]]
+    if first in PLAN_COMMAND_GROUPS or both in PLAN_SUBCOMMANDS:
+        verb, rest = both, words[2:]
+    elif first in PLAN_COMMANDS and all(word.startswith("-") for word in named):
+        verb, rest = first, words[1:]
+    else:
+        return command
+    return " ".join([program, verb, "--plan", quote(plan), *rest])
+
+
+def _title(review: Review) -> Iterator[Line]:
+    yield Line("heading", f"Plan {visible_line(review.name)}")
+    rows = [
+        ("session", visible_line(review.session) or "none"),
+        ("file", visible_path(review.path) or "none"),
+        ("state", state_text(review.state, approved=review.approved)),
+        *([("expires", visible_line(review.expires_at))] if review.expires_at else []),
+    ]
+    yield from table_lines("plain", rows)
+    yield BLANK
+
+
+def build_blocked_lines(review: Review) -> Iterator[Line]:
+    """Renders why a plan cannot be built as things stand, whoever approves it."""
+    for reason in review.denied:
+        yield from wrapped_lines("risk", f"{CANNOT_BE_BUILT}: {reason}")
+    if review.denied:
+        yield BLANK
+
+
+def _denied_row(review: Review) -> Row:
+    return {"cannot_be_built": list(review.denied)} if review.denied else {}
+
+
+def risk_lines(
+    review: Review, operations: Sequence[tuple[int, OperationReview]], new: str = ""
+) -> Iterator[Line]:
+    """Renders what should make a reader look twice, with the operations that it is found in."""
+    risky: dict[str, list[str]] = {code: [] for code in RISK_CODES}
+    for code in review.risks:
+        risky[code].append(_globs(review) if code in MODEL_RISKS else "the plan's text")
+    for number, operation in operations:
+        for code in operation.risks:
+            risky[code].append(f"{number}. {operation_brief(operation.op)}")
+    count = sum(1 for _, operation in operations if operation.risks)
+    found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
+    text = ", and the plan's text" if set(review.risks) - set(MODEL_RISKS) else ""
+    model = "what a model will do, and " if set(review.risks) & set(MODEL_RISKS) else ""
+    noun = "operation" if len(operations) == 1 else "operations"
+    yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
+    for code, places in risky.items():
+        for place in places:
+            yield from wrapped_lines("risk", f"{code:<{_WIDEST}}  {place}: {RISK_CODES[code]}")
+    yield BLANK
+
+
+def declared_lines(review: Review) -> Iterator[Line]:
+    """Renders the rest of what the digest covers."""
+    rows = [
+        *(("may touch", visible_line(glob)) for glob in review.scope.files),
+        *(("may run", visible_line(prefix)) for prefix in review.scope.commands),
+        *(("relies on", f"{visible_path(f.path)}  {f.digest}") for f in review.relied_on),
+    ]
+    yield from table_lines("plain", rows)
+    warnings = [f"`{key}` is not read; `{ours}` is." for key, ours in _misspelt(review.text)]
+    if review.prose and not review.scope.files:
+        warnings.append(EMPTY_SCOPE)
+    for warning in warnings:
+        yield from wrapped_lines("risk", visible_line(warning))
+    if rows or warnings:
+        yield BLANK
+
+
+def _misspelt(text: bytes) -> list[tuple[str, str]]:
+    try:
+        return misspelled_keys(text)
+    except InvalidPlan:  # proposing a draft like that is refused
+        return []
+
+
+def _globs(review: Review) -> str:
+    return ", ".join(map(visible_line, review.scope.files))
+
+
+def reviewed_mark(review: Review, operation: OperationReview) -> str:
+    """Says of an operation whether the person has read it; nothing if they read none so far."""
+    if review.since is None:
+        return ""
+    return ", seen before" if operation.seen else ", new to you"
+
+
+def operation_lines(
+    number: int, operation: OperationReview, mark: str, comments: Sequence[PlacedComment] = ()
+) -> list[Line]:
+    """Renders one operation; as a list, because there may be thousands with many lines each."""
+    shown = diff_lines(operation.diff) if operation.diff else _without_diff(operation)
+    below = with_comments(shown, comments, operation.id)
+    return [*operation_header_lines(number, operation, mark), *below, BLANK]
+
+
+def _operation_text(number: int, operation: OperationReview, mark: str) -> str:
+    """Renders one operation as text, which ends with an empty line."""
+    about = map(_text, operation_header_lines(number, operation, mark))
+    if operation.diff:
+        return "\n".join([*about, diff_text(operation.diff), ""])
+    return "\n".join([*about, *map(_text, _without_diff(operation)), ""])
+
+
+def operation_header_lines(number: int, operation: OperationReview, mark: str) -> list[Line]:
+    """Renders what stands above a diff."""
+    op = operation.op
+    title = f"{number}. {operation_kind(op)} {operation_brief(op)}"
+    lines = [*wrapped_lines("heading", f"{title} ({operation.reversible}{mark})")]
+    lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
+    if operation.risks:
+        lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
+    if operation.denied:
+        lines += wrapped_lines("risk", f"{CANNOT_BE_BUILT.lower()}: {operation.denied}")
+    lines += undo_gap_lines(operation)
+    if isinstance(op, DeleteFile | MoveFile) and op.prune:
+        folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
+        lines += wrapped_lines("plain", f"also removes, if left empty: {folders}")
+    return lines
+
+
+def undo_gap_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders what an undo of a command does not put back; what is said in full is a remark."""
+    listed = [words for words in operation.not_covered if words not in operation.remarks]
+    if listed:
+        yield from wrapped_lines(
+            "plain", f"not covered by undo: {', '.join(map(visible_line, listed))}"
+        )
+
+
+def _without_diff(operation: OperationReview) -> Iterator[Line]:
+    """Renders a command, or what is known of contents that cannot be shown."""
+    if isinstance(operation.op, RunCommand):
+        yield from command_lines(operation.op, operation.unheld)
+        for remark in operation.remarks:
+            yield from wrapped_lines("plain", remark)
+    elif operation.diff is None:
+        yield from not_shown_lines(operation.op)
+
+
+def not_shown_lines(op: Operation) -> Iterator[Line]:
+    """Renders what is known of contents that cannot be shown."""
+    yield Line("plain", "Not shown as text, because it is binary or too large:")
+    for _, before, after in footprint(op):
+        yield from table_lines("plain", [("before", *_state(before)), ("after", *_state(after))])
+
+
+def _state(state: FileState | None) -> tuple[str, str, str]:
+    if state is None:
+        return "nothing", "", ""
+    return f"{state.size} bytes", f"{state.kind} {state.mode:o}", f"sha256 {state.digest}"
+
+
+def _end(review: Review, *, asking: bool) -> Iterator[Line]:
+    yield Line("plain", operation_counts_text(operation.op for operation in review.operations))
+    if review.digest:
+        yield Line("heading", "Digest")
+        yield Line("digest", review.digest)
+    if asking:
+        return
+    command = next_command(review.state, review.digest, approved=review.approved)
+    if review.digest and not review.path:  # an undo plan has no file and its own verb
+        command = f"assent undo --digest {review.digest}"
+    yield Line("plain", f"Next: {of_plan(review.next or command, review.of)}")
+
+
+def operation_counts_text(operations: Iterable[Operation]) -> str:
+    """Returns how many operations of which kind there are, as a sentence."""
+    counts = Counter(map(operation_kind, operations))
+    if not counts:
+        return "No operations: the plan is text alone."
+    total = counts.total()
+    kinds = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f"{total} operation{'s' if total > 1 else ''}: {kinds}."

@@ -1,0 +1,240 @@
+"""Sessions as people read them: a list, one session's standing, and all that was said."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.event import FactRemembered, StoredEvent
+from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionRewound,
+    TurnEnded,
+)
+from assent.core.session.record import SessionRecord
+from assent.core.session.rewind import UserMessage
+from assent.core.text.hidden_chars import visible, visible_line
+from assent.core.text.redaction import redact
+from assent.render.child_names import ChildNames
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
+from assent.render.redaction import redacted_row
+from assent.render.repeated_calls import collapse_repeats
+from assent.render.rows import Row
+from assent.render.turn_stream import batch_lines
+
+SHORT = 12  # characters of an id in a list
+_FENCE = "~~~~"
+
+
+def with_children(records: Sequence[SessionRecord]) -> list[SessionRecord]:
+    """Returns sessions with children behind their parents, the first-born first."""
+    known = {record.session for record in records}
+    behind: dict[str, list[SessionRecord]] = {}
+    for record in reversed(records):
+        behind.setdefault(record.parent, []).append(record)
+    waiting = [each for each in reversed(records) if each.parent not in known]
+    found: list[SessionRecord] = []
+    while waiting:
+        found.append(waiting.pop())
+        waiting += reversed(behind.get(found[-1].session, []))
+    return found
+
+
+def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders sessions in aligned columns, children indented."""
+    if not rows:
+        yield Line("plain", "There are no sessions.")
+        yield Line("plain", 'Next: assent -p "what should be done"')
+        return
+    title = ("ID", "SLUG", "MODE", "STATE", "TURNS", "UPDATED", "TITLE")
+    depths = _depths(rows)
+    listed = [_listed(row, depth) for row, depth in zip(rows, depths, strict=True)]
+    first, *rest = table_lines("plain", [title, *listed])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+_LABELS: Final = {
+    "slug": "name", "plan_id": "plan", "custom_mode": "your mode", "missing_mode": "missing mode",
+    "updated_at": "changed",
+    "fork": "fork of",
+}  # fmt: skip
+
+
+def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
+    """Renders one session and what to type next."""
+    names = (
+        "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent",
+        "model", "plan_id", "turns", "updated_at", "parent", "fork",
+    )  # fmt: skip
+    known = [name for name in names if row[name] not in (None, "")]
+    rows = [(_LABELS.get(name, name), visible_line(str(row[name]))) for name in known]
+    yield from table_lines("plain", [*rows, ("id", str(row["session"]))])
+    way_on = way_on or f'assent -r {row["slug"]} -p "what comes next"'
+    yield Line("plain", f"Next: {way_on}")
+
+
+def halted_line(how: str, *, working: bool) -> Line:
+    """Says when a wish to stop counts."""
+    if working:
+        return Line("plain", f"Whoever works in it begins nothing more; it is {how} then.")
+    return Line("plain", f"Nobody works in it; it is marked as {how}.")
+
+
+def rewind_point_rows(spoken: Sequence[UserMessage]) -> list[Row]:
+    """Returns what the person said and a session can go back to, as JSON shows it."""
+    return [
+        redacted_row({"id": one.id, "text": one.text, "at": one.at, "turn": one.turn})
+        for one in spoken
+    ]
+
+
+def rewind_point_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders each on one line; whole ids, as they are to be typed."""
+    if not rows:
+        yield Line("plain", "There is nothing here that the session could go back to.")
+        return
+    listed = [[visible_line(str(row[name])) for name in ("id", "turn", "text")] for row in rows]
+    first, *rest = table_lines("plain", [("ID", "TURN", "SAID"), *listed])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+def rewound_row(spoken: UserMessage, turns: Sequence[int], runs: Sequence[str]) -> Row:
+    """Returns to which message a session went back, and what was done since, as JSON shows it."""
+    words = {"rewound_to": spoken.id, "text": spoken.text}
+    return redacted_row({**words, "turns_since": list(turns), "runs_since": list(runs)})
+
+
+def rewound_lines(row: Row) -> Iterator[Line]:
+    """Says what the model has forgotten, and what is still there of it."""
+    yield Line("plain", "The model has forgotten this and all that came after it:")
+    yield from untrusted_lines(str(row["text"]))
+    runs = row["runs_since"]
+    if not isinstance(runs, list) or not runs:
+        yield Line("plain", "No file was changed since.")
+        return
+    yield Line("plain", "Files stay as they are. What was done since can be undone:")
+    yield from (Line("plain", f"  assent undo {run}") for run in runs)
+
+
+def transcript_lines(events: Iterable[StoredEvent]) -> Iterator[Line]:
+    """Renders what was said and done in a session, in order."""
+    for head, text in collapse_repeats(_all_said(events)):
+        yield BLANK
+        yield Line("heading", visible_line(redact(head)))
+        if text:
+            yield from untrusted_lines(redact(text))
+
+
+def markdown_lines(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[Line]:
+    """Renders a session as a document. What others said cannot pass for its headings."""
+    yield Line("plain", f"# {visible_line(redact(record.title or record.goal) or record.slug)}")
+    yield BLANK
+    yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
+    for head, text in collapse_repeats(_all_said(events)):
+        shown = visible(redact(text)).removesuffix("\n")
+        fence = _FENCE
+        while fence in shown:
+            fence += "~"
+        body = ("", fence, *shown.split("\n"), fence) if shown else ()
+        lines = ("", f"## {visible_line(redact(head))}", *body)
+        yield from (Line("plain", line) for line in lines)
+
+
+def memory_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
+    """Renders remembered facts, one a line."""
+    if not facts:
+        yield Line("plain", "Nothing is remembered about this workspace.")
+        return
+    yield from table_lines(
+        "plain", [(fact.fact, visible_line(redact(fact.text))) for fact in facts]
+    )
+
+
+def _all_said(events: Iterable[StoredEvent]) -> Iterator[tuple[str, str]]:
+    kin = ChildNames()
+    for recorded in events:
+        yield from _said(recorded)
+        yield from _of_children(recorded, kin)
+
+
+def _said(recorded: StoredEvent) -> Iterator[tuple[str, str]]:
+    """Returns who speaks, and what; nothing for events that say nothing to a person."""
+    match recorded.event:
+        case MessageAdded(parts=parts, synthetic=about):
+            texts = [p.text if isinstance(p, TextPart) else _picture(p) for p in parts]
+            yield f"Assent ({about})" if about else "Person", "\n\n".join(texts)
+        case PartSaid(part=TextPart(text)):
+            yield "Model", text
+        case PartSaid(part=ReasoningPart(text)) if text:
+            yield "Model (reasoning)", text
+        case PartSaid(part=ToolCall(_, tool, args, raw)):
+            shown = raw if args is None else msgspec.json.encode(args).decode()
+            yield f"Model calls {tool}", shown
+        case SessionRewound(words=words):
+            yield "Person goes back; the model reads nothing since they said", words
+        case event:
+            yield from _came(event)
+
+
+def _came(event: object) -> Iterator[tuple[str, str]]:
+    match event:
+        case BatchPlanned(calls):
+            if lines := [line.text for line in batch_lines(calls)]:
+                yield "What is about to happen", "\n".join(lines)
+        case CallEnded(tool=tool, result=result):
+            yield f"{tool} {'failed' if result.failed else 'answers'}", result.text
+        case QuestionAsked(questions=questions):
+            yield "Question", "\n".join(each.question for each in questions)
+        case QuestionAnswered(answers=answers):
+            words = [", ".join(answer) for answer in answers or ()]
+            yield "Answer", "\n".join(words) if answers is not None else "Nobody answered."
+        case Compacted(summary=summary):
+            yield "Summary", summary
+        case TurnEnded(why=why, words=words) if why != "end":
+            yield f"The turn ended: {why}", words
+        case _:
+            pass
+
+
+def _of_children(recorded: StoredEvent, kin: ChildNames) -> Iterator[tuple[str, str]]:
+    """Returns which child begins or comes to rest, and what about."""
+    kin.add_event(recorded)
+    match recorded.event:
+        case ChildStarted(child=child, title=title, background=background):
+            yield f"{kin.name(child)} starts{', in the background' if background else ''}", title
+        case ChildEnded(child=child, why=why, words=words):
+            yield f"{kin.name(child)} came to rest: {why}", words
+        case _:
+            pass
+
+
+def _picture(image: ImagePart) -> str:
+    return f"[a picture, {image.media_type}, {len(image.content)} bytes]"
+
+
+def _listed(row: Row, depth: int) -> tuple[str, ...]:
+    names = ("slug", "mode", "state", "turns", "updated_at", "title")
+    told = {**row, "mode": row["custom_mode"] or row["mode"]}
+    slug, *rest = [visible_line(str(told[name])) for name in names]
+    if row["failure"]:
+        rest[-1] += f" (failed: {visible_line(str(row['failure']))})"
+    return (str(row["session"])[:SHORT], "  " * depth + slug, *rest)
+
+
+def _depths(rows: Sequence[Row]) -> list[int]:
+    """Returns how many of a session's parents are listed before it."""
+    found: dict[object, int] = {}
+    for row in rows:
+        found[row["session"]] = found.get(row["parent"], -1) + 1
+    return list(found.values())

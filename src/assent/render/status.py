@@ -1,0 +1,312 @@
+"""Status: where plans, drafts and runs stand, from the same rows that `--json` prints."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from shlex import quote
+from typing import Final
+
+from assent.core.event import CommandStarted
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.record import TextRevision
+from assent.core.run.journal import OperationResult, ReportedOutcome
+from assent.core.shell.quote import script_line
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
+from assent.core.undo.applied_change import PUT_BACK
+from assent.core.undo.inversion import NOT_COVERED, STILL_DIFFERENT
+from assent.render.lines import Line, Style, table_lines, wrapped_lines
+from assent.render.operation_text import exit_code_text, operation_subject
+from assent.render.review import next_command, of_plan, state_text
+from assent.render.rows import Row, operation_kind, row_path
+
+SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
+
+PARTIAL: Final = "Partly done: what is named below was left alone."
+NOTHING: Final = "There was nothing to do."
+_ENDINGS: Final[dict[ReportedOutcome, tuple[Style, str, str]]] = {
+    "done": ("heading", "Done.", "assent undo"),
+    "partial": ("risk", PARTIAL, "assent runs list"),
+    "nothing": ("heading", NOTHING, "assent status"),
+    "rolled_back": (
+        "risk",
+        "Rolled back: every file is as it was before. The approval is spent.",
+        "assent review",
+    ),
+    "needs_you": (
+        "risk",
+        "Needs you: the run stopped where only a person can decide.",
+        "assent recover --resume, or --roll-back, or --accept",
+    ),
+}
+_WORDS: Final[dict[OperationResult, str]] = {
+    "done": "everything was applied",
+    "undone": "everything was taken back",
+}
+# A record has contents, modes and links; owners, attributes and empty folders are not in it.
+_RECORDED: Final[dict[OperationResult, str]] = {
+    **_WORDS,
+    "undone": "everything recorded was taken back",
+}
+_GOOD: Final[frozenset[OperationResult]] = frozenset({"done", "undone", "not_started"})
+
+
+def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
+    """Renders one plan and what to type next, unless the caller knows better.
+
+    `of` names the plan in that command, where it is not the current one.
+    """
+    yield from table_lines(
+        "plain",
+        [
+            ("plan", _text(row["name"])),
+            ("session", _text(row["session"])),
+            ("file", _file(row)),
+            ("state", state_text(PlanState(str(row["state"])), approved=bool(row["approved"]))),
+            *([("expires", _text(row["expires_at"]))] if "expires_at" in row else []),
+            ("digest", _text(row["digest"])),
+            ("id", _text(row["plan_id"])),
+        ],
+    )
+    yield Line("plain", f"Next: {of_plan(visible_line(command) or _next(row), of)}")
+
+
+def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator[Line]:
+    """Renders plans in aligned columns; `when` writes a moment for a person."""
+    if not rows:
+        yield Line("plain", "There are no plans.")
+        yield Line("plain", "Next: assent plan new NAME")
+        return
+    title = ("SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE")
+    first, *rest = table_lines("plain", [title, *(_listed(row, when) for row in rows)])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders operations in order, one a line, with the start of each id."""
+    if not rows:
+        yield Line("plain", "Nothing is staged.")
+    for row in rows:
+        yield from wrapped_lines(
+            "plain", f"{_text(row['id'])[:SHORT]}  {row['kind']!s:<6}  {_what(row)}"
+        )
+
+
+def operation_removed_lines(rows: Sequence[Row], remaining: int) -> Iterator[Line]:
+    """Renders operations that were taken out of a draft, and says how many remain."""
+    if rows:
+        yield Line("heading", f"Removed {_counted(len(rows))}:")
+        yield from operation_lines(rows)
+    else:
+        yield Line("plain", "Nothing was staged, so nothing was removed.")
+    yield Line("plain", f"Still staged: {_counted(remaining) if remaining else 'nothing'}.")
+
+
+def _counted(operations: int) -> str:
+    return f"{operations} operation{'' if operations == 1 else 's'}"
+
+
+def history_lines(revisions: Sequence[TextRevision]) -> Iterator[Line]:
+    """Renders the versions of a plan's text, oldest first."""
+    if not revisions:
+        yield Line("plain", "The plan has no text yet.")
+    rows = [(str(r.n), visible_line(r.at), visible_line(r.content_hash)) for r in revisions]
+    yield from table_lines("plain", rows)
+
+
+def status_lines(
+    plan: Row | None,
+    run: Row | None,
+    *,
+    command: str = "",
+    of: str = "",
+    asked: bool = False,
+    lost: bool = False,
+) -> Iterator[Line]:
+    """Renders where the current plan and the last run stand, and the one thing to type next."""
+    running = "" if run is None else visible_line(str(run.get("running") or ""))
+    unfinished = run is not None and not running and run["outcome"] in (None, "needs_you")
+    if run is not None and running:
+        told = f"Run {_text(run['run'])} is at work: {running}."
+        yield from wrapped_lines("plain", told)
+    elif run is not None and unfinished:
+        state = "needs you" if run["outcome"] else "was interrupted"
+        yield Line("risk", f"A run {state}: {_text(run['run'])}")
+    elif run is not None:
+        partly = ", and was partly undone" if run.get("partly_undone") else ""
+        since = ", and was undone" if run.get("undone") else partly
+        how = "was accepted as it stood" if run.get("accepted") else ""
+        ended = (how or f"ended as {_text(run['outcome'])}") + since
+        yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
+    if plan is None:
+        yield Line("plain", "No plan is current.")
+        undone = run is not None and run["outcome"] == "done"
+        last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
+    else:
+        *lines, last = plan_lines(plan, command, of)
+        yield from lines
+    if unfinished or asked or lost:
+        waits = "recover" if unfinished or lost else "questions list"
+        last = Line("plain", f"Next: assent {waits}")
+    elif running:
+        last = Line("plain", "Next: assent status")
+    yield last
+
+
+def open_item_row(command: CommandStarted | None, holder: str, questions: Sequence[str]) -> Row:
+    """Returns what else there is: a command that runs, or whose end nobody knows; and questions."""
+    left = None
+    if command is not None:
+        left = {"line": command.line, "session": command.session, "running": holder or None}
+    return {"command": left, "questions": list(questions)}
+
+
+def open_item_lines(
+    command: CommandStarted | None, holder: str, questions: Sequence[str]
+) -> Iterator[Line]:
+    """Renders what else waits for a person, and the command that `holder` runs, if any does."""
+    if command is not None and holder:
+        words = f"Running now, by {visible_line(holder)}: {visible_line(command.line)}"
+        yield from wrapped_lines("plain", words)
+    elif command is not None:
+        line = visible_line(command.line)
+        yield from wrapped_lines("risk", f"A command began, and how it ended is not known: {line}")
+        yield Line("plain", "Look at the files before it is run again.")
+    if questions:
+        several = len(questions) > 1
+        yield Line("risk", f"{len(questions)} question{'s wait' if several else ' waits'}.")
+
+
+def run_lines(
+    run: str,
+    outcome: ReportedOutcome,
+    results: Iterable[tuple[OperationResult, Operation]],
+    notes: Iterable[str] = (),
+    exits: Sequence[int | None] = (),
+    *,
+    permitted: bool = False,
+) -> Iterator[Line]:
+    """Renders what came of a run and of each operation, and what to type next.
+
+    One that was `permitted` had no plan. `exits` are empty where no command was involved, and hold
+    None for what is none.
+    """
+    style, sentence, command = _ENDINGS[outcome]
+    rows = list(results)
+    told = list(notes)
+    if outcome == "done":
+        sentence = done_text([result for result, _ in rows], told, recorded=bool(exits))
+    elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
+        sentence = _back(told)
+    elif outcome == "rolled_back" and permitted:
+        sentence, command = "Rolled back: every file is as it was before.", "assent -c"
+    elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
+        sentence = f"{sentence} No content is lost."
+    yield Line(style, sentence)
+    for (result, op), code in zip_longest(rows, exits[: len(rows)]):
+        shade: Style = "plain" if result in _GOOD else "risk"
+        ended = "" if code is None else f" (exit {exit_code_text(code)})"
+        yield from wrapped_lines(
+            shade, f"{result:<11}  {operation_kind(op):<6}  {_told(op)}{ended}"
+        )
+    for note in told:
+        yield from wrapped_lines("risk", visible_line(note))
+    if run:
+        yield Line("dim", f"run {visible_line(run)}")
+    yield Line("plain", f"Next: {command}")
+
+
+def replace_next_command(lines: Iterable[Line], command: str) -> Iterator[Line]:
+    """Passes lines on, with another thing to type next at their end."""
+    *before, _ = lines
+    yield from before
+    yield Line("plain", f"Next: {visible_line(command)}")
+
+
+def stopped_run_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
+    """Passes on the lines of a run that could not go on, with the one command that leads out."""
+    _, *between, _ = lines
+    yield Line("risk", "Stopped: the run could not go on. No content is lost.")
+    yield from between
+    yield Line("plain", f"Next: {command}")
+
+
+def _told(op: Operation) -> str:
+    """Returns what an operation is about, where nobody decides on it any more (F92)."""
+    return redact(operation_subject(op)) if isinstance(op, RunCommand) else operation_subject(op)
+
+
+def _back(notes: Sequence[str]) -> str:
+    """Says what rolled back means where commands ran: a record does not have all of a file."""
+    if any(not note.startswith(PUT_BACK) for note in notes):
+        return "Rolled back, except for what is named below. The approval is spent."
+    return (
+        "Rolled back: every file is as it was before, in content and mode. The approval is spent."
+    )
+
+
+def done_text(results: Iterable[OperationResult], notes: Sequence[str], *, recorded: bool) -> str:
+    """Says what done means: applied, taken back, or as much of it as was possible.
+
+    `recorded`: there may be something that commands did, of which only a record can be taken back.
+    """
+    found = set(results)
+    if any(note.startswith(STILL_DIFFERENT) for note in notes):
+        return "Done, but not everything is as it was before:"
+    if len(found) > 1 or not found <= _WORDS.keys():
+        return "Done, as far as the list says."
+    words = (_RECORDED if recorded else _WORDS)[next(iter(found), "done")]
+    left = any(note.startswith(NOT_COVERED) for note in notes)
+    return f"Done: {words}{', except for what is named below' if left else ''}."
+
+
+def _next(row: Row) -> str:
+    state = PlanState(str(row["state"]))
+    if row.get("imported") and row["approved"]:
+        return f"assent build --plan {_text(row['plan_id'])}"
+    return next_command(state, str(row["digest"] or ""), approved=bool(row["approved"]))
+
+
+def _listed(row: Row, when: Callable[[str], str]) -> tuple[str, ...]:
+    return (
+        _text(row["session"]),
+        _text(row["name"]),
+        _text(row["state"]),
+        "yes" if row["approved"] else "no",
+        _text(when(str(row["created_at"]))),
+        _text(when(str(row["updated_at"]))),
+        _text(row["digest"])[:SHORT],
+        _file(row),
+    )
+
+
+def _file(row: Row) -> str:
+    """Returns where a plan's text is: one from elsewhere has no file."""
+    return row_path(row, "path") or ("imported" if row.get("imported") else "none")
+
+
+def _what(row: Row) -> str:
+    if row["kind"] == "run":
+        return _command(row)
+    to = row_path(row, "to")
+    return row_path(row, "path") + (f" → {to}" if to else "")
+
+
+def _command(row: Row) -> str:
+    """Returns a command of a list, with what is unusual about how it runs."""
+    argv = row["argv"]
+    words = " ".join([quote(str(word)) for word in argv]) if isinstance(argv, list) else ""
+    odd = [
+        *([f"in {row['cwd']}"] if row["cwd"] != "." else []),
+        *(["with network"] if row["network"] else []),
+        *(["WITHOUT THE SANDBOX"] if row["profile"] == "unconfined" else []),
+    ]
+    how = f"  ({', '.join(odd)})" if odd else ""
+    script = script_line(str(row["script"]))
+    return visible_line(f"{script or words}{how}")
+
+
+def _text(value: object) -> str:
+    words = map(str, value) if isinstance(value, list) else [str(value or "none")]
+    return visible_line(" ".join(words))

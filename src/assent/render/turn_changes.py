@@ -1,0 +1,121 @@
+"""What the turns of a session changed: files and lines of each, and all of one as diffs (F149)."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal
+
+import msgspec
+
+from assent.core.paths import display_path
+from assent.core.plan.operation import FileOperation
+from assent.core.text.hidden_chars import visible_line
+from assent.render.diff_lines import diff_lines
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
+from assent.render.operation_text import operation_subject
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row, operation_kind
+from assent.render.staged_operations import NOT_SHOWN, diff_line_counts
+
+NOTHING: Final = "No turn of this session has changed files."
+_TAKEN: Final = {"": "", "some": "undone in part", "all": "undone"}
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """What a turn came to for one file; without a diff it is no text, or too large."""
+
+    operation: FileOperation
+    diff: str | None = None
+    additions: int = 0
+    deletions: int = 0
+
+
+class TurnChanges(msgspec.Struct, frozen=True):
+    """What a turn did to files, by whichever runs and commands; 0 is what came before the first."""
+
+    turn: int
+    at: str = ""
+    said: str = ""  # what the person had said
+    files: tuple[FileChange, ...] = ()
+    runs: tuple[str, ...] = ()
+    undone: Literal["", "some", "all"] = ""
+    gaps: tuple[str, ...] = ()  # what is not on record of it
+
+    @property
+    def additions(self) -> int:
+        return sum(file.additions for file in self.files)
+
+    @property
+    def deletions(self) -> int:
+        return sum(file.deletions for file in self.files)
+
+
+def file_change(op: FileOperation, diff: str | None) -> FileChange:
+    """Returns a change with its lines counted."""
+    return FileChange(op, diff, *diff_line_counts(diff))
+
+
+def turn_row(changes: TurnChanges, *, diffs: bool = False) -> Row:
+    """Returns a turn as JSON shows it."""
+    return redacted_row(
+        {
+            "turn": changes.turn,
+            "at": changes.at or None,
+            "said": changes.said or None,
+            "files": [_file_row(file, diffs=diffs) for file in changes.files],
+            "additions": changes.additions,
+            "deletions": changes.deletions,
+            "runs": list(changes.runs),
+            "undone": changes.undone or None,
+            "gaps": list(changes.gaps),
+        }
+    )
+
+
+def turn_list_lines(turns: Sequence[TurnChanges]) -> Iterator[Line]:
+    """Renders the turns that changed something, in aligned columns."""
+    rows = [_listed(each) for each in turns if each.files or each.gaps]
+    if not rows:
+        yield Line("plain", NOTHING)
+        return
+    first, *rest = table_lines("plain", [("TURN", "FILES", "LINES", "SAID", ""), *rows])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+def turn_lines(changes: TurnChanges) -> Iterator[Line]:
+    """Renders one turn: what it came to, and the diff of every file."""
+    number = len(changes.files)
+    files = f"{number} file{'' if number == 1 else 's'}"
+    taken = f", {_TAKEN[changes.undone]}" if changes.undone else ""
+    words = f"Turn {changes.turn}: {files}, {_counts(changes)}{taken}"
+    yield Line("heading", words)
+    for gap in changes.gaps:
+        yield from wrapped_lines("risk", f"Not on record: {visible_line(gap)}")
+    for file in changes.files:
+        yield BLANK
+        about = (
+            f"{operation_kind(file.operation)} {operation_subject(file.operation)}, {_counts(file)}"
+        )
+        yield from wrapped_lines("heading", about)
+        yield from [Line("dim", NOT_SHOWN)] if file.diff is None else diff_lines(file.diff)
+
+
+def _file_row(file: FileChange, *, diffs: bool) -> Row:
+    op = file.operation
+    row: Row = {
+        "kind": operation_kind(op),
+        "path": display_path(op.path),
+        "to": display_path(to) if (to := getattr(op, "to", None)) else None,
+        "additions": file.additions,
+        "deletions": file.deletions,
+    }
+    return {**row, "diff": file.diff} if diffs else row
+
+
+def _listed(changes: TurnChanges) -> tuple[str, ...]:
+    said = visible_line(str(redacted_row({"said": changes.said})["said"]))
+    files = str(len(changes.files))
+    return (str(changes.turn), files, _counts(changes), said, _TAKEN[changes.undone])
+
+
+def _counts(what: FileChange | TurnChanges) -> str:
+    return f"+{what.additions} -{what.deletions}"
