@@ -31,9 +31,9 @@ from assent.models.accounts import PROVIDERS
 from assent.models.catalog import Catalog
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
-from assent.tools.calling.aliases import ALIASES
-from assent.tools.calling.schema import offer
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
+from assent.tools.schema import tool_definition
+from assent.tools.tool_aliases import ALIASES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
@@ -247,7 +247,7 @@ def tools() -> str:
     """A row per tool: its arguments, those that may be left out in brackets, and its words."""
     rows = [
         (f"`{it.name}`", _arguments(it.schema), tool.action, _sentence(it.description))
-        for tool, it in [(tool, offer(tool)) for tool in TOOLS]
+        for tool, it in [(tool, tool_definition(tool)) for tool in TOOLS]
     ]
     return _table(("Tool", "Arguments", "Action", "What the model reads about it"), rows)
 

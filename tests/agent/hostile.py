@@ -6,8 +6,8 @@ from typing import Any
 from tests.agent.stage import Stage
 
 from assent.core.paths import refuse_own_paths
-from assent.tools.calling.aliases import ALIASES, REFUSED
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
+from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
 
 # So that no guard against loops stops a call before the gate has seen it.
 PATIENT = (
@@ -131,7 +131,7 @@ def names(*, ending: bool = False) -> list[str]:
         "functions.write",
         "default_api:write_file",
     ]
-    found = [*own, *aliases, *REFUSED, *others, ""]
+    found = [*own, *aliases, *UNSUPPORTED, *others, ""]
     return [name for name in found if ending or not any(word in name.lower() for word in ENDING)]
 
 

@@ -10,7 +10,7 @@ from tests.agent.hostile import CONSENT, arguments, check_draft, fitting, names,
 from tests.agent.stage import Stage, events, final
 from tests.shell.lists import every, filled
 
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
 
 OWN = {tool.name for tool in TOOLS}
 PARTS = 6  # all together they make thousands of calls

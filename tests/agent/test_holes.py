@@ -205,7 +205,7 @@ def test_nothing_that_is_said_decides() -> None:
 
 # Where a decision frees something, besides the gate: what guards are told of a call that has
 # failed already, and nobody acts on it.
-FREEING = ("tools/toolbox.py: Decision(Verdict.RUN)",)
+FREEING = ("tools/dispatcher.py: Decision(Verdict.RUN)",)
 FREE = {"RUN", "STAGE"}
 
 

@@ -13,9 +13,9 @@ from assent.app.mcp import McpTools
 from assent.config.settings import McpSettings
 from assent.core.mcp import McpTool
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.tool import Around, Free, Tool
+from assent.tools.tool import RawArguments, Tool, ToolContext
 
-AROUND = cast(Around, None)  # no tool of a server looks around
+AROUND = cast(ToolContext, None)  # no tool of a server looks around
 PROGRAM = str(Path(serving.__file__))
 PEEK = McpTool("peek", "Looks at a file.", serving.SCHEMA).digest
 POKE = McpTool("poke", "Writes a file.", serving.SCHEMA).digest
@@ -74,7 +74,7 @@ def test_f15_a_tool_reads_once_the_user_says_so_and_no_other(bench: Bench, said:
     expected = {"one_peek": Action.READ, "one_poke": Action.TOOL}
     assert [by_name(opened.tools(mode)) for mode in ("plan", "ask")] == [expected] * 2
     peek, poke = opened.tools("plan")
-    free = Free({"path": "a"})
+    free = RawArguments({"path": "a"})
     assert list(peek.touches(free, AROUND)) == [ResourceAccess(Action.READ, "one_peek", "one_peek")]
     assert list(poke.touches(free, AROUND)) == [ResourceAccess(Action.TOOL, "one_poke", "one_poke")]
     assert bench.noted("calls") == []
@@ -92,8 +92,10 @@ def test_f15_another_digest_voids_it(bench: Bench, said: str) -> None:
 
 def test_a_call_is_answered_in_words(bench: Bench) -> None:
     (peek, _) = bench.open(one=bench.server()).tools("ask")
-    assert peek.run(Free({"path": "a"}), AROUND) == ToolOutcome(f"peek: a\n{PICTURE}", "one_peek")
-    assert peek.run(Free({"path": "nowhere"}), AROUND).failed
+    assert peek.run(RawArguments({"path": "a"}), AROUND) == ToolOutcome(
+        f"peek: a\n{PICTURE}", "one_peek"
+    )
+    assert peek.run(RawArguments({"path": "nowhere"}), AROUND).failed
     assert bench.noted("calls") == ["peek a", "peek nowhere"]
 
 

@@ -11,10 +11,10 @@ from assent.app.plugins import plugin_tools
 from assent.config.settings import PluginSettings
 from assent.core.errors import AssentError
 from assent.core.tool import Action, ResourceAccess
-from assent.tools.calling.schema import offer
-from assent.tools.tool import Around, Tool
+from assent.tools.schema import tool_definition
+from assent.tools.tool import Tool, ToolContext
 
-AROUND = cast(Around, None)  # none of these tools looks around
+AROUND = cast(ToolContext, None)  # none of these tools looks around
 WRITER = 'WRITER = Tool("scribe", Args, nothing, write, Action.READ, text="Writes.")\n'
 SILENT = 'SILENT = Tool("mute", Args, nothing, write, text="Says nothing about itself.")\n'
 
@@ -80,7 +80,7 @@ LOOK = Tool("look", Args, touches, write, text="Looks.")
 def test_it_is_offered_with_its_own_words_and_schema(site: Site) -> None:
     site.install("worded", 'TOOL = Tool("look", Args, nothing, write)\n', look="TOOL")
     (site.folder / "worded.md").write_text("Looks at things.\n", encoding="utf-8")
-    found = offer(only(loaded("look")[0]))
+    found = tool_definition(only(loaded("look")[0]))
     fields = {"path": {"type": "string"}}
     schema = {"type": "object", "properties": fields, "required": ["path"]}
     assert (found.name, found.description, found.schema) == ("look", "Looks at things.", schema)

@@ -50,8 +50,8 @@ from assent.core.tool import (
 )
 from assent.engine.session.tooling import Tooling
 from assent.ports import FetchResponse, Turn
-from assent.tools.tool import Around, Tool
-from assent.tools.toolbox import Toolbox
+from assent.tools.dispatcher import ToolDispatcher
+from assent.tools.tool import Tool, ToolContext
 
 Answers = tuple[tuple[str, ...], ...] | None
 AGENTS = {name: Agent(name) for name in ("plan", "build", "explore")}
@@ -165,21 +165,21 @@ class NoShell(NoPrograms):
 
 
 def _wish(
-    effect: Callable[[Anything, Around], Effect],
-) -> Callable[[Anything, Around], ToolOutcome]:
+    effect: Callable[[Anything, ToolContext], Effect],
+) -> Callable[[Anything, ToolContext], ToolOutcome]:
     return lambda args, around: ToolOutcome("Fine.", effect=effect(args, around))
 
 
-def _read(args: Anything, around: Around) -> ToolOutcome:
+def _read(args: Anything, around: ToolContext) -> ToolOutcome:
     content = around.overlay.content(args.path.encode())
     return ToolOutcome(content.decode(), metadata={"seen": {args.path: sha256(content)}})
 
 
-def _long(args: Anything, around: Around) -> ToolOutcome:
+def _long(args: Anything, around: ToolContext) -> ToolOutcome:
     return ToolOutcome("the beginning", rest=b"all of it")
 
 
-def _write(args: Anything, around: Around) -> EditEffect:
+def _write(args: Anything, around: ToolContext) -> EditEffect:
     path, content = args.path.encode(), args.text.encode()
     before = around.overlay.state(path)
     assert before != "folder"
@@ -187,24 +187,24 @@ def _write(args: Anything, around: Around) -> EditEffect:
     return EditEffect((WriteFile(path, before, after),), {after.digest: content})
 
 
-def _delete(args: Anything, around: Around) -> EditEffect:
+def _delete(args: Anything, around: ToolContext) -> EditEffect:
     state = around.overlay.state(args.path.encode())
     assert isinstance(state, FileState)
     return EditEffect((DeleteFile(args.path.encode(), state),))
 
 
-def _todos(args: Anything, around: Around) -> TodosEffect:
+def _todos(args: Anything, around: ToolContext) -> TodosEffect:
     return TodosEffect(tuple(Todo(words) for words in args.items))
 
 
-def _questions(args: Anything, around: Around) -> QuestionsEffect:
+def _questions(args: Anything, around: ToolContext) -> QuestionsEffect:
     return QuestionsEffect(tuple(Question("Choice", words) for words in args.items))
 
 
 def _tool(
-    name: str, action: Action, run: Callable[[Anything, Around], ToolOutcome], only: str = ""
+    name: str, action: Action, run: Callable[[Anything, ToolContext], ToolOutcome], only: str = ""
 ) -> Tool:
-    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+    def touches(args: Anything, around: ToolContext) -> tuple[ResourceAccess, ...]:
         return (ResourceAccess(action, args.path or name),)
 
     return Tool(name, Anything, touches, run, action, only)
@@ -245,7 +245,7 @@ def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> Tool
         NoPrograms(),
         gate,
         person or Person(),
-        Toolbox(tools, gate, suggest=True),
+        ToolDispatcher(tools, gate, suggest=True),
         AGENTS,
     )
 

@@ -34,8 +34,8 @@ from assent.ports import Turn
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
 from assent.store.sqlite import SqliteStore
-from assent.tools.table import TOOLS
-from assent.tools.toolbox import Toolbox
+from assent.tools.dispatcher import ToolDispatcher
+from assent.tools.registry import TOOLS
 
 Answer = str | list[tuple[str, dict[str, Any]]]
 EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
@@ -142,7 +142,7 @@ class Family:
         gate = RuleGate(PermissionPolicy(), read_line, operands)
         return Tooling(
             NoProcess(), NoShell(), NoPrograms(), gate, self.person,
-            Toolbox(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
+            ToolDispatcher(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
             tasks=self.limits,
         )  # fmt: skip
 

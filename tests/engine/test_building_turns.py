@@ -19,7 +19,7 @@ from assent.engine.session.tooling import Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.shell.lines import read_line
 from assent.store.locks import FileLocks
-from assent.tools.toolbox import Toolbox
+from assent.tools.dispatcher import ToolDispatcher
 
 WRITES = [("write", {"path": "src/b.py", "text": "b\n"})]
 EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
@@ -28,7 +28,7 @@ EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
 def gated(person: Person | None = None) -> Tooling:
     """Tools behind the real gate."""
     tools, gate = tooling(person), RuleGate(PermissionPolicy(), read_line)
-    box = Toolbox(TOOLS, gate, suggest=True)
+    box = ToolDispatcher(TOOLS, gate, suggest=True)
     return msgspec.structs.replace(tools, gate=gate, dispatcher=box)
 
 

@@ -10,7 +10,7 @@ from assent.core.session.question import (
 )
 from assent.core.tool import Decision, ToolOutcome, Verdict
 from assent.engine.session.deciding import decided_words
-from assent.tools.toolbox import Settled
+from assent.tools.dispatcher import ToolCallResult
 
 ASKS = Decision(Verdict.ASK, "Ask mode asks.", "user", "edit: * = ask")
 QUESTION = yes_no_question("Permission", "May it?")
@@ -35,13 +35,13 @@ SAID = {
 
 @pytest.mark.parametrize(("consent", "words"), SAID.values(), ids=SAID)
 def test_f60_the_record_says_what_was_answered(consent: PermissionAnswer, words: str) -> None:
-    settled = Settled(ToolOutcome("x"), ASKS, "edit", consent)
+    settled = ToolCallResult(ToolOutcome("x"), ASKS, "edit", consent)
     assert decided_words(settled) == f"user (edit: * = ask): Ask mode asks.; {words}"
 
 
 def test_f60_without_a_question_the_decision_stands_alone() -> None:
-    assert decided_words(Settled(ToolOutcome("x"), ASKS, "edit")) == (
+    assert decided_words(ToolCallResult(ToolOutcome("x"), ASKS, "edit")) == (
         "user (edit: * = ask): Ask mode asks."
     )
-    assert decided_words(Settled(ToolOutcome("x"), Decision(Verdict.RUN), "read")) == "mode"
-    assert decided_words(Settled(ToolOutcome("x"), None, "read")) == ""
+    assert decided_words(ToolCallResult(ToolOutcome("x"), Decision(Verdict.RUN), "read")) == "mode"
+    assert decided_words(ToolCallResult(ToolOutcome("x"), None, "read")) == ""

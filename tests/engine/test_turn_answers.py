@@ -23,7 +23,7 @@ from assent.core.session.question import NO, SESSION, YES
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, PermissionContext, ResourceAccess, Verdict
 from assent.engine.session.tooling import Tooling
-from assent.tools.toolbox import Toolbox
+from assent.tools.dispatcher import ToolDispatcher
 
 
 @pytest.fixture
@@ -98,7 +98,9 @@ class Denying(OpenGate):
 
 def denying(person: Person) -> Tooling:
     gate = Denying()
-    return msgspec.structs.replace(tooling(person), gate=gate, dispatcher=Toolbox(TOOLS, gate))
+    return msgspec.structs.replace(
+        tooling(person), gate=gate, dispatcher=ToolDispatcher(TOOLS, gate)
+    )
 
 
 def test_f87_what_a_rule_denies_lets_the_model_go_on_with_the_reason(
@@ -229,7 +231,9 @@ def test_f88_a_remembered_yes_settles_what_waits_and_what_comes(
     gate = Remembering()
 
     def tools(person: Person) -> Tooling:
-        return msgspec.structs.replace(tooling(person), gate=gate, dispatcher=Toolbox(TOOLS, gate))
+        return msgspec.structs.replace(
+            tooling(person), gate=gate, dispatcher=ToolDispatcher(TOOLS, gate)
+        )
 
     script = Script([write("a"), write("b")], [write("c")], "Done.")
     for _ in world.engine().sessions.work(record, script, tools(Absent())):

@@ -43,7 +43,7 @@ from assent.core.session.transcript import LOST
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.engine.session.settling import AFTER_THE_END, INTERRUPTED
 from assent.ports import EventBatch, Turn
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
 GOAL = "Greet"
 
@@ -89,11 +89,11 @@ def test_a_call_that_is_not_on_offer_is_not_done(world: World) -> None:
 def test_calls_that_only_read_run_side_by_side_and_answer_in_order(world: World) -> None:
     both = threading.Barrier(2, timeout=60)
 
-    def meet(args: Anything, around: Around) -> ToolOutcome:
+    def meet(args: Anything, around: ToolContext) -> ToolOutcome:
         both.wait()
         return ToolOutcome(args.text)
 
-    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+    def touches(args: Anything, around: ToolContext) -> tuple[ResourceAccess, ...]:
         return (ResourceAccess(Action.READ, "meeting"),)
 
     tools = (*TOOLS, Tool("meet", Anything, touches, meet, Action.READ))
@@ -143,11 +143,11 @@ def test_a_long_output_is_kept_in_a_file_that_is_named(world: World) -> None:
 def test_what_the_model_saw_is_known_in_later_turns(world: World) -> None:
     seen: list[dict[str, str]] = []
 
-    def look(args: Anything, around: Around) -> ToolOutcome:
+    def look(args: Anything, around: ToolContext) -> ToolOutcome:
         seen.append(dict(around.seen))
         return ToolOutcome("looked")
 
-    def touches(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+    def touches(args: Anything, around: ToolContext) -> tuple[ResourceAccess, ...]:
         return (ResourceAccess(Action.READ, "seen"),)
 
     world.put({"a": b"content"})
@@ -177,11 +177,11 @@ def test_f11_an_unknown_agent_may_only_plan(world: World) -> None:
     assert "There is no agent 'nobody'" in "".join(engine.warnings)
 
 
-def _interrupt(args: Anything, around: Around) -> ToolOutcome:
+def _interrupt(args: Anything, around: ToolContext) -> ToolOutcome:
     raise KeyboardInterrupt
 
 
-def _edits(args: Anything, around: Around) -> tuple[ResourceAccess, ...]:
+def _edits(args: Anything, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.EDIT, "a"),)
 
 

@@ -8,7 +8,7 @@ import pytest
 from assent.cli.stage import stage
 from assent.gate.readonly.instead import FAMILIES, instead
 from assent.gate.readonly.judge import Finding, judge
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
 
 
 @pytest.mark.parametrize(

@@ -53,10 +53,10 @@ CYCLES = (
 
 LATE = {
     "assent.app.beside": (
-        "assent.tools.looking.listing",
-        "assent.tools.looking.overlay",
+        "assent.tools.file_listing",
+        "assent.tools.overlay",
     ),
-    "assent.app.commands": ("assent.tools.looking.commands",),
+    "assent.app.commands": ("assent.tools.command_output",),
     "assent.app.doors": (
         "assent.app.keyring",
         "assent.app.standing",

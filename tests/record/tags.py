@@ -34,7 +34,7 @@ from assent.core.llm.message import MessagePart
 from assent.core.plan.operation import Operation
 from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import Report
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
 from assent.views.built import Refused
 from assent.views.run_stream import RunStream
 

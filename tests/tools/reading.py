@@ -25,8 +25,8 @@ from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.sight import Sight
 from assent.store.memory import MemoryBlobs
-from assent.tools.looking.overlay import Overlay
-from assent.tools.tool import Around, Tool
+from assent.tools.overlay import Overlay
+from assent.tools.tool import Tool, ToolContext
 from assent.workspace.local import LocalFiles
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -110,8 +110,8 @@ class Place:
         return Overlay(self.files, self.blobs, self.operations)
 
     @property
-    def around(self) -> Around:
-        return Around(
+    def around(self) -> ToolContext:
+        return ToolContext(
             self.overlay, self.process, Shell(self.process), self.fetch, self.posture,
             os.fsencode(self.root), private=self.private, seen=self.seen,
             readable=lambda path: path not in self.secret,

@@ -16,9 +16,9 @@ from assent.core.tool import Decision, EditEffect, PermissionContext, ResourceAc
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
-from assent.tools.table import TOOLS
-from assent.tools.tool import Around
-from assent.tools.toolbox import Doubt, Settled, Toolbox
+from assent.tools.dispatcher import ToolCallResult, ToolDispatcher, ToolPermissionRequest
+from assent.tools.registry import TOOLS
+from assent.tools.tool import ToolContext
 
 PLAN = ".opencode/plans/quiet-owl/quiet-owl.md"
 AGENT = Agent("plan")
@@ -35,7 +35,7 @@ class Desk:
     ) -> None:
         self.place = Place(base, hold)
         self.posture = posture or PermissionContext("plan")
-        self.toolbox = Toolbox(
+        self.toolbox = ToolDispatcher(
             TOOLS, RuleGate(PermissionPolicy(), read_line, operands), suggest=True
         )
         self.agent = AGENT
@@ -46,7 +46,7 @@ class Desk:
         self.plan_text = b"# Plan\n"
 
     @property
-    def around(self) -> Around:
+    def around(self) -> ToolContext:
         return msgspec.structs.replace(
             self.place.around,
             posture=self.posture,
@@ -55,10 +55,10 @@ class Desk:
             seen=self.seen,
         )
 
-    def settle(self, tool: str, **args: object) -> Settled:
+    def settle(self, tool: str, **args: object) -> ToolCallResult:
         return self.settle_call(ToolCall("c1", tool, dict(args)))
 
-    def settle_call(self, call: ToolCall) -> Settled:
+    def settle_call(self, call: ToolCall) -> ToolCallResult:
         prepared = self.toolbox.prepare(call, self.around, self.agent)
         settled = self.toolbox.run_call(prepared, self.around, self._ask)
         effect = settled.outcome.effect
@@ -90,7 +90,7 @@ class Desk:
     def put(self, path: str, content: str | bytes = "") -> Path:
         return self.place.put(path, content)
 
-    def _ask(self, doubt: Doubt) -> PermissionAnswer:
+    def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         self.asked.append((doubt.requests, doubt.decision))
         self.shown.append(doubt.edit)
         return PermissionAnswer(yes=not self.answer, why=self.answer)

@@ -22,7 +22,7 @@ from assent.core.text.tool_mentions import (
 )
 from assent.drivers.native.prompt import layers
 from assent.engine.session.reminders import Now, build_rules, child_rules, reminder, rules
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
 from assent.workspace.disk import Disk
 
 SOURCE = Path(assent.__file__).parent

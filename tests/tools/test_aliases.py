@@ -9,9 +9,15 @@ from assent.core.llm.message import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.text.tool_mentions import without_missing_tools
 from assent.core.tool import MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect
-from assent.tools.calling.aliases import ALIASES, REFUSED, meant
-from assent.tools.calling.foreign import ARGUMENTS, HARMLESS, HARMLESS_AS, WHY, key
-from assent.tools.table import TOOLS
+from assent.tools.argument_aliases import (
+    ARGUMENTS,
+    IGNORED_ARGUMENTS,
+    IGNORED_VALUES,
+    UNSUPPORTED_ARGUMENTS,
+    normalized_name,
+)
+from assent.tools.registry import TOOLS
+from assent.tools.tool_aliases import ALIASES, UNSUPPORTED, resolve_alias
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMES = {
@@ -36,7 +42,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def understood(name: str, args: dict[str, object]) -> tuple[str, object]:
-    call = meant(ToolCall("c", name, args), BY_NAME)
+    call = resolve_alias(ToolCall("c", name, args), BY_NAME)
     return call.tool, call.args
 
 
@@ -49,12 +55,12 @@ def test_every_alias_leads_to_a_tool_and_every_argument_to_a_field() -> None:
     fields = {field for tool in TOOLS for field in tool.args.__struct_encode_fields__}
     inner = {"content", "old", "new", "multiple", "header", "label"}
     assert set(ALIASES.values()) == set(BY_NAME)
-    assert not ALIASES.keys() & REFUSED.keys()
-    assert {key(name) for name in (*ALIASES, *REFUSED)} == {*ALIASES, *REFUSED}
+    assert not ALIASES.keys() & UNSUPPORTED.keys()
+    assert {normalized_name(name) for name in (*ALIASES, *UNSUPPORTED)} == {*ALIASES, *UNSUPPORTED}
     assert [names for names in ARGUMENTS.values() if not {*names} & (fields | inner)] == []
-    known = {*ARGUMENTS, *HARMLESS, *HARMLESS_AS, *WHY}
-    assert {key(name) for name in known} == known
-    assert not {*HARMLESS} & {*HARMLESS_AS, *WHY}
+    known = {*ARGUMENTS, *IGNORED_ARGUMENTS, *IGNORED_VALUES, *UNSUPPORTED_ARGUMENTS}
+    assert {normalized_name(name) for name in known} == known
+    assert not {*IGNORED_ARGUMENTS} & {*IGNORED_VALUES, *UNSUPPORTED_ARGUMENTS}
 
 
 CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
@@ -145,9 +151,9 @@ def test_a_plan_that_comes_with_the_exit_is_not_lost_silently(desk: Desk) -> Non
     assert desk.call("ExitPlanMode", plan="").effect == PresentPlanEffect()
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", UNSUPPORTED)
 def test_what_has_no_counterpart_is_refused_with_what_to_use(desk: Desk, name: str) -> None:
-    told = without_missing_tools(REFUSED[name], {"fetch"})  # which no host is allowed for here
+    told = without_missing_tools(UNSUPPORTED[name], {"fetch"})  # which no host is allowed for here
     assert desk.failing(name, path="f") == f"{told} Nothing was done."
 
 

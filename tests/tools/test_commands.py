@@ -12,10 +12,10 @@ from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
 from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.gate.readonly.judge import judge
 from assent.sandbox.running.bubblewrap import lacking
-from assent.tools.calling.foreign import translated
+from assent.tools.argument_aliases import translate_arguments
+from assent.tools.command_output import DRAFT_NOTE, collect_output, quote_argument
 from assent.tools.git import GIT
-from assent.tools.looking.commands import DISK, gathered, quoted
-from assent.tools.looking.limits import REST
+from assent.tools.output_limits import KEPT_BYTES
 from assent.tools.shell import SHELL
 
 IDENTITY = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
@@ -52,10 +52,10 @@ def test_f12_git_shows_status_log_diff_show_and_blame(place: Place) -> None:
 
 def test_git_and_shell_say_that_the_draft_is_not_in_it(place: Place) -> None:
     place.stage("a.txt", "three\n")
-    assert place.call(SHELL, command="cat a.txt").text == f"two\n[{DISK}]"
+    assert place.call(SHELL, command="cat a.txt").text == f"two\n[{DRAFT_NOTE}]"
     assert "First" in place.call(GIT, command="log").text
-    assert DISK not in place.call(GIT, command="log").text
-    assert place.call(GIT, command="diff").text.endswith(f"+two\n[{DISK}]")
+    assert DRAFT_NOTE not in place.call(GIT, command="log").text
+    assert place.call(GIT, command="diff").text.endswith(f"+two\n[{DRAFT_NOTE}]")
 
 
 def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> None:
@@ -63,7 +63,7 @@ def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> Non
     assert place.call(GIT, command="show", path=odd).text == "x"
     line, path = place.touched(GIT, command="log", path=odd, rev="HEAD~0")
     assert (judge(line).read_only, path) == (True, odd)
-    assert quoted("a'b") == "'a'\"'\"'b'"
+    assert quote_argument("a'b") == "'a'\"'\"'b'"
 
 
 @pytest.mark.parametrize("rev", ["--output=x", "-p", "a b", "HEAD:../x", "$(id)", "x;id", "a\nb"])
@@ -118,20 +118,20 @@ def test_f122_long_output_is_cut_and_the_rest_kept(place: Place) -> None:
     place.put("big.txt", "0123456789\n" * 200_000)
     outcome = place.call(SHELL, command="cat big.txt")
     *lines, cut, dropped = outcome.text.split("\n")
-    assert (len(lines), len(outcome.rest)) == (2000, REST)
+    assert (len(lines), len(outcome.rest)) == (2000, KEPT_BYTES)
     assert cut.startswith("[Cut here: 2000 of ")
-    assert dropped == f"[{2_200_000 - REST} more bytes were dropped.]"
+    assert dropped == f"[{2_200_000 - KEPT_BYTES} more bytes were dropped.]"
     assert outcome.rest.startswith(b"0123456789\n0123456789\n")
 
 
 def test_output_that_never_ends_is_not_held() -> None:
     pieces: list[OutputChunk | ProcessResult] = [
-        OutputChunk(b"x" * REST),
+        OutputChunk(b"x" * KEPT_BYTES),
         OutputChunk(b"yy", error=True),
         ProcessResult(0, "output"),
     ]
-    outcome = gathered(iter(pieces), "x")
-    assert (outcome.rest, outcome.failed) == (b"x" * REST, True)
+    outcome = collect_output(iter(pieces), "x")
+    assert (outcome.rest, outcome.failed) == (b"x" * KEPT_BYTES, True)
 
 
 def test_what_was_dropped_and_how_it_ended_is_told() -> None:
@@ -141,9 +141,10 @@ def test_what_was_dropped_and_how_it_ended_is_told() -> None:
         ProcessResult(3, "time"),
     ]
     assert (
-        gathered(iter(pieces), "x").text == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
+        collect_output(iter(pieces), "x").text
+        == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
     )
-    assert gathered(iter([ProcessResult(0)]), "x").text == "[No output.]"
+    assert collect_output(iter([ProcessResult(0)]), "x").text == "[No output.]"
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
@@ -173,5 +174,5 @@ def test_f79_a_time_limit_of_another_family_is_understood() -> None:
         ({"timeout": 90}, 90),
         ({"timeout_ms": 500}, 0.5),
     ):
-        args = translated(SHELL, {"command": "make", "description": "Build.", **sent})
+        args = translate_arguments(SHELL, {"command": "make", "description": "Build.", **sent})
         assert args == {"command": "make", "subject": "Build.", "seconds": seconds}

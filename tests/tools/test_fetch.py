@@ -10,7 +10,7 @@ from assent.core.errors import Refused
 from assent.core.tool import PermissionContext
 from assent.ports import FetchResponse
 from assent.tools.fetch import FETCH
-from assent.tools.looking.reader import readable
+from assent.tools.html_text import html_to_text
 
 URL = "https://Docs.example.org/a"
 
@@ -77,4 +77,4 @@ def test_a_page_becomes_readable(place: Place) -> None:
     ids=range(10),
 )  # fmt: skip
 def test_broken_pages_neither_fail_nor_take_long(page: str) -> None:
-    assert isinstance(readable(page), str)
+    assert isinstance(html_to_text(page), str)

@@ -9,9 +9,9 @@ from assent.core.llm.message import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.shell.process import SandboxState
 from assent.core.tool import QuestionsEffect, TodosEffect
-from assent.tools.calling.aliases import meant
-from assent.tools.calling.schema import schema
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
+from assent.tools.schema import schema
+from assent.tools.tool_aliases import resolve_alias
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
@@ -185,6 +185,6 @@ def test_what_is_understood_from_elsewhere_is_not_offered() -> None:
     assert [*schema(BY_NAME["grep"].args)["properties"]] == [
         "pattern", "path", "include", "literal", "context", "limit",
     ]  # fmt: skip
-    call = meant(ToolCall("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
+    call = resolve_alias(ToolCall("c", "Bash", {"command": "ls", "cwd": "d"}), BY_NAME)
     assert (call.tool, call.args) == ("shell", {"command": "ls", "folder": "d"})
     assert [*schema(BY_NAME["shell"].args)["properties"]] == ["command", "network"]

@@ -5,10 +5,10 @@ import pytest
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.calling.aliases import is_taken, meant
-from assent.tools.calling.arguments import decoded
-from assent.tools.calling.schema import offer
-from assent.tools.tool import Free, Tool
+from assent.tools.arguments import decode_arguments
+from assent.tools.schema import tool_definition
+from assent.tools.tool import RawArguments, Tool
+from assent.tools.tool_aliases import is_reserved_name, resolve_alias
 
 SCHEMA = {
     "type": "object",
@@ -17,7 +17,7 @@ SCHEMA = {
 }
 TOOL = Tool(
     "stub_look",
-    Free,
+    RawArguments,
     lambda args, around: (ResourceAccess(Action.TOOL, "stub_look"),),
     lambda args, around: ToolOutcome("seen"),
     Action.TOOL,
@@ -27,27 +27,27 @@ TOOL = Tool(
 
 
 def test_it_is_offered_as_it_is() -> None:
-    found = offer(TOOL)
+    found = tool_definition(TOOL)
     assert (found.name, found.description, found.schema) == ("stub_look", "Looks.", SCHEMA)
 
 
 def test_arguments_come_through_untranslated() -> None:
     args = {"file_path": "a", "rows": "[1, 2]", "any": "[1]", "more": None}
-    call = meant(ToolCall("1", "stub_look", args), {"stub_look": TOOL})
-    assert decoded(TOOL, call) == Free({**args, "rows": [1, 2]})
+    call = resolve_alias(ToolCall("1", "stub_look", args), {"stub_look": TOOL})
+    assert decode_arguments(TOOL, call) == RawArguments({**args, "rows": [1, 2]})
 
 
 def test_what_is_required_must_be_there() -> None:
     with pytest.raises(UsageError, match="stub_look: `file_path` is missing"):
-        decoded(TOOL, ToolCall("1", "stub_look", {"rows": []}))
+        decode_arguments(TOOL, ToolCall("1", "stub_look", {"rows": []}))
     with pytest.raises(UsageError, match="could not be read"):
-        decoded(TOOL, ToolCall("1", "stub_look", None, "{"))
+        decode_arguments(TOOL, ToolCall("1", "stub_look", None, "{"))
 
 
 @pytest.mark.parametrize("name", ["read", "WriteFile", "write-file", "web_search", "text_editor"])
 def test_names_that_mean_something_already(name: str) -> None:
-    assert is_taken(name)
+    assert is_reserved_name(name)
 
 
 def test_a_name_of_ones_own_is_free() -> None:
-    assert not is_taken("stub_look")
+    assert not is_reserved_name("stub_look")

@@ -10,11 +10,13 @@ from assent.core.paths import refuse_own_paths
 from assent.core.permission.mode import Mode
 from assent.core.plan.operation import footprint
 from assent.core.tool import CommandEffect, EditEffect, PermissionContext, Verdict
-from assent.tools.calling.aliases import ALIASES, EDITORS, REFUSED
-from assent.tools.table import TOOLS
-from assent.tools.toolbox import Settled
+from assent.tools.dispatcher import ToolCallResult
+from assent.tools.registry import TOOLS
+from assent.tools.tool_aliases import ALIASES, EDITOR_TOOLS, UNSUPPORTED
 
-NAMES = sorted({*[tool.name for tool in TOOLS], *ALIASES, *REFUSED, *EDITORS, "mcp__x__write"})
+NAMES = sorted(
+    {*[tool.name for tool in TOOLS], *ALIASES, *UNSUPPORTED, *EDITOR_TOOLS, "mcp__x__write"}
+)
 PATHS = [
     "a.txt", "../outside.txt", "/etc/passwd", "out/x", "link", "loop", ".git/config",
     ".GIT/hooks/x", "sub/.git/config", "git~1/x", ".g\u200cit/config", ".opencode/assent/log.db",
@@ -84,7 +86,7 @@ def test_f13_no_call_in_plan_mode_edits_anything_but_the_draft(
     assert on_disk(desk.place.root.parent) == before
 
 
-def _check(settled: Settled, posture: PermissionContext) -> None:
+def _check(settled: ToolCallResult, posture: PermissionContext) -> None:
     """Fails for what was not staged, or an edit that is about something of Assent's or git's."""
     effect = settled.outcome.effect
     if not isinstance(effect, EditEffect | CommandEffect):

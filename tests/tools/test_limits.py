@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from assent.tools.calling.schema import offer
 from assent.tools.fetch import FETCH
 from assent.tools.git import GIT
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
+from assent.tools.line_page import read_page
 from assent.tools.list import LIST
-from assent.tools.looking.expressions import reach
-from assent.tools.looking.limits import BYTES, LINES, REST, beginning, told
-from assent.tools.looking.paging import page
+from assent.tools.output_limits import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
 from assent.tools.read import READ
+from assent.tools.safe_regex import regex_reach
+from assent.tools.schema import tool_definition
 from assent.tools.search import SEARCH
 from assent.tools.shell import SHELL
 
@@ -20,17 +20,17 @@ MOST_CHARACTERS = 2350
 
 
 def test_every_user_pays_for_the_descriptions_so_they_are_short() -> None:
-    offers = [offer(t) for t in (READ, LIST, GLOB, GREP, SEARCH, GIT, SHELL, FETCH)]
+    offers = [tool_definition(t) for t in (READ, LIST, GLOB, GREP, SEARCH, GIT, SHELL, FETCH)]
     assert sum(len(msgspec.json.encode(each)) for each in offers) <= MOST_CHARACTERS
 
 
 def test_f122_what_fits_is_left_alone() -> None:
     for text in ("", "one", "a\n" * LINES, "x" * BYTES):
-        assert (told(text).text, told(text).rest) == (text, b"")
+        assert (limited_outcome(text).text, limited_outcome(text).rest) == (text, b"")
 
 
 def test_f122_too_many_lines_are_cut_and_counted() -> None:
-    outcome = told("line\n" * 2500)
+    outcome = limited_outcome("line\n" * 2500)
     assert outcome.text.endswith(
         "line\n[Cut here: 2000 of 2500 lines, 9999 of 12500 bytes are shown.]"
     )
@@ -39,21 +39,21 @@ def test_f122_too_many_lines_are_cut_and_counted() -> None:
 
 
 def test_f122_too_many_bytes_are_cut_at_a_line_or_in_one_that_is_endless() -> None:
-    wide = told("é" * 999 + "\n" + "é" * 30_000)
+    wide = limited_outcome("é" * 999 + "\n" + "é" * 30_000)
     assert wide.text.startswith("é" * 999 + "\n[Cut here: 1 of 2 lines")
-    endless = told("é" * 3_000_000)
+    endless = limited_outcome("é" * 3_000_000)
     assert len(endless.text.encode()) < BYTES + 100
-    assert len(endless.rest) == REST
-    assert beginning("a\nb\nc", lines=2) == "a\nb"
+    assert len(endless.rest) == KEPT_BYTES
+    assert truncated("a\nb\nc", lines=2) == "a\nb"
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
-    assert page(chunks, 1, 10).lines == ("1: eins", "2: zwei äöü", "3: ", "4: vier")
-    assert page(chunks, 2, 1).lines == ("2: zwei äöü",)
-    assert page(chunks, 2, 1).more
+    assert read_page(chunks, 1, 10).lines == ("1: eins", "2: zwei äöü", "3: ", "4: vier")
+    assert read_page(chunks, 2, 1).lines == ("2: zwei äöü",)
+    assert read_page(chunks, 2, 1).more
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
      r"(?i)foo.*bar", r"(?:ab)+c", r"\s*=\s*", "(?P<n>x)", "a{}", "{", r"(?<=x)y"],
 )  # fmt: skip
 def test_expressions_that_people_use_are_fine(pattern: str) -> None:
-    assert reach(pattern) > 100
+    assert regex_reach(pattern) > 100
 
 
 @pytest.mark.parametrize(
@@ -72,4 +72,4 @@ def test_expressions_that_people_use_are_fine(pattern: str) -> None:
      "(?i:a+)+", "[a]+" * 4],
 )  # fmt: skip
 def test_expressions_that_may_explode_are_not(pattern: str) -> None:
-    assert reach(pattern) == 0
+    assert regex_reach(pattern) == 0

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NoMatch
-from assent.tools.changing.matching import places, replaced
+from assent.tools.text_match import apply_replacements, find_replacements
 
 LINES = st.lists(
     st.sampled_from(["a", "b", "if x:", "  y = 1", "\tz", "", "a b", "  "]), max_size=8
@@ -21,7 +21,7 @@ DEEP = st.lists(
 
 def edited(text: str, old: str, new: str) -> str | None:
     try:
-        return replaced(text, places(text, old, new))
+        return apply_replacements(text, find_replacements(text, old, new))
     except NoMatch:
         return None
 
@@ -55,10 +55,10 @@ def test_f130_nothing_changes_outside_of_the_place(
 ) -> None:
     text = "\n".join(lines)
     try:
-        found = places(text, "\n".join(old), "\n".join(new), every=True)
+        found = find_replacements(text, "\n".join(old), "\n".join(new), every=True)
     except NoMatch:
         return
-    result, at = replaced(text, found), found[0].start
+    result, at = apply_replacements(text, found), found[0].start
     assert result[:at] == text[:at]
     for place, following in zip(found, [*found[1:], None], strict=True):
         at += len(place.new)

@@ -14,10 +14,10 @@ from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.llm.message import ImagePart
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.list import LIST
-from assent.tools.looking.overlay import WHOLE_FILE
+from assent.tools.overlay import WHOLE_FILE
 from assent.tools.read import READ
-from assent.tools.table import TOOLS
-from assent.tools.tool import Around, Tool
+from assent.tools.registry import TOOLS
+from assent.tools.tool import Tool, ToolContext
 from assent.workspace.outside import LocalOutside
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -50,7 +50,7 @@ class Yard(Place):
         return target
 
     @property
-    def around(self) -> Around:
+    def around(self) -> ToolContext:
         return msgspec.structs.replace(super().around, outside=self.outside)
 
     def requests(self, tool: Tool, path: str) -> Sequence[ResourceAccess]:

@@ -9,7 +9,7 @@ from tests.tools.reading import Place
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.llm.message import ImagePart
-from assent.tools.looking.limits import BYTES
+from assent.tools.output_limits import BYTES
 from assent.tools.read import READ
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

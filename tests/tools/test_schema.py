@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from assent.tools.calling.schema import offer, schema
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
+from assent.tools.schema import schema, tool_definition
 from assent.tools.tool import Tool
 
 OURS = (
@@ -74,13 +74,13 @@ def test_a_type_without_a_schema_is_an_error() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_has_words_of_its_own(tool: Tool) -> None:
-    made = offer(tool)
+    made = tool_definition(tool)
     assert made.name == tool.name
     assert made.description.endswith(".")
     assert made.schema["type"] == "object"
 
 
 def test_the_tools_of_editing_and_planning_cost_little() -> None:
-    offers = [offer(tool) for tool in TOOLS if tool.name in OURS.split()]
+    offers = [tool_definition(tool) for tool in TOOLS if tool.name in OURS.split()]
     assert len(offers) == 13
     assert sum(len(msgspec.json.encode(each)) for each in offers) <= 3500

@@ -9,14 +9,14 @@ from tests.tools.settling import Desk
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
 from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
-from assent.tools.calling.schema import offer
-from assent.tools.task import LONGEST, TASK, Args, run, touches
+from assent.tools.schema import tool_definition
+from assent.tools.task import MAX_PROMPT_CHARS, TASK, TaskArgs, run, touches
 
 NOWHERE = None  # it looks at nothing around it
 
 
 def test_f100_a_task_is_judged_by_the_kind_of_its_sub_agent(tmp_path: Path) -> None:
-    args, around = Args("Look around", "explore"), Desk(tmp_path).around
+    args, around = TaskArgs("Look around", "explore"), Desk(tmp_path).around
     assert touches(args, around) == (ResourceAccess(Action.TASK, "explore"),)
     assert touches(args, around)[0].permission == "task"
     assert TASK.action is Action.TASK
@@ -34,7 +34,7 @@ def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
 
 
 def test_f100_it_only_wishes() -> None:
-    args = Args("Look around\nthoroughly", "explore", "", "01k", background=True)
+    args = TaskArgs("Look around\nthoroughly", "explore", "", "01k", background=True)
     assert run(args, NOWHERE) == ToolOutcome(  # type: ignore[arg-type]
         "A sub-agent works on it.",
         "explore: Look around",
@@ -45,20 +45,22 @@ def test_f100_it_only_wishes() -> None:
 
 
 def test_whoever_names_no_kind_gets_one_that_changes_nothing() -> None:
-    assert Args("Look").agent == "explore"
+    assert TaskArgs("Look").agent == "explore"
 
 
-@pytest.mark.parametrize("prompt", ["", " \n", "x" * (LONGEST + 1)], ids=["none", "blank", "long"])
+@pytest.mark.parametrize(
+    "prompt", ["", " \n", "x" * (MAX_PROMPT_CHARS + 1)], ids=["none", "blank", "long"]
+)
 def test_a_task_needs_words_and_not_too_many(prompt: str) -> None:
     with pytest.raises(UsageError, match="Nobody was started"):
-        run(Args(prompt), NOWHERE)  # type: ignore[arg-type]
+        run(TaskArgs(prompt), NOWHERE)  # type: ignore[arg-type]
 
 
 def test_a_title_is_short() -> None:
-    outcome = run(Args("word " * 100), NOWHERE)  # type: ignore[arg-type]
+    outcome = run(TaskArgs("word " * 100), NOWHERE)  # type: ignore[arg-type]
     assert isinstance(outcome.effect, TaskEffect)
     assert len(outcome.effect.title) == 80
 
 
 def test_its_description_costs_few_tokens() -> None:
-    assert len(offer(TASK).description) < 240
+    assert len(tool_definition(TASK).description) < 240

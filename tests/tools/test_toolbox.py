@@ -26,8 +26,8 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.tools.tool import Around, Tool
-from assent.tools.toolbox import Settled, Toolbox
+from assent.tools.dispatcher import ToolCallResult, ToolDispatcher
+from assent.tools.tool import Tool, ToolContext
 
 YES = PermissionAnswer(yes=True)
 READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
@@ -173,7 +173,7 @@ class NoArgs(msgspec.Struct, frozen=True):
     pass
 
 
-def settled(toolbox: Toolbox, desk: Desk, consent: PermissionAnswer = YES) -> Settled:
+def settled(toolbox: ToolDispatcher, desk: Desk, consent: PermissionAnswer = YES) -> ToolCallResult:
     """Settles a call of the odd tool."""
     prepared = toolbox.prepare(ToolCall("c", "odd", {}), desk.around, AGENT)
     return toolbox.run_call(prepared, desk.around, lambda doubt: consent)
@@ -184,18 +184,18 @@ def strange(
 ) -> ToolOutcome:
     """Settles a call of a tool that behaves oddly."""
 
-    def touches(args: NoArgs, around: Around) -> Sequence[ResourceAccess]:
+    def touches(args: NoArgs, around: ToolContext) -> Sequence[ResourceAccess]:
         for each in touched:
             if isinstance(each, Exception):
                 raise each
         return [each for each in touched if isinstance(each, ResourceAccess)]
 
-    def run(args: NoArgs, around: Around) -> ToolOutcome:
+    def run(args: NoArgs, around: ToolContext) -> ToolOutcome:
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    toolbox = Toolbox((Tool("odd", NoArgs, touches, run),), desk.toolbox._gate)
+    toolbox = ToolDispatcher((Tool("odd", NoArgs, touches, run),), desk.toolbox._gate)
     return settled(toolbox, desk, PermissionAnswer(why="nobody")).outcome
 
 
@@ -214,10 +214,10 @@ def test_an_interrupt_gets_out(desk: Desk) -> None:
     class Stop(BaseException):
         pass
 
-    def run(args: NoArgs, around: Around) -> ToolOutcome:
+    def run(args: NoArgs, around: ToolContext) -> ToolOutcome:
         raise Stop
 
-    toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), desk.toolbox._gate)
+    toolbox = ToolDispatcher((Tool("odd", NoArgs, lambda *_: (READ,), run),), desk.toolbox._gate)
     with pytest.raises(Stop):
         settled(toolbox, desk)
 
@@ -276,11 +276,11 @@ class BrokenGate:
 def test_a_gate_that_fails_says_no(desk: Desk) -> None:
     ran: list[object] = []
 
-    def run(args: NoArgs, around: Around) -> ToolOutcome:
+    def run(args: NoArgs, around: ToolContext) -> ToolOutcome:
         ran.append(args)
         return ToolOutcome("ran")
 
-    toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), BrokenGate())
+    toolbox = ToolDispatcher((Tool("odd", NoArgs, lambda *_: (READ,), run),), BrokenGate())
     one = settled(toolbox, desk)
     assert one.decision is not None
     assert one.decision.verdict is Verdict.DENY
@@ -290,12 +290,12 @@ def test_a_gate_that_fails_says_no(desk: Desk) -> None:
 def test_f76_a_tool_that_goes_through_many_files_leaves_secrets_out(desk: Desk) -> None:
     found: dict[str, bool] = {}
 
-    def run(args: NoArgs, around: Around) -> ToolOutcome:
+    def run(args: NoArgs, around: ToolContext) -> ToolOutcome:
         found.update({p: around.readable(p.encode()) for p in ("a.py", ".env", "x/.ssh/config")})
         return ToolOutcome("ran")
 
     tool = Tool("odd", NoArgs, lambda *_: (READ,), run, Action.READ)
-    settled(Toolbox((tool,), desk.toolbox._gate), desk, PermissionAnswer(why="no"))
+    settled(ToolDispatcher((tool,), desk.toolbox._gate), desk, PermissionAnswer(why="no"))
     assert found == {"a.py": True, ".env": False, "x/.ssh/config": False}
 
 

@@ -17,7 +17,7 @@ from assent.core.session.slash_command import (
 )
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.engine.session.tooling import Tooling
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 LARGEST = 256 << 10  # bytes of a file that goes along
 READING = PermissionContext("plan", staging=False)  # whatever the mode: a template only looks
@@ -69,13 +69,13 @@ class _Writer:
                 return None
 
     def _printed(self, line: str) -> str:
-        from assent.tools.looking.commands import gathered
+        from assent.tools.command_output import collect_output
 
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
             fenced = self._tooling.with_path_limits(READING)
             shell = fenced[1] if fenced else self._tooling.shell
-            return gathered(shell.run(line, self._root), line).text
+            return collect_output(shell.run(line, self._root), line).text
         except Refused as refused:
             raise self._refused(f"!`{line}`", refused.message) from refused
 

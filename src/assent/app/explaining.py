@@ -14,8 +14,13 @@ from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict
 from assent.gate.gate import RuleGate
-from assent.tools.calling.about import ABOUT, call_about, refused, tool_of
-from assent.tools.tool import Around
+from assent.tools.hypothetical_call import (
+    ARGUMENT_BUILDERS,
+    hypothetical_call,
+    tool_named,
+    unsupported_reason,
+)
+from assent.tools.tool import ToolContext
 
 # Permissions that no tool stands for: they are about how a call goes, whatever it is.
 DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
@@ -30,7 +35,7 @@ class Seat(msgspec.Struct, frozen=True):
     work: Work
     record: SessionRecord
     agent: Agent
-    around: Around
+    around: ToolContext
 
     @property
     def mode(self) -> str:
@@ -72,12 +77,12 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
     """Explains a call that a permission, a tool or an alias stands for."""
     if word in DIRECT:
         return _judged(seat, ResourceAccess(DIRECT[word], resource))
-    if why := refused(word):
+    if why := unsupported_reason(word):
         return Explanation(Decision(Verdict.DENY, why, OFFER))
-    name = resource if word == str(Action.TOOL) else tool_of(word)
+    name = resource if word == str(Action.TOOL) else tool_named(word)
     tool = seat.work.tooling.dispatcher.tool(name)
-    if name in ABOUT:
-        return _called(seat, call_about(name, resource))
+    if name in ARGUMENT_BUILDERS:
+        return _called(seat, hypothetical_call(name, resource))
     if tool is None:
         return _unknown(seat, name, resource)
     about = resource if tool.action is Action.READ else name
@@ -88,9 +93,9 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
 
 def is_known(seat: Seat, word: str) -> bool:
     """Tells whether a word stands for a tool that there is, or might be once servers run."""
-    name = tool_of(word)
+    name = tool_named(word)
     tool = seat.work.tooling.dispatcher.tool(name)
-    return tool is not None or bool(refused(word)) or bool(_server(seat, name))
+    return tool is not None or bool(unsupported_reason(word)) or bool(_server(seat, name))
 
 
 def _called(seat: Seat, call: ToolCall) -> Explanation:

@@ -18,9 +18,9 @@ from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.sandbox.child import Child
 from assent.sandbox.running.own import START, own_program
 from assent.sandbox.servers import ToolServer
-from assent.tools.calling.aliases import is_taken
-from assent.tools.looking.limits import told
-from assent.tools.tool import Around, Free, Tool
+from assent.tools.output_limits import limited_outcome
+from assent.tools.tool import RawArguments, Tool, ToolContext
+from assent.tools.tool_aliases import is_reserved_name
 
 # All that a server inherits; what else it needs stands in its own `environment`.
 INHERITED: Final = (
@@ -115,7 +115,7 @@ class McpTools:
         if (server, tool) not in self._names:
             wanted = name = mcp_tool_name(server, tool)
             n = 1
-            while name in self._taken or is_taken(name):
+            while name in self._taken or is_reserved_name(name):
                 n += 1
                 name = f"{wanted[: MAX_NAME - 4]}_{n}"
             self._taken.add(name)
@@ -126,17 +126,17 @@ class McpTools:
         server, name = self._servers[known.server], known.name
         action = Action.READ if known.reads else Action.TOOL
 
-        def touches(args: Free, around: Around) -> tuple[ResourceAccess, ...]:
+        def touches(args: RawArguments, around: ToolContext) -> tuple[ResourceAccess, ...]:
             return (ResourceAccess(action, name, key=name),)
 
-        def run(args: Free, around: Around) -> ToolOutcome:
+        def run(args: RawArguments, around: ToolContext) -> ToolOutcome:
             answer = server.call(known.served, args.values)
-            return told(answer.text, name, failed=answer.failed)
+            return limited_outcome(answer.text, name, failed=answer.failed)
 
         words = _visible(known.served.description)[:DESCRIPTION]
         text = f"{words}\n\nThis is a tool of the MCP server {known.server}.".strip()
         schema = known.served.schema
-        return Tool(name, Free, touches, run, action, text=text, schema=schema)
+        return Tool(name, RawArguments, touches, run, action, text=text, schema=schema)
 
 
 def open_servers(folder: str, warn: Callable[[str], object]) -> tuple[McpTools, tuple[str, ...]]:

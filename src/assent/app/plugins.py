@@ -13,10 +13,10 @@ import msgspec
 from assent.config.settings import PluginSettings
 from assent.core.errors import AssentError
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.calling.aliases import is_taken
-from assent.tools.calling.schema import offer
-from assent.tools.looking.limits import told
-from assent.tools.tool import Around, Tool
+from assent.tools.output_limits import limited_outcome
+from assent.tools.schema import tool_definition
+from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool_aliases import is_reserved_name
 
 GROUP: Final = "assent.tools"
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
@@ -79,10 +79,10 @@ def _fit(tool: Tool, others: dict[str, Tool], reads: Sequence[str]) -> Tool:
         raise _Unfit("it is no tool.")
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
         raise _Unfit(f"its name does not fit {NAME.pattern}.")
-    if tool.name in others or is_taken(tool.name):
+    if tool.name in others or is_reserved_name(tool.name):
         raise _Unfit("its name is taken.")
     try:
-        text = offer(tool).description
+        text = tool_definition(tool).description
     except Exception as error:  # no description, or arguments that have no schema
         raise _Unfit(f"it cannot be offered: {type(error).__name__}: {error}.") from error
     wrapped = _reading(tool) if tool.name in reads else _changing(tool)
@@ -103,7 +103,7 @@ def _changing(tool: Tool) -> Tool:
 def _reading(tool: Tool) -> Tool:
     """Returns a tool that only reads, as the user says; files that it wants to edit are judged."""
 
-    def touches(args: msgspec.Struct, around: Around) -> list[ResourceAccess]:
+    def touches(args: msgspec.Struct, around: ToolContext) -> list[ResourceAccess]:
         own = [
             each
             if each.action is Action.EDIT
@@ -115,17 +115,17 @@ def _reading(tool: Tool) -> Tool:
     return msgspec.structs.replace(tool, action=Action.READ, touches=touches, run=_bounded(tool))
 
 
-def _bounded(tool: Tool) -> Callable[[msgspec.Struct, Around], ToolOutcome]:
+def _bounded(tool: Tool) -> Callable[[msgspec.Struct, ToolContext], ToolOutcome]:
     """Runs a plugin's tool, and keeps what comes of it to the limits of all others."""
 
-    def run(args: msgspec.Struct, around: Around) -> ToolOutcome:
+    def run(args: msgspec.Struct, around: ToolContext) -> ToolOutcome:
         try:
             outcome: object = tool.run(args, around)
         except SystemExit as error:
             raise AssentError(f"{tool.name} wanted to end the program ({error}).") from error
         if not isinstance(outcome, ToolOutcome):
             raise AssentError(f"{tool.name} answered with {type(outcome).__name__}.")
-        cut = told(outcome.text)
+        cut = limited_outcome(outcome.text)
         return msgspec.structs.replace(outcome, text=cut.text, rest=outcome.rest or cut.rest)
 
     return run

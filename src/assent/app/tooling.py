@@ -23,9 +23,9 @@ from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.loops import LoopLimits
 from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
-from assent.tools.table import TOOLS
+from assent.tools.dispatcher import ToolDispatcher
+from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool
-from assent.tools.toolbox import Toolbox
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ def open_tooling(
         fetch=LateFetch(partial(_fetch, settings)),
         gate=gate,
         asker=asker,
-        dispatcher=Toolbox(tools, gate, suggest=settings.plan.suggest, more=more),
+        dispatcher=ToolDispatcher(tools, gate, suggest=settings.plan.suggest, more=more),
         agents=agents,
         hosts=settings.fetch.hosts,
         staging=settings.plan.staging,

@@ -11,8 +11,8 @@ from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.tool import PERMISSIONS
-from assent.tools.calling.aliases import is_taken
-from assent.tools.table import TOOLS
+from assent.tools.registry import TOOLS
+from assent.tools.tool_aliases import is_reserved_name
 
 # Of OpenCode's words those that nothing here does: rules for them may stand in shared files.
 OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
@@ -59,7 +59,7 @@ def _strange(rules: Iterable[PermissionRule], settings: Settings) -> Iterator[Pe
         word = rule.permission
         if any(sign in word for sign in WILD) or _is_foreign(word, settings):
             continue
-        if word not in _words() and not is_taken(word):
+        if word not in _words() and not is_reserved_name(word):
             yield rule
 
 

@@ -6,25 +6,31 @@ from assent.core.errors import NotFound, Refused
 from assent.core.paths import one_line
 from assent.core.plan.operation import DeleteFile, FileState
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
-from assent.tools.changing.editing import MOST_FILES, check_ours, edits, entry, standing
-from assent.tools.tool import Around, Tool
+from assent.tools.file_edit import (
+    MAX_FILES,
+    check_editable,
+    edit_access,
+    entry_path,
+    expected_state,
+)
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class DeleteArgs(msgspec.Struct, frozen=True):
     path: str
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
-    return tuple(edits(file) for file in files(entry(args.path, around), around))
+def touches(args: DeleteArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return tuple(edit_access(file) for file in files_under(entry_path(args.path, around), around))
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: DeleteArgs, around: ToolContext) -> ToolOutcome:
     """Returns the removal of all that lies there."""
-    path = entry(args.path, around)
+    path = entry_path(args.path, around)
     depth = path.count(b"/")
     operations = tuple(
         DeleteFile(file, state, file.count(b"/") - depth)
-        for file, state in stated(files(path, around), around)
+        for file, state in with_states(files_under(path, around), around)
     )
     what = "1 file" if len(operations) == 1 else f"{len(operations)} files"
     return ToolOutcome(
@@ -32,7 +38,7 @@ def run(args: Args, around: Around) -> ToolOutcome:
     )
 
 
-def files(path: bytes, around: Around) -> list[bytes]:
+def files_under(path: bytes, around: ToolContext) -> list[bytes]:
     """Returns the files under a name: the file itself, or all of a folder."""
     state = around.overlay.state(path)
     if isinstance(state, FileState):
@@ -41,17 +47,17 @@ def files(path: bytes, around: Around) -> list[bytes]:
     if not found:
         what = "is an empty folder" if state == "folder" else "does not exist"
         raise NotFound(f"{one_line(path)} {what}. Nothing was changed.")
-    if len(found) > MOST_FILES:
-        raise Refused(f"{one_line(path)} has {len(found)} files; {MOST_FILES} are the most.")
+    if len(found) > MAX_FILES:
+        raise Refused(f"{one_line(path)} has {len(found)} files; {MAX_FILES} are the most.")
     for file in found:
-        check_ours(file, around)
+        check_editable(file, around)
     return found
 
 
-def stated(paths: list[bytes], around: Around) -> list[tuple[bytes, FileState]]:
+def with_states(paths: list[bytes], around: ToolContext) -> list[tuple[bytes, FileState]]:
     """Returns files with their states; raises where the model saw another content."""
-    states = [(path, standing(path, around)) for path in paths]
+    states = [(path, expected_state(path, around)) for path in paths]
     return [(path, state) for path, state in states if state is not None]
 
 
-DELETE = Tool("delete", Args, touches, run, Action.EDIT)
+DELETE = Tool("delete", DeleteArgs, touches, run, Action.EDIT)

@@ -3,24 +3,24 @@
 import msgspec
 
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.multi_edit import Piece, changed, touched
-from assent.tools.tool import Around, Tool
+from assent.tools.multi_edit import TextEdit, edit_accesses, edited_file
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class EditArgs(msgspec.Struct, frozen=True):
     path: str
     old: str
     new: str
     replace_all: bool = False
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
-    return touched(args.path, around)
+def touches(args: EditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return edit_accesses(args.path, around)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: EditArgs, around: ToolContext) -> ToolOutcome:
     """Returns the file with one piece replaced, or all that are alike."""
-    return changed(args.path, [Piece(args.old, args.new, args.replace_all)], around)
+    return edited_file(args.path, [TextEdit(args.old, args.new, args.replace_all)], around)
 
 
-EDIT = Tool("edit", Args, touches, run, Action.EDIT)
+EDIT = Tool("edit", EditArgs, touches, run, Action.EDIT)

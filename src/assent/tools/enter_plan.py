@@ -3,22 +3,22 @@
 import msgspec
 
 from assent.core.tool import Action, EnterPlanEffect, ResourceAccess, ToolOutcome
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class EnterPlanArgs(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: EnterPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "mode", "plan_enter"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: EnterPlanArgs, around: ToolContext) -> ToolOutcome:
     """Returns the wish; the engine asks the person."""
     return ToolOutcome(
         "The person is asked for plan mode.", "plan mode", effect=EnterPlanEffect(args.reason)
     )
 
 
-ENTER_PLAN = Tool("enter_plan", Args, touches, run, Action.PLAN, only="build")
+ENTER_PLAN = Tool("enter_plan", EnterPlanArgs, touches, run, Action.PLAN, only="build")

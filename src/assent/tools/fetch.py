@@ -8,28 +8,28 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import FetchResponse
-from assent.tools.looking.limits import told
-from assent.tools.looking.reader import readable
-from assent.tools.tool import Around, Tool
+from assent.tools.html_text import html_to_text
+from assent.tools.output_limits import limited_outcome
+from assent.tools.tool import Tool, ToolContext
 
 LIMIT = 5 << 20  # bytes
 TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
 ENDS = ("+json", "+xml", "/x-yaml", "/yaml", "/toml", "/x-sh")
-GOOD = range(200, 300)
+SUCCESS_STATUSES = range(200, 300)
 
 _HOST = r"(?i)https?://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)"
 _CHARSET = r"(?i)charset\s*=\s*[\"']?([\w-]+)"
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FetchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
+def touches(args: FetchArgs, around: ToolContext) -> Sequence[ResourceAccess]:
     return (ResourceAccess(Action.FETCH, args.url.strip()),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: FetchArgs, around: ToolContext) -> ToolOutcome:
     url = args.url.strip()
     got = around.fetch.get(url, LIMIT, _allowed(url, around.posture.hosts))
     media = got.media_type.partition(";")[0].strip().lower()
@@ -37,10 +37,10 @@ def run(args: Args, around: Around) -> ToolOutcome:
         raise Refused(f"{got.url} is {media or 'of no known kind'}, not text; it was not read.")
     text = _decoded(got)
     if "html" in media:
-        text = readable(text)
+        text = html_to_text(text)
     notes = [f"[{got.url}, status {got.status}]"] if got.url != url or _failed(got) else []
     notes += [f"[Only the first {LIMIT >> 20} MiB were read.]"] if got.cut else []
-    return told("\n".join([*notes, text]), url, failed=_failed(got), status=got.status)
+    return limited_outcome("\n".join([*notes, text]), url, failed=_failed(got), status=got.status)
 
 
 def _allowed(url: str, hosts: Sequence[str]) -> Callable[[str], bool]:
@@ -54,7 +54,7 @@ def _plain(host: str) -> str:
 
 
 def _failed(got: FetchResponse) -> bool:
-    return got.status not in GOOD
+    return got.status not in SUCCESS_STATUSES
 
 
 def _decoded(got: FetchResponse) -> str:
@@ -65,4 +65,4 @@ def _decoded(got: FetchResponse) -> str:
         return got.content.decode("utf-8", "replace")
 
 
-FETCH = Tool("fetch", Args, touches, run, action=Action.FETCH)
+FETCH = Tool("fetch", FetchArgs, touches, run, action=Action.FETCH)

@@ -9,36 +9,38 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.looking.commands import gathered, of_the_disk, quoted
-from assent.tools.looking.places import located
-from assent.tools.tool import Around, Tool
+from assent.tools.command_output import collect_output, quote_argument, with_draft_note
+from assent.tools.path_access import resolve_path
+from assent.tools.tool import Tool, ToolContext
 
-MOST = 200  # commits of a log
-OF_THE_DISK = ("status", "diff", "blame")  # the others show commits
+MAX_COMMITS = 200  # commits of a log
+WORKTREE_SUBCOMMANDS = ("status", "diff", "blame")  # the others show commits
 
 _REVISION = r"(?!-)[\w./~^@{}+-]+"
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: Literal["status", "log", "diff", "show", "blame"]
     path: str = ""
     rev: Annotated[str, msgspec.Meta(description="such as HEAD~2 or main..topic")] = ""
     limit: Annotated[int, msgspec.Meta(description="commits of a log")] = 20
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
+def touches(args: GitArgs, around: ToolContext) -> Sequence[ResourceAccess]:
     requests = [ResourceAccess(Action.SHELL, _line(args, around))]
     if args.path:
         requests.append(ResourceAccess(Action.READ, _path(args, around).removeprefix("./") or "."))
     return requests
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
-    outcome = gathered(around.shell.run(_line(args, around), around.root), f"git {args.command}")
-    return of_the_disk(outcome, around) if args.command in OF_THE_DISK else outcome
+def run(args: GitArgs, around: ToolContext) -> ToolOutcome:
+    outcome = collect_output(
+        around.shell.run(_line(args, around), around.root), f"git {args.command}"
+    )
+    return with_draft_note(outcome, around) if args.command in WORKTREE_SUBCOMMANDS else outcome
 
 
-def _line(args: Args, around: Around) -> str:
+def _line(args: GitArgs, around: ToolContext) -> str:
     """Returns the command line; no argument can become an option or another command."""
     if args.rev and not re.fullmatch(_REVISION, args.rev, re.ASCII):
         raise UsageError(f"{args.rev!a} is no revision, such as HEAD~2, main..topic or a hash.")
@@ -48,7 +50,7 @@ def _line(args: Args, around: Around) -> str:
             words = ["status", "--short", "--branch"]
             rev = ""
         case "log":
-            words = ["log", "-n", str(min(max(1, args.limit), MOST)), "--date=short"]
+            words = ["log", "-n", str(min(max(1, args.limit), MAX_COMMITS)), "--date=short"]
             words.append("--format=%h %ad %an %s")
         case "diff":
             words = ["diff", "--stat", "--patch"]
@@ -62,12 +64,12 @@ def _line(args: Args, around: Around) -> str:
                 raise UsageError("blame needs the path of a file.")
     words += [rev] if rev else []
     words += ["--", path] if path else []
-    return " ".join(["git", *map(quoted, words)])
+    return " ".join(["git", *map(quote_argument, words)])
 
 
-def _path(args: Args, around: Around) -> str:
+def _path(args: GitArgs, around: ToolContext) -> str:
     """Returns the path with `./`: relative to here, in a commit too, and never git's magic."""
-    return f"./{display_path(located(around, args.path))}" if args.path else ""
+    return f"./{display_path(resolve_path(around, args.path))}" if args.path else ""
 
 
-GIT = Tool("git", Args, touches, run, action=Action.SHELL)
+GIT = Tool("git", GitArgs, touches, run, action=Action.SHELL)

@@ -7,30 +7,30 @@ import msgspec
 
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.calling.schema import UNOFFERED
-from assent.tools.looking.limits import told
-from assent.tools.looking.listing import MORE, MOST, listed
-from assent.tools.looking.near import standing
-from assent.tools.looking.patterns import Pattern
-from assent.tools.looking.places import located, looked_at, looking
-from assent.tools.tool import Around, Tool
+from assent.tools.file_listing import MAX_FILES, MORE, list_files
+from assent.tools.output_limits import limited_outcome
+from assent.tools.path_access import read_access_of, resolve_path, search_accesses
+from assent.tools.path_glob import PathGlob
+from assent.tools.path_suggestions import existing_state
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[str, msgspec.Meta(description="such as src/**/*.{ts,tsx}")]
     path: str = "."
-    limit: Annotated[int, UNOFFERED] = MOST
+    limit: Annotated[int, HIDDEN_FIELD] = MAX_FILES
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
-    return looking((looked_at(around, args.path),), "glob", args.pattern)
+def touches(args: GlobArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(around, args.path),), "glob", args.pattern)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
-    folder = located(around, args.path)
-    standing(around, folder)
-    pattern = Pattern(args.pattern)
-    found = listed(around, folder)
+def run(args: GlobArgs, around: ToolContext) -> ToolOutcome:
+    folder = resolve_path(around, args.path)
+    existing_state(around, folder)
+    pattern = PathGlob(args.pattern)
+    found = list_files(around, folder)
     below = len(folder) + 1 if folder else 0
     paths = [path for path in found.files if pattern.matches(path[below:])]
     notes = [] if paths else ["No file matches."]
@@ -38,7 +38,7 @@ def run(args: Args, around: Around) -> ToolOutcome:
     limit = max(1, args.limit)
     notes += [f"{limit} of {len(paths)} files; raise limit."] if len(paths) > limit else []
     text = "\n".join(map(one_line, paths[:limit]))
-    return told(text, args.pattern, notes, count=len(paths))
+    return limited_outcome(text, args.pattern, notes, count=len(paths))
 
 
-GLOB = Tool("glob", Args, touches, run, action=Action.READ)
+GLOB = Tool("glob", GlobArgs, touches, run, action=Action.READ)

@@ -10,16 +10,16 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.calling.schema import UNOFFERED
-from assent.tools.changing.prefixes import numbered
-from assent.tools.looking.limits import told
-from assent.tools.looking.near import standing
-from assent.tools.looking.places import located, looked_at, looking
-from assent.tools.looking.searching import Hit, Query, Searched, searched
-from assent.tools.tool import Around, Tool
+from assent.tools.line_numbers import numbered
+from assent.tools.output_limits import limited_outcome
+from assent.tools.path_access import read_access_of, resolve_path, search_accesses
+from assent.tools.path_suggestions import existing_state
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
+from assent.tools.tool import Tool, ToolContext
 
-MOST_CONTEXT = 20
-MOST = 2000
+MAX_CONTEXT_LINES = 20
+MAX_MATCHES = 2000
 # What ripgrep calls the kinds of files that are asked for by kind; others need a glob.
 TYPES = {
     "py": "*.{py,pyi}", "python": "*.{py,pyi}", "js": "*.{js,jsx,mjs,cjs,vue}",
@@ -34,30 +34,30 @@ TYPES = {
 }  # fmt: skip
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class GrepArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     path: str = "."
     include: Annotated[str, msgspec.Meta(description="glob of files")] = ""
     literal: bool = False
     context: Annotated[int, msgspec.Meta(description="lines around a match")] = 0
     limit: int = 100
-    ignore_case: Annotated[bool, UNOFFERED] = False
-    before: Annotated[int, UNOFFERED] = 0
-    after: Annotated[int, UNOFFERED] = 0
-    show: Annotated[Literal["content", "files_with_matches", "count"], UNOFFERED] = "content"
-    file_type: Annotated[str, UNOFFERED] = ""
-    exclude: Annotated[str, UNOFFERED] = ""
+    ignore_case: Annotated[bool, HIDDEN_FIELD] = False
+    before: Annotated[int, HIDDEN_FIELD] = 0
+    after: Annotated[int, HIDDEN_FIELD] = 0
+    show: Annotated[Literal["content", "files_with_matches", "count"], HIDDEN_FIELD] = "content"
+    file_type: Annotated[str, HIDDEN_FIELD] = ""
+    exclude: Annotated[str, HIDDEN_FIELD] = ""
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
-    return looking((looked_at(around, args.path),), "grep", args.pattern)
+def touches(args: GrepArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(around, args.path),), "grep", args.pattern)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
-    folder = located(around, args.path)
-    standing(around, folder)
-    found = searched(around, _query(args, folder))
-    limit = min(max(1, args.limit), MOST)
+def run(args: GrepArgs, around: ToolContext) -> ToolOutcome:
+    folder = resolve_path(around, args.path)
+    existing_state(around, folder)
+    found = search_text(around, _query(args, folder))
+    limit = min(max(1, args.limit), MAX_MATCHES)
     matching = Counter(hit.path for hit in found.hits if not hit.context)
     lines = [*_lines(_first(found.hits, limit))]
     count, what = matching.total(), "matching lines"
@@ -65,26 +65,26 @@ def run(args: Args, around: Around) -> ToolOutcome:
         rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
         lines, count, what = rows[:limit], len(rows), "files"
     notes = _notes(found, f"{limit} of {count} {what}" if count > limit else "")
-    return told("\n".join(lines), args.pattern, notes, count=count)
+    return limited_outcome("\n".join(lines), args.pattern, notes, count=count)
 
 
-def _query(args: Args, folder: bytes) -> Query:
+def _query(args: GrepArgs, folder: bytes) -> SearchQuery:
     if args.file_type and args.file_type not in TYPES:
         raise UsageError(f"There is no type {args.file_type!a} here; use include, such as *.py.")
     globs = (args.include, TYPES.get(args.file_type, ""))
-    return Query(
+    return SearchQuery(
         args.pattern,
         folder,
         literal=args.literal,
         ignore_case=args.ignore_case,
         include=tuple(glob for glob in globs if glob),
         exclude=args.exclude,
-        before=min(max(0, args.context, args.before), MOST_CONTEXT),
-        after=min(max(0, args.context, args.after), MOST_CONTEXT),
+        before=min(max(0, args.context, args.before), MAX_CONTEXT_LINES),
+        after=min(max(0, args.context, args.after), MAX_CONTEXT_LINES),
     )
 
 
-def _first(hits: Sequence[Hit], limit: int) -> Iterator[Hit]:
+def _first(hits: Sequence[SearchHit], limit: int) -> Iterator[SearchHit]:
     """Yields hits until so many of them match."""
     left = limit
     for hit in hits:
@@ -94,7 +94,7 @@ def _first(hits: Sequence[Hit], limit: int) -> Iterator[Hit]:
         yield hit
 
 
-def _lines(hits: Iterator[Hit]) -> Iterator[str]:
+def _lines(hits: Iterator[SearchHit]) -> Iterator[str]:
     for path, each in groupby(hits, key=lambda hit: hit.path):
         yield one_line(path)
         for hit in each:
@@ -105,7 +105,7 @@ def _count(lines: int, show: str) -> str:
     return f": {lines}" if show == "count" else ""
 
 
-def _notes(found: Searched, cut: str) -> Iterator[str]:
+def _notes(found: SearchResult, cut: str) -> Iterator[str]:
     if not found.hits:
         yield "No line matches."
     if cut:
@@ -113,4 +113,4 @@ def _notes(found: Searched, cut: str) -> Iterator[str]:
     yield from found.notes
 
 
-GREP = Tool("grep", Args, touches, run, action=Action.READ)
+GREP = Tool("grep", GrepArgs, touches, run, action=Action.READ)

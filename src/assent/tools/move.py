@@ -6,30 +6,30 @@ from assent.core.errors import ImpossibleOperations
 from assent.core.paths import base_name, casefolded, display_path, is_inside, one_line, parent
 from assent.core.plan.operation import MoveFile
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
-from assent.tools.changing.editing import check_ours, edits, entry, reads
-from assent.tools.delete import files, stated
-from assent.tools.tool import Around, Tool
+from assent.tools.delete import files_under, with_states
+from assent.tools.file_edit import check_editable, edit_access, entry_path, read_access
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class MoveArgs(msgspec.Struct, frozen=True):
     path: str
     to: str
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: MoveArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     """Names both ends; what moves could be read under its new name, so that is asked as well."""
     pairs = _pairs(args, around)
-    named = [request for old, new in pairs for request in (edits(old), edits(new))]
-    return (*named, *[reads(old) for old, _ in pairs])
+    named = [request for old, new in pairs for request in (edit_access(old), edit_access(new))]
+    return (*named, *[read_access(old) for old, _ in pairs])
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: MoveArgs, around: ToolContext) -> ToolOutcome:
     """Returns the renaming of all that lies there."""
     goals = dict(_pairs(args, around))
-    depth = entry(args.path, around).count(b"/")
+    depth = entry_path(args.path, around).count(b"/")
     operations = tuple(
         MoveFile(old, goals[old], state, old.count(b"/") - depth)
-        for old, state in stated(list(goals), around)
+        for old, state in with_states(list(goals), around)
     )
     _check_free(operations, around)
     seen = {
@@ -42,17 +42,17 @@ def run(args: Args, around: Around) -> ToolOutcome:
     return ToolOutcome(text, args.path, effect=EditEffect(operations), metadata={"seen": seen})
 
 
-def _pairs(args: Args, around: Around) -> list[tuple[bytes, bytes]]:
-    path, to = entry(args.path, around), entry(args.to, around)
+def _pairs(args: MoveArgs, around: ToolContext) -> list[tuple[bytes, bytes]]:
+    path, to = entry_path(args.path, around), entry_path(args.to, around)
     if around.overlay.state(to) == "folder" and casefolded(to) != casefolded(path):
         to = to + b"/" + base_name(path)
-    check_ours(to, around)
+    check_editable(to, around)
     if is_inside(to, path):
         raise ImpossibleOperations(f"{one_line(path)} cannot move to itself or into itself.")
-    return [(file, to + file[len(path) :]) for file in files(path, around)]
+    return [(file, to + file[len(path) :]) for file in files_under(path, around)]
 
 
-def _check_free(operations: tuple[MoveFile, ...], around: Around) -> None:
+def _check_free(operations: tuple[MoveFile, ...], around: ToolContext) -> None:
     for op in operations:
         taken = around.overlay.state(op.to) is not None
         listed = base_name(op.to) in around.overlay.names(parent(op.to))
@@ -60,4 +60,4 @@ def _check_free(operations: tuple[MoveFile, ...], around: Around) -> None:
             raise ImpossibleOperations(f"{one_line(op.to)} exists. Nothing was changed.")
 
 
-MOVE = Tool("move", Args, touches, run, Action.EDIT)
+MOVE = Tool("move", MoveArgs, touches, run, Action.EDIT)

@@ -5,82 +5,98 @@ import msgspec
 from assent.core.errors import NoMatch, UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.changing import plan_file
-from assent.tools.changing.editing import Change, edits, excerpt, loaded, outcome, reads, target
-from assent.tools.changing.forms import Form, decoded, encoded, line_of, spelling
-from assent.tools.changing.matching import Place, places, replaced
-from assent.tools.changing.plan_file import is_plan, routed
-from assent.tools.tool import Around, Tool
+from assent.tools import plan_file
+from assent.tools.file_edit import (
+    EditedFile,
+    edit_access,
+    edit_outcome,
+    edit_target,
+    excerpt,
+    load_file,
+    read_access,
+)
+from assent.tools.plan_file import is_plan, plan_text_outcome
+from assent.tools.text_encoding import (
+    TextEncoding,
+    decode_text,
+    encode_text,
+    escape_spelling,
+    line_of,
+)
+from assent.tools.text_match import TextReplacement, apply_replacements, find_replacements
+from assent.tools.tool import Tool, ToolContext
 
 
-class Piece(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old: str
     new: str
     replace_all: bool = False
 
 
-class Args(msgspec.Struct, frozen=True):
+class MultiEditArgs(msgspec.Struct, frozen=True):
     path: str
-    edits: list[Piece]
+    edits: list[TextEdit]
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
-    return touched(args.path, around)
+def touches(args: MultiEditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    return edit_accesses(args.path, around)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: MultiEditArgs, around: ToolContext) -> ToolOutcome:
     """Returns the file with all pieces replaced."""
     if not args.edits:
         raise UsageError("edits: there are none. Nothing was changed.")
-    return changed(args.path, args.edits, around)
+    return edited_file(args.path, args.edits, around)
 
 
-def touched(argument: str, around: Around) -> tuple[ResourceAccess, ...]:
+def edit_accesses(argument: str, around: ToolContext) -> tuple[ResourceAccess, ...]:
     """Returns what an edit touches: it changes the file, and shows lines of it."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):
-        return (plan_file.request(around),)
-    path = target(argument, around)
-    return (edits(path), reads(path))
+        return (plan_file.plan_access(around),)
+    path = edit_target(argument, around)
+    return (edit_access(path), read_access(path))
 
 
-def changed(argument: str, pieces: list[Piece], around: Around) -> ToolOutcome:
+def edited_file(argument: str, pieces: list[TextEdit], around: ToolContext) -> ToolOutcome:
     """Returns a file with pieces replaced, one after the other."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):
-        plan, form = decoded(around.plan_text(), one_line(path))
-        return routed(_edited(plan, form, pieces)[0], around)
-    path = target(argument, around)
-    before, content = loaded(path, around)
-    text, form = decoded(content, one_line(path))
+        plan, form = decode_text(around.plan_text(), one_line(path))
+        return plan_text_outcome(_edited(plan, form, pieces)[0], around)
+    path = edit_target(argument, around)
+    before, content = load_file(path, around)
+    text, form = decode_text(content, one_line(path))
     after, count, last = _edited(text, form, pieces)
     words = f"{count} replacement{'s' if count != 1 else ''}, near line {line_of(after, last[0])}:"
-    new = encoded(after, form, one_line(path))
-    return outcome([Change(path, before, new, words, excerpt(after, *last))])
+    new = encode_text(after, form, one_line(path))
+    return edit_outcome([EditedFile(path, before, new, words, excerpt(after, *last))])
 
 
-def _edited(text: str, form: Form, pieces: list[Piece]) -> tuple[str, int, tuple[int, int]]:
+def _edited(
+    text: str, form: TextEncoding, pieces: list[TextEdit]
+) -> tuple[str, int, tuple[int, int]]:
     """Returns the new text, how many places changed, and the first place of the last piece."""
     count, last = 0, (0, 0)
     for at, piece in enumerate(pieces):
-        spell = spelling(text, piece.old, form)
-        spelled = Piece(spell(piece.old), spell(piece.new), piece.replace_all)
+        spell = escape_spelling(text, piece.old, form)
+        spelled = TextEdit(spell(piece.old), spell(piece.new), piece.replace_all)
         found = _found(text, spelled, f"edits[{at}]: " if len(pieces) > 1 else "")
-        text = replaced(text, found)
+        text = apply_replacements(text, found)
         count += len(found)
         last = (found[0].start, len(found[0].new))
     return text, count, last
 
 
-def _found(text: str, piece: Piece, which: str) -> list[Place]:
+def _found(text: str, piece: TextEdit, which: str) -> list[TextReplacement]:
     if not piece.old:
         raise UsageError(f"{which}`old` is empty. Use `write` for a whole file.")
     if piece.old == piece.new:
         raise UsageError(f"{which}`old` and `new` are the same. Nothing was changed.")
     try:
-        return places(text, piece.old, piece.new, every=piece.replace_all)
+        return find_replacements(text, piece.old, piece.new, every=piece.replace_all)
     except NoMatch as error:
         raise NoMatch(f"{which}{error.message}") from error
 
 
-MULTI_EDIT = Tool("multi_edit", Args, touches, run, Action.EDIT)
+MULTI_EDIT = Tool("multi_edit", MultiEditArgs, touches, run, Action.EDIT)

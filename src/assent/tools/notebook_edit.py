@@ -9,17 +9,24 @@ from assent.core.errors import NotFound, UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.changing.editing import Change, edits, loaded, outcome, reads, target
-from assent.tools.changing.forms import decoded, encoded
-from assent.tools.changing.spans import Span, elements, members
-from assent.tools.tool import Around, Tool
+from assent.tools.file_edit import (
+    EditedFile,
+    edit_access,
+    edit_outcome,
+    edit_target,
+    load_file,
+    read_access,
+)
+from assent.tools.json_spans import JsonSpan, elements, members
+from assent.tools.text_encoding import decode_text, encode_text
+from assent.tools.tool import Tool, ToolContext
 
 ENDING = b".ipynb"
 TOO_DEEP = f"The notebook is nested more than {MAX_DEPTH} levels deep. Nothing was changed."
-WORDS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
+RESULT_TEXTS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
 
 
-class Args(msgspec.Struct, frozen=True):
+class NotebookEditArgs(msgspec.Struct, frozen=True):
     path: str
     cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: after it")] = ""
     source: str = ""
@@ -27,18 +34,18 @@ class Args(msgspec.Struct, frozen=True):
     kind: Literal["code", "markdown"] | None = None
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
-    path = target(args.path, around)
-    return (edits(path), reads(path))
+def touches(args: NotebookEditArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
+    path = edit_target(args.path, around)
+    return (edit_access(path), read_access(path))
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: NotebookEditArgs, around: ToolContext) -> ToolOutcome:
     """Returns the notebook with one cell changed."""
-    path = target(args.path, around)
+    path = edit_target(args.path, around)
     if not path.lower().endswith(ENDING):
         raise UsageError(f"{one_line(path)} is no notebook (.ipynb). Use `edit`.")
-    before, content = loaded(path, around)
-    text, form = decoded(content, one_line(path))
+    before, content = load_file(path, around)
+    text, form = decode_text(content, one_line(path))
     _check(text)
     top = members(text, 0)
     if "cells" not in top:
@@ -51,8 +58,8 @@ def run(args: Args, around: Around) -> ToolOutcome:
         text, cells, at, args
     )
     _check(after)
-    words = f"cell {at} {WORDS[args.action]}."
-    return outcome([Change(path, before, encoded(after, form, one_line(path)), words)])
+    words = f"cell {at} {RESULT_TEXTS[args.action]}."
+    return edit_outcome([EditedFile(path, before, encode_text(after, form, one_line(path)), words)])
 
 
 def _check(text: str) -> None:
@@ -66,7 +73,7 @@ def _check(text: str) -> None:
         raise UsageError(TOO_DEEP)
 
 
-def _index(args: Args, text: str, cells: list[Span]) -> int:
+def _index(args: NotebookEditArgs, text: str, cells: list[JsonSpan]) -> int:
     """Returns the cell that is meant; for one to insert, where it will stand."""
     after = args.action == "insert"
     if after and not (args.cell and cells):
@@ -79,12 +86,12 @@ def _index(args: Args, text: str, cells: list[Span]) -> int:
     raise NotFound(f"cell: there is no {args.cell!r}; there are {len(cells)}. Nothing was changed.")
 
 
-def _value(text: str, cell: Span, name: str) -> Any:
+def _value(text: str, cell: JsonSpan, name: str) -> Any:
     span = members(text, cell[0]).get(name)
     return msgspec.json.decode(text[span[0] : span[1]]) if span else None
 
 
-def _replaced(text: str, cells: list[Span], at: int, args: Args) -> str:
+def _replaced(text: str, cells: list[JsonSpan], at: int, args: NotebookEditArgs) -> str:
     fields = members(text, cells[at][0])
     if "source" not in fields:
         raise UsageError(f"cell {args.cell} has no source. Nothing was changed.")
@@ -98,7 +105,7 @@ def _replaced(text: str, cells: list[Span], at: int, args: Args) -> str:
     return text
 
 
-def _deleted(text: str, cells: list[Span], at: int, args: Args) -> str:
+def _deleted(text: str, cells: list[JsonSpan], at: int, args: NotebookEditArgs) -> str:
     if len(cells) == 1:
         return text[: cells[0][0]].rstrip() + text[cells[0][1] :].lstrip()
     if at:
@@ -106,7 +113,7 @@ def _deleted(text: str, cells: list[Span], at: int, args: Args) -> str:
     return text[: cells[0][0]] + text[cells[1][0] :]
 
 
-def _inserted(text: str, cells: list[Span], at: int, args: Args) -> str:
+def _inserted(text: str, cells: list[JsonSpan], at: int, args: NotebookEditArgs) -> str:
     like = cells[min(at, len(cells) - 1)] if cells else None
     made = _cell(text, like, at, args)
     if like is None:
@@ -118,7 +125,7 @@ def _inserted(text: str, cells: list[Span], at: int, args: Args) -> str:
     return f"{text[: like[1]]},{between}{made}{text[like[1] :]}"
 
 
-def _cell(text: str, like: Span | None, at: int, args: Args) -> str:
+def _cell(text: str, like: JsonSpan | None, at: int, args: NotebookEditArgs) -> str:
     """Returns a new cell as the others are written: with an id if they have one."""
     kind, unit = args.kind or "code", _unit(text)
     indent = _indent(text, like[0]) if like else ""
@@ -164,4 +171,4 @@ def _unit(text: str) -> str:
     return rest[: len(rest) - len(rest.lstrip(" \t"))] if first.strip() == "{" else ""
 
 
-NOTEBOOK_EDIT = Tool("notebook_edit", Args, touches, run, Action.EDIT)
+NOTEBOOK_EDIT = Tool("notebook_edit", NotebookEditArgs, touches, run, Action.EDIT)

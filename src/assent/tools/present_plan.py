@@ -3,22 +3,22 @@
 import msgspec
 
 from assent.core.tool import Action, PresentPlanEffect, ResourceAccess, ToolOutcome
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class PresentPlanArgs(msgspec.Struct, frozen=True):
     pass
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: PresentPlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PRESENT, "plan"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: PresentPlanArgs, around: ToolContext) -> ToolOutcome:
     """Returns the wish; the engine refuses it for an empty plan."""
     return ToolOutcome(
         "The plan is presented; the person decides.", "plan", effect=PresentPlanEffect()
     )
 
 
-PRESENT_PLAN = Tool("present_plan", Args, touches, run, Action.PRESENT, only="plan")
+PRESENT_PLAN = Tool("present_plan", PresentPlanArgs, touches, run, Action.PRESENT, only="plan")

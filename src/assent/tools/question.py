@@ -7,36 +7,36 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.session.event import Question, QuestionOption
 from assent.core.tool import Action, QuestionsEffect, ResourceAccess, ToolOutcome
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
-MOST_QUESTIONS, MOST_OPTIONS, LONGEST_HEADER = 10, 20, 40
+MAX_QUESTIONS, MAX_OPTIONS, MAX_HEADER_CHARS = 10, 20, 40
 
 
-class Choice(msgspec.Struct, frozen=True):
+class QuestionChoiceArgs(msgspec.Struct, frozen=True):
     label: str
     description: str = ""
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class SingleQuestionArgs(msgspec.Struct, frozen=True):
     question: str
     header: str = ""
-    options: list[Choice] = []
+    options: list[QuestionChoiceArgs] = []
     multiple: bool = False
     custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
 
 
-class Args(msgspec.Struct, frozen=True):
-    questions: list[Wanted]
+class QuestionArgs(msgspec.Struct, frozen=True):
+    questions: list[SingleQuestionArgs]
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: QuestionArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "question", "question"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: QuestionArgs, around: ToolContext) -> ToolOutcome:
     """Returns the questions, if each can be answered."""
-    if not 0 < len(args.questions) <= MOST_QUESTIONS:
-        raise UsageError(f"questions: 1 to {MOST_QUESTIONS} are asked at once.")
+    if not 0 < len(args.questions) <= MAX_QUESTIONS:
+        raise UsageError(f"questions: 1 to {MAX_QUESTIONS} are asked at once.")
     for at, wanted in enumerate(args.questions):
         if wrong := _wrong(wanted):
             raise UsageError(f"questions[{at}].{wrong} Nobody was asked.")
@@ -45,14 +45,14 @@ def run(args: Args, around: Around) -> ToolOutcome:
     return ToolOutcome("The person is asked.", title, effect=QuestionsEffect(asked))
 
 
-def _wrong(wanted: Wanted) -> str:
+def _wrong(wanted: SingleQuestionArgs) -> str:
     labels = [choice.label.strip() for choice in wanted.options]
     checks = (
-        (len(wanted.header) > LONGEST_HEADER, f"header: {LONGEST_HEADER} characters at most."),
+        (len(wanted.header) > MAX_HEADER_CHARS, f"header: {MAX_HEADER_CHARS} characters at most."),
         (not wanted.question.strip(), "question: it is blank."),
         (not all(labels), "options: a label is blank."),
         (len(set(labels)) < len(labels), "options: two labels are the same."),
-        (len(labels) > MOST_OPTIONS, f"options: {MOST_OPTIONS} at most."),
+        (len(labels) > MAX_OPTIONS, f"options: {MAX_OPTIONS} at most."),
         (not labels and not wanted.custom, "options: none, and free text is off."),
     )
     return next((words for wrong, words in checks if wrong), "")
@@ -62,13 +62,13 @@ def _header(question: str) -> str:
     """Returns as many of the question's first words as make a header."""
     words, header = question.split(), ""
     for word in words:
-        if len(header) + len(word) >= LONGEST_HEADER:
+        if len(header) + len(word) >= MAX_HEADER_CHARS:
             break
         header = f"{header} {word}".strip()
-    return header.rstrip(".,:;?!") or question.strip()[:LONGEST_HEADER]
+    return header.rstrip(".,:;?!") or question.strip()[:MAX_HEADER_CHARS]
 
 
-def _question(wanted: Wanted) -> Question:
+def _question(wanted: SingleQuestionArgs) -> Question:
     options = tuple(
         QuestionOption(choice.label.strip(), choice.description) for choice in wanted.options
     )
@@ -76,4 +76,4 @@ def _question(wanted: Wanted) -> Question:
     return Question(header, wanted.question, options, wanted.multiple, wanted.custom)
 
 
-QUESTION = Tool("question", Args, touches, run, Action.PLAN)
+QUESTION = Tool("question", QuestionArgs, touches, run, Action.PLAN)

@@ -12,17 +12,17 @@ from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.calling.schema import UNOFFERED
-from assent.tools.looking.instructions import instructions
-from assent.tools.looking.limits import LINES, told
-from assent.tools.looking.near import standing
-from assent.tools.looking.overlay import WHOLE_FILE
-from assent.tools.looking.paging import Page, page
-from assent.tools.looking.places import entered, located, looks
-from assent.tools.looking.searching import BINARY
-from assent.tools.tool import Around, Tool
+from assent.tools.line_page import LinePage, read_page
+from assent.tools.nested_instructions import nested_instructions
+from assent.tools.output_limits import LINES, limited_outcome
+from assent.tools.overlay import WHOLE_FILE
+from assent.tools.path_access import outside_path, read_accesses, resolve_path
+from assent.tools.path_suggestions import existing_state
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.text_search import BINARY_PROBE_BYTES
+from assent.tools.tool import Tool, ToolContext
 
-LARGEST_IMAGE = 3_750_000  # bytes; what the wires carry grows by a third
+MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
 IMAGES = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -31,22 +31,22 @@ IMAGES = {
 }
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ReadArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     offset: Annotated[int, msgspec.Meta(description="first line, from 1")] = 1
     limit: int = LINES
-    end_line: Annotated[int, UNOFFERED] = 0
+    end_line: Annotated[int, HIDDEN_FIELD] = 0
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
-    return looks(around, args.path)
+def touches(args: ReadArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return read_accesses(around, args.path)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
-    if outer := entered(around, args.path):
+def run(args: ReadArgs, around: ToolContext) -> ToolOutcome:
+    if outer := outside_path(around, args.path):
         return _outside(*outer, args)
-    path = located(around, args.path)
-    state = standing(around, path)
+    path = resolve_path(around, args.path)
+    state = existing_state(around, path)
     if not isinstance(state, FileState):
         return _folder(path, around)
     chunks = around.overlay.chunks(path)
@@ -54,13 +54,13 @@ def run(args: Args, around: Around) -> ToolOutcome:
     media = _image(first)
     if media:
         return _picture(path, state, media, around)
-    if b"\0" in first[:BINARY]:
+    if b"\0" in first[:BINARY_PROBE_BYTES]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
-    found = page(chain((first,), chunks), max(1, args.offset), _limit(args))
+    found = read_page(chain((first,), chunks), max(1, args.offset), _limit(args))
     return _text(path, state, found, around)
 
 
-def _limit(args: Args) -> int:
+def _limit(args: ReadArgs) -> int:
     """Returns how many lines are wanted; `end_line` is the last one, unless it is none."""
     limit = min(max(1, args.limit), LINES)
     if args.end_line < 1:
@@ -70,7 +70,7 @@ def _limit(args: Args) -> int:
     return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
-def _outside(outside: OutsideFiles, path: bytes, args: Args) -> ToolOutcome:
+def _outside(outside: OutsideFiles, path: bytes, args: ReadArgs) -> ToolOutcome:
     """Reads what lies outside the workspace. No instructions come from there."""
     title = one_line(path)
     if outside.is_folder(path):
@@ -80,35 +80,35 @@ def _outside(outside: OutsideFiles, path: bytes, args: Args) -> ToolOutcome:
         _check_picture(title, len(content))
         text = f"[{media}, {len(content)} bytes]"
         return ToolOutcome(text, title, images=(ImagePart(media, content),))
-    if b"\0" in content[:BINARY]:
+    if b"\0" in content[:BINARY_PROBE_BYTES]:
         raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
-    found = page((content,), max(1, args.offset), _limit(args))
+    found = read_page((content,), max(1, args.offset), _limit(args))
     _check_offset(title, len(content), found)
     return ToolOutcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
 
 
-def _check_offset(title: str, size: int, found: Page) -> None:
+def _check_offset(title: str, size: int, found: LinePage) -> None:
     if not found.lines and size:
         raise NotFound(f"{title} has {found.total} lines; {found.first} is past its end.")
 
 
 def _check_picture(title: str, size: int) -> None:
-    if size > LARGEST_IMAGE:
+    if size > MAX_IMAGE_BYTES:
         raise Refused(f"{title} is a picture of {size} bytes; that is too large.")
 
 
-def _text(path: bytes, state: FileState, found: Page, around: Around) -> ToolOutcome:
+def _text(path: bytes, state: FileState, found: LinePage, around: ToolContext) -> ToolOutcome:
     _check_offset(one_line(path), state.size, found)
     seen = {display_path(path): state.digest}
     parts = ["\n".join(found.lines), *_notes(found)]
-    for each in instructions(around, path):
+    for each in nested_instructions(around, path):
         seen[display_path(each.path)] = each.digest
         parts.append(f"[Instructions from {one_line(each.path)}, for all files below it:]")
         parts.append(each.text)
     return ToolOutcome("\n".join(parts), one_line(path), metadata={"seen": seen})
 
 
-def _notes(found: Page) -> Iterator[str]:
+def _notes(found: LinePage) -> Iterator[str]:
     if not found.lines:
         yield "[The file is empty.]"
     if found.more:
@@ -117,9 +117,9 @@ def _notes(found: Page) -> Iterator[str]:
         yield "[Not UTF-8: read as Latin-1.]"
 
 
-def _picture(path: bytes, state: FileState, media: str, around: Around) -> ToolOutcome:
+def _picture(path: bytes, state: FileState, media: str, around: ToolContext) -> ToolOutcome:
     _check_picture(one_line(path), state.size)
-    image = ImagePart(media, around.overlay.content(path, LARGEST_IMAGE))
+    image = ImagePart(media, around.overlay.content(path, MAX_IMAGE_BYTES))
     seen = {display_path(path): state.digest}
     text = f"[{media}, {state.size} bytes]"
     return ToolOutcome(text, one_line(path), images=(image,), metadata={"seen": seen})
@@ -131,13 +131,13 @@ def _image(first: bytes) -> str:
     return next((media for mark, media in IMAGES.items() if first.startswith(mark)), "")
 
 
-def _folder(path: bytes, around: Around) -> ToolOutcome:
+def _folder(path: bytes, around: ToolContext) -> ToolOutcome:
     return _names(one_line(path) or ".", around.overlay.names(path))
 
 
 def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:
     lines = [one_line(name) + "/" * is_folder for name, is_folder in names.items()]
-    return told("\n".join(lines), title, [] if lines else ["The folder is empty."])
+    return limited_outcome("\n".join(lines), title, [] if lines else ["The folder is empty."])
 
 
-READ = Tool("read", Args, touches, run, action=Action.READ)
+READ = Tool("read", ReadArgs, touches, run, action=Action.READ)

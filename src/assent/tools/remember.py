@@ -4,25 +4,25 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.tool import Action, MemoryEffect, ResourceAccess, ToolOutcome
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
-LONGEST = 500  # characters
+MAX_MEMORY_CHARS = 500  # characters
 
 
-class Args(msgspec.Struct, frozen=True):
+class RememberArgs(msgspec.Struct, frozen=True):
     fact: str
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: RememberArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "facts", "remember"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: RememberArgs, around: ToolContext) -> ToolOutcome:
     """Returns the fact on one line."""
     fact = " ".join(args.fact.split())
-    if not 0 < len(fact) <= LONGEST:
-        raise UsageError(f"fact: it needs 1 to {LONGEST} characters, and has {len(fact)}.")
+    if not 0 < len(fact) <= MAX_MEMORY_CHARS:
+        raise UsageError(f"fact: it needs 1 to {MAX_MEMORY_CHARS} characters, and has {len(fact)}.")
     return ToolOutcome(f"Remembered: {fact}", "fact", effect=MemoryEffect(fact))
 
 
-REMEMBER = Tool("remember", Args, touches, run, Action.PLAN)
+REMEMBER = Tool("remember", RememberArgs, touches, run, Action.PLAN)

@@ -9,58 +9,58 @@ from assent.core.errors import UsageError
 from assent.core.paths import one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.changing.prefixes import numbered
-from assent.tools.looking.definitions import Definition, definition
-from assent.tools.looking.limits import told
-from assent.tools.looking.near import standing
-from assent.tools.looking.places import located, looked_at, looking
-from assent.tools.looking.searching import Hit, Query, Searched, searched
-from assent.tools.tool import Around, Tool
+from assent.tools.definitions import Definition, definition
+from assent.tools.line_numbers import numbered
+from assent.tools.output_limits import limited_outcome
+from assent.tools.path_access import read_access_of, resolve_path, search_accesses
+from assent.tools.path_suggestions import existing_state
+from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
+from assent.tools.tool import Tool, ToolContext
 
-MOST = 100
-LONGEST = 200  # characters of a signature
+MAX_DEFINITIONS = 100
+MAX_SIGNATURE_CHARS = 200  # characters of a signature
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SearchArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     name: Annotated[str, msgspec.Meta(description="empty: all that the file at path defines")] = ""
     path: str = "."
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
-    return looking((looked_at(around, args.path),), "search", args.name)
+def touches(args: SearchArgs, around: ToolContext) -> Sequence[ResourceAccess]:
+    return search_accesses((read_access_of(around, args.path),), "search", args.name)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
-    path = located(around, args.path)
-    state = standing(around, path)
+def run(args: SearchArgs, around: ToolContext) -> ToolOutcome:
+    path = resolve_path(around, args.path)
+    state = existing_state(around, path)
     name = args.name.strip().replace("::", ".").rpartition(".")[2].removesuffix("()")
     if name:
         return _defined(around, path, name)
     if not isinstance(state, FileState):
         raise UsageError("Give a name, or the path of one file to see what it defines.")
-    found = searched(around, Query(r"\w", path))
+    found = search_text(around, SearchQuery(r"\w", path))
     lines = [numbered(hit.line, f"{kind} {text}") for hit, kind, text in _outline(found.hits)]
     notes = [] if lines else ["No definition was recognised."]
-    return told("\n".join(lines), one_line(path), notes)
+    return limited_outcome("\n".join(lines), one_line(path), notes)
 
 
-def _outline(hits: Sequence[Hit]) -> Iterator[tuple[Hit, str, str]]:
+def _outline(hits: Sequence[SearchHit]) -> Iterator[tuple[SearchHit, str, str]]:
     for hit in hits:
         if found := definition(hit.path, hit.text):
-            yield hit, found.kind, hit.text.rstrip()[:LONGEST]
+            yield hit, found.kind, hit.text.rstrip()[:MAX_SIGNATURE_CHARS]
 
 
-def _defined(around: Around, path: bytes, name: str) -> ToolOutcome:
-    whole = searched(around, Query(name, path, literal=True, word=True))
+def _defined(around: ToolContext, path: bytes, name: str) -> ToolOutcome:
+    whole = search_text(around, SearchQuery(name, path, literal=True, word=True))
     ranked = sorted(_ranked(whole, name), key=lambda each: each[0])
-    lines = [line for _, line in ranked[:MOST]]
+    lines = [line for _, line in ranked[:MAX_DEFINITIONS]]
     notes = [] if lines else [_nowhere(whole, name)]
-    if len(ranked) > MOST:
-        notes.append(f"{MOST} of {len(ranked)} definitions; narrow it by path.")
-    return told("\n".join(lines), name, [*notes, *whole.notes], count=len(ranked))
+    if len(ranked) > MAX_DEFINITIONS:
+        notes.append(f"{MAX_DEFINITIONS} of {len(ranked)} definitions; narrow it by path.")
+    return limited_outcome("\n".join(lines), name, [*notes, *whole.notes], count=len(ranked))
 
 
-def _ranked(found: Searched, name: str) -> Iterator[tuple[tuple[bool, int, bytes, int], str]]:
+def _ranked(found: SearchResult, name: str) -> Iterator[tuple[tuple[bool, int, bytes, int], str]]:
     """Yields definitions with what orders them: tests come last, then by kind and place."""
     for hit in found.hits:
         what = definition(hit.path, hit.text, name)
@@ -69,11 +69,11 @@ def _ranked(found: Searched, name: str) -> Iterator[tuple[tuple[bool, int, bytes
         yield (b"test" in hit.path.lower(), what.rank, hit.path, hit.line), _line(hit, what)
 
 
-def _line(hit: Hit, what: Definition) -> str:
-    return f"{what.kind} {one_line(hit.path)}:{hit.line} {hit.text.strip()[:LONGEST]}"
+def _line(hit: SearchHit, what: Definition) -> str:
+    return f"{what.kind} {one_line(hit.path)}:{hit.line} {hit.text.strip()[:MAX_SIGNATURE_CHARS]}"
 
 
-def _nowhere(found: Searched, name: str) -> str:
+def _nowhere(found: SearchResult, name: str) -> str:
     if not found.hits:
         return f"{name} occurs nowhere."
     first = found.hits[0]
@@ -81,4 +81,4 @@ def _nowhere(found: Searched, name: str) -> str:
     return f"No definition of {name} was recognised; {used}. grep shows them."
 
 
-SEARCH = Tool("search", Args, touches, run, action=Action.READ)
+SEARCH = Tool("search", SearchArgs, touches, run, action=Action.READ)

@@ -9,36 +9,36 @@ from assent.core.errors import NotFound, NotReadOnly, Refused
 from assent.core.paths import display_path, one_line
 from assent.core.text.tool_mentions import without_missing_tools
 from assent.core.tool import Action, CommandEffect, ResourceAccess, ToolOutcome
-from assent.tools.calling.schema import UNOFFERED
-from assent.tools.looking.commands import gathered, of_the_disk, quoted
-from assent.tools.looking.places import located
-from assent.tools.tool import Around, Tool
+from assent.tools.command_output import collect_output, quote_argument, with_draft_note
+from assent.tools.path_access import resolve_path
+from assent.tools.schema import HIDDEN_FIELD
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ShellArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str
     network: bool = False
-    folder: Annotated[str, UNOFFERED] = ""
-    seconds: Annotated[float, UNOFFERED] = 0  # 0: as many as the person's settings allow
-    subject: Annotated[str, UNOFFERED] = ""
+    folder: Annotated[str, HIDDEN_FIELD] = ""
+    seconds: Annotated[float, HIDDEN_FIELD] = 0  # 0: as many as the person's settings allow
+    subject: Annotated[str, HIDDEN_FIELD] = ""
 
 
-def touches(args: Args, around: Around) -> Sequence[ResourceAccess]:
+def touches(args: ShellArgs, around: ToolContext) -> Sequence[ResourceAccess]:
     folder = _folder(args, around)
     if not folder:
         return (ResourceAccess(Action.SHELL, args.command),)
-    line = f"cd {quoted('./' + display_path(folder))} && {args.command}"
+    line = f"cd {quote_argument('./' + display_path(folder))} && {args.command}"
     return (ResourceAccess(Action.SHELL, line), ResourceAccess(Action.READ, display_path(folder)))
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: ShellArgs, around: ToolContext) -> ToolOutcome:
     folder = _folder(args, around)
     place = around.root + b"/" + folder if folder else around.root
     if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
         return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
     try:
         parts = around.shell.run(args.command, place)
-        return of_the_disk(gathered(parts, args.command, args.command), around)
+        return with_draft_note(collect_output(parts, args.command, args.command), around)
     except NotReadOnly as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."
@@ -51,18 +51,18 @@ def run(args: Args, around: Around) -> ToolOutcome:
         raise told from None
 
 
-def _wish(args: Args, folder: bytes, text: str = "") -> ToolOutcome:
+def _wish(args: ShellArgs, folder: bytes, text: str = "") -> ToolOutcome:
     seconds = max(0, args.seconds)
     command = CommandEffect(args.command, folder, seconds, args.subject, args.network)
     return ToolOutcome(text, args.command, effect=command)
 
 
-def _folder(args: Args, around: Around) -> bytes:
+def _folder(args: ShellArgs, around: ToolContext) -> bytes:
     """Returns where the command runs; only a folder of the workspace that is on disk will do."""
-    folder = located(around, args.folder) if args.folder else b""
+    folder = resolve_path(around, args.folder) if args.folder else b""
     if folder and around.overlay.on_disk(folder) != "folder":
         raise NotFound(f"{one_line(folder)} is no folder on disk. Nothing was run.")
     return folder
 
 
-SHELL = Tool("shell", Args, touches, run, action=Action.SHELL)
+SHELL = Tool("shell", ShellArgs, touches, run, action=Action.SHELL)

@@ -5,26 +5,26 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.session.event import Todo, TodoStatus
 from assent.core.tool import Action, ResourceAccess, TodosEffect, ToolOutcome
-from assent.tools.tool import Around, Tool
+from assent.tools.tool import Tool, ToolContext
 
-MOST = 100
+MAX_TODOS = 100
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
 
 
-class Item(msgspec.Struct, frozen=True):
+class TodoItemArgs(msgspec.Struct, frozen=True):
     content: str
     status: TodoStatus = "pending"
 
 
-class Args(msgspec.Struct, frozen=True):
-    todos: list[Item]
+class TodoArgs(msgspec.Struct, frozen=True):
+    todos: list[TodoItemArgs]
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: TodoArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, "todos", "todowrite"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: TodoArgs, around: ToolContext) -> ToolOutcome:
     """Returns the list, if it holds together."""
     _check(args.todos)
     todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
@@ -34,9 +34,9 @@ def run(args: Args, around: Around) -> ToolOutcome:
     return ToolOutcome(text, f"{done} of {len(todos)} done", effect=TodosEffect(todos))
 
 
-def _check(items: list[Item]) -> None:
-    if len(items) > MOST:
-        raise UsageError(f"todos: these are {len(items)} items; {MOST} is the most.")
+def _check(items: list[TodoItemArgs]) -> None:
+    if len(items) > MAX_TODOS:
+        raise UsageError(f"todos: these are {len(items)} items; {MAX_TODOS} is the most.")
     blank = [at for at, item in enumerate(items) if not item.content.strip()]
     if blank:
         raise UsageError(f"todos[{blank[0]}].content: it is blank. The list stays as it was.")
@@ -46,4 +46,4 @@ def _check(items: list[Item]) -> None:
         raise UsageError(f"{places}: only one may be in_progress. The list stays as it was.")
 
 
-TODO = Tool("todo", Args, touches, run, Action.PLAN)
+TODO = Tool("todo", TodoArgs, touches, run, Action.PLAN)

@@ -7,10 +7,10 @@ import msgspec
 
 from assent.core.tool import Action, PermissionContext, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 
-class Around(msgspec.Struct, frozen=True):
+class ToolContext(msgspec.Struct, frozen=True):
     """What a call has around it. Everything here only reads."""
 
     overlay: Overlay
@@ -34,7 +34,7 @@ class Around(msgspec.Struct, frozen=True):
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
 
 
-class Free(msgspec.Struct, frozen=True):
+class RawArguments(msgspec.Struct, frozen=True):
     """Arguments as they came, for a tool whose schema nobody here knows beforehand."""
 
     values: dict[str, Any]
@@ -45,8 +45,8 @@ class Tool(msgspec.Struct, frozen=True):
 
     name: str
     args: type[msgspec.Struct]
-    touches: Callable[[Any, Around], Sequence[ResourceAccess]]
-    run: Callable[[Any, Around], ToolOutcome]
+    touches: Callable[[Any, ToolContext], Sequence[ResourceAccess]]
+    run: Callable[[Any, ToolContext], ToolOutcome]
     action: Action = Action.EDIT  # what is not declared counts as changing files
     only: str = ""  # offered while planning ("plan"), or only outside it ("build")
     text: str = ""  # its description, where no file beside it has one

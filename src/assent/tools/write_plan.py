@@ -3,25 +3,25 @@
 import msgspec
 
 from assent.core.tool import Action, PlanTextEffect, ResourceAccess, ToolOutcome
-from assent.tools.changing.plan_file import check_text
-from assent.tools.tool import Around, Tool
+from assent.tools.plan_file import check_plan_text
+from assent.tools.tool import Tool, ToolContext
 
 
-class Args(msgspec.Struct, frozen=True):
+class WritePlanArgs(msgspec.Struct, frozen=True):
     text: str
     name: str = ""  # of another plan
 
 
-def touches(args: Args, around: Around) -> tuple[ResourceAccess, ...]:
+def touches(args: WritePlanArgs, around: ToolContext) -> tuple[ResourceAccess, ...]:
     return (ResourceAccess(Action.PLAN, args.name or "plan", "write_plan"),)
 
 
-def run(args: Args, around: Around) -> ToolOutcome:
+def run(args: WritePlanArgs, around: ToolContext) -> ToolOutcome:
     """Returns the text as the plan's new text."""
-    check_text(args.text)
+    check_plan_text(args.text)
     return ToolOutcome(
         "The plan's text is written.", "plan", effect=PlanTextEffect(args.text, args.name)
     )
 
 
-WRITE_PLAN = Tool("write_plan", Args, touches, run, Action.PLAN, only="plan")
+WRITE_PLAN = Tool("write_plan", WritePlanArgs, touches, run, Action.PLAN, only="plan")

@@ -17,7 +17,7 @@ from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import refuse_twins
 from assent.execute.check import check_disk, first_files
 from assent.ports import LinkTarget, WorkspaceFiles
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 
 class Admission:

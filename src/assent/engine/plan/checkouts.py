@@ -27,8 +27,8 @@ from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, l
 from assent.engine.plan.plans import begun
 from assent.engine.plan.spelling import Spelling, joined
 from assent.ports import FolderEntryKind, SourceFolder
-from assent.tools.looking.ignored import Ignored
-from assent.tools.looking.overlay import CHUNK, Overlay
+from assent.tools.ignore_files import IgnoreMatcher
+from assent.tools.overlay import CHUNK, Overlay
 
 Why: TypeAlias = Literal["ignored", "git", "ours", "deep", "repository", "odd"]
 _BARE = {b"HEAD", b"objects", b"refs"}
@@ -153,7 +153,7 @@ class _Walk:
     """Goes through folders, and notes what is left out and why."""
 
     def __init__(self, overlay: Overlay, place: Place, wanted: Sequence[bytes]) -> None:
-        self._ignored = Ignored(overlay)
+        self._ignored = IgnoreMatcher(overlay)
         self._place = place
         self._wanted = wanted
         self.skipped: dict[bytes, Why] = {}

@@ -7,7 +7,7 @@ from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.paths import display_path, one_line, parent
 from assent.core.plan.operation import RunCommand
 from assent.core.shell.environment import refuse_variables
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 LONGEST_S: Final = 86_400
 MOST_BYTES: Final = 100_000  # of all words together; systems start no program with many more

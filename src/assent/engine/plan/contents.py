@@ -7,7 +7,7 @@ from assent.core.paths import display_path
 from assent.core.plan.dependencies import content_sources
 from assent.core.plan.operation import DeleteFile, FileState, Operation, WriteFile
 from assent.engine.doors import Doors
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 
 class Contents:

@@ -48,7 +48,7 @@ from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import Spelling, refuse_twins
 from assent.engine.projections import Projections
 from assent.ports import WorkspaceFiles
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 DEFAULT_MODE = 0o644
 TRIES = 20  # at a draft that others are changing, too

@@ -28,7 +28,7 @@ from assent.engine.plan.drafts import LINK_MODE, Drafts, Staged
 from assent.engine.plan.plans import begun
 from assent.engine.plan.refusals import nothing_staged
 from assent.engine.plan.spelling import Spelling, is_case_alone
-from assent.tools.looking.overlay import Overlay
+from assent.tools.overlay import Overlay
 
 ANEW = "git diff --binary | assent stage patch -"
 

@@ -38,7 +38,7 @@ from assent.engine.run.runs import Runs
 from assent.engine.run.underway import UnderWay
 from assent.engine.workspaces import Workspaces
 from assent.ports import ProcessRunner
-from assent.tools.looking.commands import gathered
+from assent.tools.command_output import collect_output
 
 _NOT_RUN: Final = ProcessResult(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
@@ -95,7 +95,7 @@ class Heard:
 
     def outcome(self, begun: CommandStarted) -> ToolOutcome:
         """Returns all of it as a model reads it."""
-        outcome = gathered(iter((*self.parts, self.ended)), begun.line, begun.line)
+        outcome = collect_output(iter((*self.parts, self.ended)), begun.line, begun.line)
         changes, why = self.seen
         named = (
             None if changes is None else [display_path(each.path) for each in changes[:MOST_NAMED]]

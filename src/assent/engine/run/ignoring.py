@@ -6,8 +6,8 @@ from stat import S_ISDIR
 from assent.core.paths import parent
 from assent.core.plan.operation import Operation
 from assent.ports import BlobStore, WorkspaceFiles
-from assent.tools.looking.ignored import EXCLUDE, FILES, Ignored
-from assent.tools.looking.overlay import Overlay
+from assent.tools.ignore_files import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
+from assent.tools.overlay import Overlay
 
 Stamp = tuple[int, ...]
 Chain = tuple[object, ...]  # the rules on the way to a folder, as their stamps
@@ -27,14 +27,14 @@ class Ignoring:
         self._last: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
         self._now: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
         self._present: set[bytes] = set()
-        self._ignored = Ignored(self._overlay, self._present)
+        self._ignored = IgnoreMatcher(self._overlay, self._present)
         self._settled: Callable[[Stamp], bool] = bool
 
     def begin(self, settled: Callable[[Stamp], bool]) -> None:
         """Starts another round; rules that are not settled yet may change unseen."""
         self._last, self._now = self._now, {}
         self._present = set()
-        self._ignored = Ignored(self._overlay, self._present)
+        self._ignored = IgnoreMatcher(self._overlay, self._present)
         self._settled = settled
 
     def among(self, folder: bytes, names: Mapping[bytes, Stamp]) -> dict[bytes, bool]:
@@ -54,7 +54,7 @@ class Ignoring:
         return {name: found[mark] for name, mark in marked.items()}
 
     def _chain(self, folder: bytes, prefix: bytes, names: Mapping[bytes, Stamp]) -> Chain:
-        rules = {prefix + name: names[name] for name in FILES if name in names}
+        rules = {prefix + name: names[name] for name in IGNORE_FILE_NAMES if name in names}
         self._present.update(rules)
         if not folder:
             rules |= self._own()

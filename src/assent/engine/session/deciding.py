@@ -1,10 +1,10 @@
 """Deciding: who decided about a call, by which rule, why, and what a person said, on one line."""
 
 from assent.core.session.question import PermissionAnswer
-from assent.tools.toolbox import Settled
+from assent.tools.dispatcher import ToolCallResult
 
 
-def decided_words(settled: Settled) -> str:
+def decided_words(settled: ToolCallResult) -> str:
     """Says on one line who decided about a call, by which rule, and why."""
     decision = settled.decision
     if decision is None:

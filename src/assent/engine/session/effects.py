@@ -46,7 +46,7 @@ from assent.engine.session.tooling import Tooling
 from assent.ports import ProcessRunner
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
-from assent.tools.calling.told import lacking
+from assent.tools.outcome_text import missing_capability
 
 SHORT = 12  # characters of an operation's id
 MOST = 20  # operations that a result names
@@ -133,7 +133,9 @@ class Effects:
         try:
             return (yield from self._carry(wish))
         except AssentError as error:
-            return Done(EffectResult(error.message, failed=True, metadata=lacking(error)))
+            return Done(
+                EffectResult(error.message, failed=True, metadata=missing_capability(error))
+            )
 
     def _carry(self, wish: Wish) -> Doing:
         match wish.effect:

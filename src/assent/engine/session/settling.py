@@ -51,8 +51,14 @@ from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
 from assent.engine.session.tooling import Tooling
 from assent.ports import CallGuard, ProcessRunner
-from assent.tools.tool import Around
-from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
+from assent.tools.dispatcher import (
+    AskPermission,
+    PreparedCall,
+    ToolCallResult,
+    ToolPermissionRequest,
+    notify_guards,
+)
+from assent.tools.tool import ToolContext
 
 INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
 AFTER_THE_END = "The turn ended with the call before this one; nothing was done."
@@ -80,7 +86,7 @@ class Ground(Protocol):
 
     def read_updates(self) -> tuple[StoredEvent, ...]: ...
 
-    def tool_context(self) -> Around:
+    def tool_context(self) -> ToolContext:
         """Returns what a call has around it now."""
 
     def plan_updates(self, done: Done) -> list[SessionEvent]:
@@ -152,12 +158,12 @@ class Settling:
         if halt is not None:
             self.ending, self.words = halt.why, halt.words
 
-    def _prepared(self, calls: Iterable[ToolCall]) -> list[Prepared]:
+    def _prepared(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
         """Reads and judges calls as the session is now."""
         self._around, agent = self._ground.tool_context(), self._ground.agent
         return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
 
-    def _settle(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[ToolCall]]:
+    def _settle(self, batch: Sequence[PreparedCall]) -> Generator[Shown, None, list[ToolCall]]:
         """Settles a batch; returns the calls that wait for an answer of another day."""
         yield from self._begun(batch)
         began = perf_counter()
@@ -176,7 +182,7 @@ class Settling:
             yield from self._ground.append_events(*ended)
         return parked
 
-    def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[ToolCall]]:
+    def _tasks(self, batch: Sequence[PreparedCall]) -> Generator[Shown, None, list[ToolCall]]:
         """Settles calls that start children: each is judged first, then all work side by side."""
         yield from self._begun(batch)
         began, settled = perf_counter(), [self._task(each) for each in batch]
@@ -197,7 +203,7 @@ class Settling:
         yield from self._ground.append_events(*ended)
         return parked
 
-    def _task(self, prepared: Prepared) -> Settled:
+    def _task(self, prepared: PreparedCall) -> ToolCallResult:
         """Settles a call that starts a child; one whose child waits was asked about before."""
         begun = prepared.call.id in self._children.waiting
         return self._one(prepared, (lambda doubt: BEGUN) if begun else None)
@@ -208,18 +214,18 @@ class Settling:
         if refused and not self.ending:
             self.ending, self.words = "declined", said_no(refused, len(wanted))
 
-    def _begun(self, batch: Sequence[Prepared]) -> Iterator[StoredEvent]:
+    def _begun(self, batch: Sequence[PreparedCall]) -> Iterator[StoredEvent]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
         yield from self._ground.append_events(*started)
 
-    def _settled(self, batch: Sequence[Prepared]) -> list[Settled]:
+    def _settled(self, batch: Sequence[PreparedCall]) -> list[ToolCallResult]:
         """Settles calls in threads; one that needs an answer waits until the others are done."""
         if len(batch) == 1:
             return [self._one(batch[0])]
         postponed: set[str] = set()
 
-        def together(each: Prepared) -> Settled:
-            def later(doubt: Doubt) -> PermissionAnswer:
+        def together(each: PreparedCall) -> ToolCallResult:
+            def later(doubt: ToolPermissionRequest) -> PermissionAnswer:
                 postponed.add(each.call.id)
                 return POSTPONED
 
@@ -229,11 +235,11 @@ class Settling:
         pairs = zip(batch, settled, strict=True)
         return [self._one(each) if each.call.id in postponed else one for each, one in pairs]
 
-    def _one(self, prepared: Prepared, ask: Ask | None = None) -> Settled:
+    def _one(self, prepared: PreparedCall, ask: AskPermission | None = None) -> ToolCallResult:
         box = self._tooling.dispatcher
         return box.run_call(prepared, self._around, ask or self._ask, self._guards)
 
-    def _ask(self, doubt: Doubt) -> PermissionAnswer:
+    def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
         gate, posture = self._tooling.gate, self._around.posture
         level, reasons = gate.risk(doubt.requests)
@@ -268,7 +274,7 @@ class Settling:
         return pending
 
     def _end(
-        self, call: ToolCall, settled: Settled, seconds: float
+        self, call: ToolCall, settled: ToolCallResult, seconds: float
     ) -> Generator[Shown, None, list[SessionEvent]]:
         """Carries out what a call wishes for and returns everything that ends it.
 
@@ -285,7 +291,7 @@ class Settling:
             done = yield from self._carry(wish)
         return [] if done.later else self._ended(call, settled, done, seconds)
 
-    def _opened(self, settled: Settled, posture: PermissionContext) -> ProcessRunner | None:
+    def _opened(self, settled: ToolCallResult, posture: PermissionContext) -> ProcessRunner | None:
         """Returns what runs a command that was allowed to change configuration of agents."""
         if settled.attempt is None or not isinstance(settled.outcome.effect, CommandEffect):
             return None
@@ -297,7 +303,7 @@ class Settling:
         return found[0] if found else None
 
     def _ended(
-        self, call: ToolCall, settled: Settled, done: Done, seconds: float
+        self, call: ToolCall, settled: ToolCallResult, done: Done, seconds: float
     ) -> list[SessionEvent]:
         outcome, carried, mask = settled.outcome, done.carried, self._tooling.redact
         title = mask(outcome.title)
@@ -305,7 +311,7 @@ class Settling:
         last = ToolOutcome(
             mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
         )
-        last = heard(self._guards, settled, last)
+        last = notify_guards(self._guards, settled, last)
         text, kept = self._kept(last.text, outcome.rest or done.rest)
         result = ToolResult(call.id, text, last.failed, last.images)
         decision = settled.decision
@@ -356,7 +362,7 @@ class Settling:
         absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
         return "" if "read" in absent else "; `read` shows any part of it"
 
-    def _refused(self, batch: Sequence[Prepared]) -> Iterator[StoredEvent]:
+    def _refused(self, batch: Sequence[PreparedCall]) -> Iterator[StoredEvent]:
         halted = self.ending in ("paused", "cancelled", "interrupted")
         words = HALTED.format(why=self.ending) if halted else AFTER_THE_END
         yield from self._ground.append_events(*[given_up(each.call, words) for each in batch])
@@ -372,7 +378,7 @@ def given_up(call: ToolCall, why: str) -> CallEnded:
     return CallEnded(call.id, call.tool, ToolResult(call.id, why, failed=True))
 
 
-def _decided(settled: Settled) -> Decision:
+def _decided(settled: ToolCallResult) -> Decision:
     """Returns the decision that an effect is carried out by: an answer, if one was needed."""
     decision = settled.decision
     assert decision is not None, "a call with an effect was judged"
@@ -381,7 +387,7 @@ def _decided(settled: Settled) -> Decision:
     return decision
 
 
-def _unconfined(settled: Settled) -> bool:
+def _unconfined(settled: ToolCallResult) -> bool:
     return settled.consent is not None and settled.consent.unconfined
 
 
@@ -389,7 +395,7 @@ def _is_order(request: ResourceAccess) -> bool:
     return configures_agents(request.resource.encode("utf-8", "surrogateescape"))
 
 
-def _may_be_freed(doubt: Doubt, *, confined: bool) -> bool:
+def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
     """Tells whether a yes could also mean a command without the sandbox."""
     shell = any(request.action is Action.SHELL for request in doubt.requests)
     return shell and confined and doubt.decision.layer != "defaults"
@@ -399,12 +405,12 @@ def _as_told(outcome: ToolOutcome) -> EffectResult:
     return EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
 
 
-def _is_parked(settled: Settled) -> bool:
+def _is_parked(settled: ToolCallResult) -> bool:
     """Tells whether a call waits for an answer that may come some day."""
     return settled.consent is not None and settled.consent.later
 
 
-def _can_wait(settled: Settled) -> bool:
+def _can_wait(settled: ToolCallResult) -> bool:
     """Tells whether the end of a call may become durable together with the step after it.
 
     What was only read can be read again, and what was staged is durable in the draft: after a crash
@@ -416,8 +422,8 @@ def _can_wait(settled: Settled) -> bool:
 
 
 def _batches(
-    prepared: Sequence[Prepared], together: Callable[[Prepared], str]
-) -> Iterator[tuple[str, list[Prepared]]]:
+    prepared: Sequence[PreparedCall], together: Callable[[PreparedCall], str]
+) -> Iterator[tuple[str, list[PreparedCall]]]:
     """Yields calls to settle together: neighbours of one kind, and each other one alone."""
     for kind, group in groupby(prepared, together):
         if kind:

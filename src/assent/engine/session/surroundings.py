@@ -25,8 +25,8 @@ from assent.engine.session.kinds import kinds
 from assent.engine.session.lineage import parents
 from assent.engine.session.stopping import attended
 from assent.engine.session.tooling import Tooling
-from assent.tools.looking.overlay import Overlay
-from assent.tools.tool import Around
+from assent.tools.overlay import Overlay
+from assent.tools.tool import ToolContext
 
 LARGEST = 1 << 30  # bytes of a file that a model's call may be about: a second of reading
 
@@ -104,7 +104,7 @@ class Surroundings:
 
     def tool_context(
         self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
-    ) -> Around:
+    ) -> ToolContext:
         """Returns what a call has around it: while planning, files with the draft on top."""
         place, posture = self._desk.config, self.permission_context(record, plan)
 
@@ -112,7 +112,7 @@ class Surroundings:
             request = ResourceAccess(Action.READ, display_path(path))
             return self._tooling.gate.decide((request,), posture).verdict is Verdict.RUN
 
-        return Around(
+        return ToolContext(
             self._files(plan if posture.mode == "plan" else None),
             *(
                 self._tooling.with_path_limits(posture)

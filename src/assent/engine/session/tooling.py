@@ -18,7 +18,7 @@ from assent.ports import (
     ProcessRunner,
     ReadOnlyShell,
 )
-from assent.tools.toolbox import Toolbox
+from assent.tools.dispatcher import ToolDispatcher
 
 
 class TaskLimits(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class Tooling(msgspec.Struct, frozen=True):
     fetch: PageFetcher
     gate: PermissionGate
     asker: Asker
-    dispatcher: Toolbox
+    dispatcher: ToolDispatcher
     agents: Mapping[str, Agent] = {}
     hosts: tuple[str, ...] = ()  # fetch.hosts
     staging: bool = True  # plan.staging

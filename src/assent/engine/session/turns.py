@@ -33,7 +33,7 @@ from assent.engine.session.settling import Settling, given_up
 from assent.engine.session.stopping import stoppable
 from assent.engine.session.surroundings import Surroundings
 from assent.engine.session.tooling import Tooling
-from assent.tools.tool import Around
+from assent.tools.tool import ToolContext
 
 DIED = "Its process ended."
 # What is said of a turn that a call or a person ended.
@@ -230,7 +230,7 @@ class SessionTurn:
         wanted = self._wanted if isinstance(error, Interrupted) else None
         return self.append_events(wanted or TurnEnded("failed", error.message))
 
-    def tool_context(self) -> Around:
+    def tool_context(self) -> ToolContext:
         """Returns what a call has around it now."""
         return self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
 

@@ -1,1 +1,0 @@
-"""Changing: from what a model typed to exact operations, and nothing else."""

@@ -1,0 +1,423 @@
+"""The toolbox: the one place where calls are settled, whoever makes them and whatever they name."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.errors import AssentError, UsageError
+from assent.core.llm.message import ToolCall
+from assent.core.llm.request import ToolDefinition
+from assent.core.paths import display_path
+from assent.core.session.agent import Agent
+from assent.core.session.event import PlannedCall
+from assent.core.session.question import PermissionAnswer
+from assent.core.text.tool_mentions import missing_tools, without_missing_tools
+from assent.core.tool import (
+    MISSING_CAPABILITY,
+    Action,
+    Decision,
+    EditEffect,
+    GuardedCall,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
+    Verdict,
+    strictest_decision,
+)
+from assent.ports import CallGuard, PermissionGate
+from assent.tools.arguments import decode_arguments
+from assent.tools.availability import unavailable_reason
+from assent.tools.effect_check import check_effect_covered
+from assent.tools.inferred_access import inferred_access
+from assent.tools.outcome_text import access_line, failed_outcome, refused_outcome
+from assent.tools.path_access import outside_accesses
+from assent.tools.schema import tool_definition
+from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool_aliases import resolve_alias
+
+READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH)
+SHELL = "shell"
+LOOP = "loop"  # the layer of a guard that noticed one
+MAX_QUOTED_CHARS = 120  # characters of what is repeated, in a question
+MAX_TITLE_CHARS = 200  # characters of what a refused call wanted
+COMMAND_TOOLS = ("git", "grep")  # tools that are programs of the shell, too
+IMPOSSIBLE = "This cannot be done here. Nothing was done."
+FAILED_VERDICT = "fail"  # what is said of a call that nobody gets to judge
+UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
+
+
+class ToolPermissionRequest(msgspec.Struct, frozen=True):
+    """What a person is asked about: some requests of a call, and what a yes would do."""
+
+    call: ToolCall
+    tool: str
+    requests: tuple[ResourceAccess, ...]
+    decision: Decision
+    edit: EditEffect | None = None
+
+
+AskPermission: TypeAlias = Callable[[ToolPermissionRequest], PermissionAnswer]
+
+
+class PreparedCall(msgspec.Struct, frozen=True):
+    """A call that was read and judged; nothing of it has run. `failure`: it never will."""
+
+    call: ToolCall
+    tool: Tool | None = None
+    args: msgspec.Struct | None = None
+    requests: tuple[ResourceAccess, ...] = ()
+    decision: Decision | None = None
+    failure: ToolOutcome | None = None
+    absent: frozenset[str] = frozenset()  # tools that no advice about it may name
+
+
+class ToolCallResult(msgspec.Struct, frozen=True):
+    """A call's outcome, the decision if it got there, the tool's own name, and the answer."""
+
+    outcome: ToolOutcome
+    decision: Decision | None
+    tool: str
+    consent: PermissionAnswer | None = None
+    attempt: GuardedCall | None = None  # as guards saw it
+
+
+class ToolDispatcher:
+    """The tools of a session. Nothing runs that was not offered, or that the gate did not pass."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        gate: PermissionGate,
+        *,
+        suggest: bool = False,
+        more: Callable[[str], Sequence[Tool]] = lambda mode: (),
+    ) -> None:
+        """`more` tells which tools of servers there are in a mode; they are started by it."""
+        self._tools = {tool.name: tool for tool in tools}
+        self._gate = gate
+        self._suggest = suggest
+        self._more = more
+        self._offered: dict[tuple[str, ...], tuple[ToolDefinition, ...]] = {}
+        self._asked: tuple[PermissionContext, Agent, tuple[ToolDefinition, ...]] | None = None
+        self._absent: tuple[PermissionContext, Agent, frozenset[str]] | None = None
+
+    def available_tools(
+        self, posture: PermissionContext, agent: Agent
+    ) -> tuple[ToolDefinition, ...]:
+        """Returns the tools that a model may see; the same ones are the same object."""
+        asked = self._asked  # children ask, too, each in a thread of its own
+        if asked is None or asked[:2] != (posture, agent):
+            self._learn(posture)
+            absent = self.unavailable_tools(posture, agent)
+            names = tuple(name for name in self._tools if name not in absent)
+            if names not in self._offered:
+                self._offered[names] = tuple(tool_definition(self._tools[n], absent) for n in names)
+            asked = self._asked = (posture, agent, self._offered[names])
+        return asked[2]
+
+    def unavailable_tools(self, posture: PermissionContext, agent: Agent) -> dict[str, str]:
+        """Returns which tools are not offered, and why."""
+        why = {n: self._withheld(tool, posture, agent) for n, tool in self._tools.items()}
+        return {name: reason for name, reason in why.items() if reason}
+
+    def absent(self, posture: PermissionContext, agent: Agent) -> frozenset[str]:
+        """Returns the tools of our own that a model does not have, so that no advice names them."""
+        known = self._absent
+        if known is None or known[:2] != (posture, agent):
+            withheld = self.unavailable_tools(posture, agent)
+            absent = missing_tools([name for name in self._tools if name not in withheld])
+            known = self._absent = (posture, agent, absent)
+        return known[2]
+
+    def name(self, call: ToolCall) -> str:
+        """Returns the name of the tool that a call means."""
+        try:
+            return resolve_alias(call, self._tools).tool
+        except UsageError:
+            return call.tool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools that there are, offered or not."""
+        return tuple(self._tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """Returns a tool by its own name, offered or not."""
+        return self._tools.get(name)
+
+    def concurrency_group(self, call: ToolCall, posture: PermissionContext) -> str:
+        """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
+        tool = self._tools.get(self.name(call))
+        if tool is None:
+            return ""
+        if tool.name == SHELL and posture.mode != "plan":  # there it may write
+            return ""
+        return (
+            "tasks"
+            if tool.action is Action.TASK
+            else "reads"
+            if tool.action in READ_ACTIONS
+            else ""
+        )
+
+    def prepare(self, call: ToolCall, around: ToolContext, agent: Agent) -> PreparedCall:
+        """Reads and judges a call: known, offered, well formed, and what it touches allowed?"""
+        absent = frozenset[str]()
+        try:
+            self._learn(around.posture)
+            absent = self.absent(around.posture, agent) - {call.tool}
+            call = resolve_alias(call, self._tools)
+            absent -= {call.tool, *(COMMAND_TOOLS if call.tool == SHELL else ())}
+            tool = self._known(call, around.posture, agent)
+            args = decode_arguments(tool, call)
+        except Exception as error:
+            return PreparedCall(call, failure=_advised(failed_outcome(call.tool, error), absent))
+        try:
+            requests = tuple(tool.touches(args, around)) or (
+                ResourceAccess(tool.action, tool.name),
+            )
+            if around.posture.mode != "plan":  # there commands see nothing outside
+                requests += outside_accesses(around, self._gate.operands(requests))
+            decision = self._gate.decide(requests, around.posture)
+        except Exception as error:  # law 9: what cannot be judged is not done
+            outcome = _advised(failed_outcome(tool.name, error), absent)
+            decision = Decision(Verdict.DENY, outcome.text)
+            return PreparedCall(call, tool, decision=decision, failure=outcome)
+        return PreparedCall(call, tool, args, requests, decision, absent=absent)
+
+    def planned(self, prepared: PreparedCall) -> PlannedCall:
+        """Returns what a call is going to do, as people see it before it runs."""
+        call, decision = prepared.call, prepared.decision
+        requests = self._requests(prepared)
+        level, reasons = self._gate.risk(requests)
+        if decision is not None and decision.verdict is Verdict.STAGE and level == "medium":
+            level, reasons = "low", ()  # whatever is staged is read before it happens
+        if decision is None:
+            verdict, why = FAILED_VERDICT, prepared.failure.text if prepared.failure else ""
+        else:
+            verdict, why = str(decision.verdict), decision.reason
+        if why and verdict in (FAILED_VERDICT, Verdict.DENY):
+            reasons = (why, *reasons)
+        title = prepared.tool.title(prepared.args) if prepared.tool and prepared.args else ""
+        about = f": {title}" if title else ""
+        touches = [access_line(one) for one in (*requests, *self._gate.files(requests))]
+        touches = [f"{each}{about}" for each in touches]
+        once = tuple(dict.fromkeys(touches))
+        return PlannedCall(call.id, call.tool, once, verdict, level, reasons)
+
+    def _requests(self, prepared: PreparedCall) -> tuple[ResourceAccess, ...]:
+        """Returns what a call touches, or seems to want where it was refused before that."""
+        return prepared.requests or inferred_access(
+            prepared.call, self._tools.get(prepared.call.tool)
+        )
+
+    def _named(self, outcome: ToolOutcome, prepared: PreparedCall) -> ToolOutcome:
+        """Returns a refusal under the name of what was wanted; the record of decisions tells it."""
+        wants = ", ".join(dict.fromkeys(map(access_line, self._requests(prepared))))
+        return msgspec.structs.replace(outcome, title=wants[:MAX_TITLE_CHARS])
+
+    def run_call(
+        self,
+        prepared: PreparedCall,
+        around: ToolContext,
+        ask: AskPermission,
+        guards: Sequence[CallGuard] = (),
+    ) -> ToolCallResult:
+        """Brings a call to its outcome; only KeyboardInterrupt gets out."""
+        tool, decision = prepared.tool, prepared.decision
+        if prepared.failure is not None or tool is None or decision is None:
+            outcome = prepared.failure or refused_outcome(
+                prepared.call.tool, "It could not be read."
+            )
+            attempt = _attempt(prepared, decision or UNJUDGED, around)
+            return ToolCallResult(
+                self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
+            )
+        attempt = _attempt(prepared, decision, around)
+        objections = _objections(guards, attempt)
+        decision = _joined(decision, objections)
+        attempt = msgspec.structs.replace(attempt, decision=decision)
+        shut = msgspec.structs.replace(
+            around,
+            readable=partial(self._readable, around),
+            judged=prepared.requests,
+            absent=prepared.absent,
+        )
+        asked = _CallQuestions(ask, prepared, decision, _loop(objections))
+        try:
+            outcome = self._ran(prepared, shut, asked)
+        except _CallDenied as refused:
+            told = _advised(refused_outcome(tool.name, refused.why), prepared.absent)
+            outcome = self._named(told, prepared)
+            attempt = _denied(attempt)
+        except Exception as error:
+            outcome = _advised(failed_outcome(tool.name, error), prepared.absent)
+            if MISSING_CAPABILITY in outcome.metadata:
+                outcome = self._named(outcome, prepared)
+        return ToolCallResult(outcome, decision, tool.name, asked.consent, attempt)
+
+    def _learn(self, posture: PermissionContext) -> None:
+        """Takes in the tools of servers; none takes the name of another."""
+        self._tools |= {t.name: t for t in self._more(posture.mode) if t.name not in self._tools}
+
+    def _known(self, call: ToolCall, posture: PermissionContext, agent: Agent) -> Tool:
+        tool = self._tools.get(call.tool)
+        if tool is None:
+            names = ", ".join(each.name for each in self.available_tools(posture, agent))
+            raise AssentError(f"There is no tool `{call.tool}`. There are: {names}.")
+        if why := self._withheld(tool, posture, agent):
+            raise AssentError(f"`{tool.name}` was not offered, so nothing was done. {why}")
+        return tool
+
+    def _withheld(self, tool: Tool, posture: PermissionContext, agent: Agent) -> str:
+        why = unavailable_reason(tool, posture, agent, suggest=self._suggest)
+        return why or self._gate.never_allowed_reason(tool.name, tool.action, posture)
+
+    def _readable(self, around: ToolContext, path: bytes) -> bool:
+        """Tells whether a tool that goes through many files may open one of them unasked."""
+        requests = (ResourceAccess(Action.READ, display_path(path)),)
+        decision = self._gate.decide(requests, around.posture)
+        return decision.verdict is Verdict.RUN and around.readable(path)
+
+    def _ran(
+        self, prepared: PreparedCall, around: ToolContext, asked: "_CallQuestions"
+    ) -> ToolOutcome:
+        """Runs a call. Nothing happens by that: whether an edit may happen is asked with it."""
+        assert prepared.tool is not None, "a call without a tool fails before"
+        doubts = self._doubts(prepared, asked.decision, around.posture)
+        asked.about([request for request in doubts if request.action is not Action.EDIT])
+        outcome = _run(prepared.tool, prepared.args, around)
+        check_effect_covered(outcome.effect, prepared.requests)
+        if not outcome.failed:
+            edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
+            asked.about([request for request in doubts if request.action is Action.EDIT], edit)
+        return outcome
+
+    def _doubts(
+        self, prepared: PreparedCall, decision: Decision, posture: PermissionContext
+    ) -> Sequence[ResourceAccess]:
+        """Returns the requests that a person is asked about; raises where nobody can allow them."""
+        if decision.verdict in (Verdict.RUN, Verdict.STAGE):
+            return ()
+        if decision.verdict is not Verdict.ASK:
+            raise _CallDenied(decision.reason or "The gate said no.")
+        found = [
+            request
+            for request in prepared.requests
+            if self._gate.decide((request,), posture).verdict is Verdict.ASK
+        ]
+        if decision.layer == LOOP and not found:  # a guard asks, whatever the gate said
+            return (ResourceAccess(Action.LOOP, _subject(prepared)),)
+        return found or prepared.requests
+
+
+class _CallQuestions:
+    """The questions of one call; what the person said last is kept."""
+
+    def __init__(
+        self, ask: AskPermission, prepared: PreparedCall, decision: Decision, loop: str
+    ) -> None:
+        self.decision = decision
+        self._loop = loop  # what the model has to know about itself, whoever says no
+        self.consent: PermissionAnswer | None = None
+        self._ask = ask
+        self._prepared = prepared
+
+    def about(self, requests: Sequence[ResourceAccess], edit: EditEffect | None = None) -> None:
+        """Asks about some requests, if there are any; raises unless the person says yes."""
+        if not requests:
+            return
+        call = self._prepared.call
+        doubt = ToolPermissionRequest(call, call.tool, tuple(requests), self.decision, edit)
+        self.consent = self._ask(doubt)
+        if not self.consent.yes:
+            refused = f"The person did not say yes: {self.consent.why}"
+            raise _CallDenied(f"{self._loop} {refused}" if self._loop else refused)
+
+
+class _CallDenied(Exception):
+    """The gate or a person said no."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def _run(tool: Tool, args: msgspec.Struct | None, around: ToolContext) -> ToolOutcome:
+    """Runs a tool; one that waits for a server can be left to itself."""
+    if tool.action is Action.FETCH or tool.schema is not None:
+        return around.attend(lambda: tool.run(args, around))
+    return tool.run(args, around)
+
+
+def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
+    """Returns what is told of a call that came to nothing, without tools that are not there."""
+    return msgspec.structs.replace(
+        outcome, text=without_missing_tools(outcome.text, absent) or IMPOSSIBLE
+    )
+
+
+def _attempt(prepared: PreparedCall, decision: Decision, around: ToolContext) -> GuardedCall:
+    agents = around.posture.agents
+    return GuardedCall(
+        around.session,
+        agents[0].name if agents else "",
+        around.posture.mode,
+        prepared.call,
+        prepared.call.tool,
+        prepared.requests,
+        decision,
+    )
+
+
+def _denied(attempt: GuardedCall) -> GuardedCall:
+    """Returns an attempt that came to nothing, because the gate, a guard or a person said no."""
+    decision = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
+    return msgspec.structs.replace(attempt, decision=decision)
+
+
+def _objections(guards: Sequence[CallGuard], attempt: GuardedCall) -> list[Decision]:
+    """Asks every guard; one that fails has objected (law 9). None can allow anything."""
+    found = []
+    for guard in guards:
+        try:
+            objection = guard.before(attempt)
+        except Exception as error:
+            objection = Decision(Verdict.DENY, f"A guard failed: {error!r}.", "hook")
+        if objection is not None:
+            found.append(objection)
+    return found
+
+
+def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
+    """Returns the strictest decision; where it is to ask, with every reason that there is to."""
+    found = strictest_decision([decision, *objections])
+    if found.verdict is not Verdict.ASK:
+        return found
+    asking = [each.reason for each in (found, *objections) if each.verdict is Verdict.ASK]
+    return msgspec.structs.replace(found, reason=" ".join(dict.fromkeys(filter(None, asking))))
+
+
+def _loop(objections: Sequence[Decision]) -> str:
+    return " ".join(each.reason for each in objections if each.layer == LOOP)
+
+
+def _subject(prepared: PreparedCall) -> str:
+    """Names what is repeated: the tool, and the first thing that it touches."""
+    first = access_line(prepared.requests[0])
+    return f"`{prepared.call.tool}` ({first[:MAX_QUOTED_CHARS]}{'…' if len(first) > MAX_QUOTED_CHARS else ''})"
+
+
+def notify_guards(
+    guards: Sequence[CallGuard], settled: ToolCallResult, outcome: ToolOutcome
+) -> ToolOutcome:
+    """Tells the guards what came of a call in the end; returns it with what they add to it."""
+    for guard in guards if settled.attempt is not None else ():
+        try:
+            outcome = guard.after(settled.attempt, outcome)  # type: ignore[arg-type]
+        except Exception as error:
+            text = f"{outcome.text}\n[A guard failed after the call: {error!r}.]"
+            outcome = msgspec.structs.replace(outcome, text=text)
+    return outcome

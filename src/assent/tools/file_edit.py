@@ -1,0 +1,144 @@
+"""Editing: from a path that a model typed to an operation with exact content, for every tool."""
+
+from functools import cached_property
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import NotFound, Refused, StaleError
+from assent.core.paths import (
+    ancestors,
+    casefolded,
+    display_path,
+    is_inside,
+    one_line,
+    refuse_own_paths,
+)
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
+from assent.tools.text_encoding import line_of
+from assent.tools.text_match import numbered_lines
+from assent.tools.tool import ToolContext
+
+NEW_MODE = 0o644
+CONTEXT_LINES = 2  # lines that are shown before and after a change
+MAX_EXCERPT_LINES = 12  # lines of an excerpt
+MAX_FILES = 5000  # of one call
+
+
+class EditedFile(msgspec.Struct, frozen=True, dict=True):
+    """What one file becomes; `words` and `excerpt` say it to the model."""
+
+    path: bytes
+    before: FileState | None
+    content: bytes
+    words: str
+    excerpt: str = ""
+    mode: int = NEW_MODE  # of a file that is new
+
+    @cached_property
+    def after(self) -> FileState:
+        mode = self.before.mode if self.before else self.mode
+        return FileState(sha256(self.content), len(self.content), mode)
+
+
+def edit_target(argument: str, around: ToolContext) -> bytes:
+    """Returns the real path of a file to change; refuses git's, Assent's and what is outside."""
+    path = around.overlay.locate(argument)
+    check_editable(path, around)
+    return path
+
+
+def check_editable(path: bytes, around: ToolContext) -> None:
+    """Refuses what no tool may touch; of the plans, it says what to use instead."""
+    if is_inside(casefolded(path), casefolded(around.plan_dir)):
+        words = "lies among the plans, which no edit changes; in plan mode, use `write_plan`."
+        raise Refused(f"{one_line(path)} {words} Nothing was changed.")
+    refuse_own_paths(path, around.plan_dir, around.private)
+
+
+def entry_path(argument: str, around: ToolContext) -> bytes:
+    """Returns the path of a name itself: of a symlink, not of what it leads to."""
+    folder, _, name = argument.rstrip("/").rpartition("/")
+    if name in ("", ".", ".."):
+        return edit_target(argument, around)
+    above = "/" if not folder and argument.startswith("/") else folder
+    real = around.overlay.locate(above) if above else b""
+    encoded = name.encode("utf-8", "backslashreplace")
+    path = real + b"/" + encoded if real else encoded
+    if around.overlay.state(path) is None:
+        path = around.overlay.locate(argument)  # it may be a name that was shown with escapes
+    check_editable(path, around)
+    return path
+
+
+def edit_access(path: bytes) -> ResourceAccess:
+    return ResourceAccess(Action.EDIT, display_path(path))
+
+
+def read_access(path: bytes) -> ResourceAccess:
+    """Returns the request of a tool that shows, or carries elsewhere, what is in a file."""
+    return ResourceAccess(Action.READ, display_path(path))
+
+
+def expected_state(path: bytes, around: ToolContext) -> FileState | None:
+    """Returns the file that stands under a name; raises where the model saw another one."""
+    state = around.overlay.state(path)
+    if state == "folder":
+        raise Refused(f"{one_line(path)} is a folder. Nothing was changed.")
+    if state is None:
+        for above in ancestors(path):
+            if isinstance(around.overlay.state(above), FileState):
+                raise Refused(f"{one_line(above)} is a file, so nothing can lie in it.")
+        return None
+    seen = around.seen.get(display_path(path))
+    if seen is not None and seen != state.digest:
+        raise StaleError(f"{one_line(path)} has changed since you read it. Read it again first.")
+    return state
+
+
+def load_file(path: bytes, around: ToolContext) -> tuple[FileState, bytes]:
+    """Returns a file with its content; raises if there is none, or it is changing right now."""
+    state = expected_state(path, around)
+    if state is None:
+        raise NotFound(f"{one_line(path)} does not exist. Use `write` to make it.")
+    if state.kind == "link":
+        raise Refused(f"{one_line(path)} is a symlink; edit the file that it leads to.")
+    content = around.overlay.content(path)
+    if sha256(content) != state.digest:
+        raise StaleError(f"{one_line(path)} is changing right now. Read it again first.")
+    return state, content
+
+
+def edit_outcome(
+    changes: list[EditedFile], operations: tuple[FileOperation, ...] = ()
+) -> ToolOutcome:
+    """Returns changes as one effect; what stays as it is takes no part in it."""
+    real = [c for c in changes if c.before != c.after]
+    seen = {display_path(change.path): change.after.digest for change in changes}
+    wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
+    words = [f"{one_line(c.path)}: {c.words}" if c in real else _same(c) for c in changes]
+    excerpts = [change.excerpt for change in real if change.excerpt]
+    contents = {change.after.digest: change.content for change in real}
+    return ToolOutcome(
+        "\n".join([*words, *excerpts]),
+        ", ".join(one_line(change.path) for change in changes[:3]),
+        effect=EditEffect(wanted, contents) if wanted else None,
+        metadata={"seen": seen},
+    )
+
+
+def excerpt(text: str, start: int, length: int) -> str:
+    """Returns the numbered lines of a text around a piece of it."""
+    lines = text.split("\n")
+    first = line_of(text, start)
+    last = first + text.count("\n", start, start + length)
+    begin = max(1, first - CONTEXT_LINES)
+    end = min(len(lines), last + CONTEXT_LINES, begin + MAX_EXCERPT_LINES - 1)
+    if end == len(lines) and not lines[-1]:
+        end -= 1
+    return numbered_lines(lines[begin - 1 : end], begin)
+
+
+def _same(change: EditedFile) -> str:
+    return f"{one_line(change.path)} already has this content; nothing is to be changed."

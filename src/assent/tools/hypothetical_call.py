@@ -1,0 +1,76 @@
+"""About: a call of a tool by what it is about alone, so that it can be judged; it never runs."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from assent.core.errors import UsageError
+from assent.core.llm.message import ToolCall
+from assent.tools.argument_aliases import normalized_name
+from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
+
+Args: TypeAlias = dict[str, Any]
+ARROW: Final = " -> "
+# Words of rules that are neither a tool's name nor an alias of one.
+PERMISSION_TOOLS: Final = {"plan": "write_plan"}
+
+
+def tool_named(word: str) -> str:
+    """Returns the tool that a word stands for: a permission, a name or an alias; else the word."""
+    return PERMISSION_TOOLS.get(word) or ALIASES.get(normalized_name(word), word)
+
+
+def unsupported_reason(word: str) -> str:
+    """Returns why nothing here does what a word of other programs means; mostly nothing."""
+    return UNSUPPORTED.get(normalized_name(word), "")
+
+
+def hypothetical_call(tool: str, resource: str) -> ToolCall:
+    """Returns a call of one of our own tools that is about something."""
+    return ToolCall("explained", tool, ARGUMENT_BUILDERS[tool](resource))
+
+
+def _one(name: str, **rest: Any) -> Callable[[str], Args]:
+    return lambda resource: {name: resource, **rest}
+
+
+def _patch(path: str) -> Args:
+    lines = ("*** Begin Patch", f"*** Update File: {path}", "@@", "-a", "+b", "*** End Patch")
+    return {"patch": "\n".join(lines)}
+
+
+def _move(paths: str) -> Args:
+    path, arrow, to = paths.partition(ARROW)
+    if not arrow:
+        raise UsageError(f"Say where it moves: `PATH{ARROW}PATH`.")
+    return {"path": path, "to": to}
+
+
+def _git(line: str) -> Args:
+    command, _, path = line.partition(" ")
+    return {"command": command, "path": path}
+
+
+ARGUMENT_BUILDERS: Final[dict[str, Callable[[str], Args]]] = {
+    "read": _one("path"),
+    "list": _one("path"),
+    "glob": _one("pattern"),
+    "grep": _one("pattern"),
+    "search": _one("name"),
+    "git": _git,
+    "shell": _one("command"),
+    "fetch": _one("url"),
+    "write": _one("path", content=""),
+    "edit": _one("path", old="a", new="b"),
+    "multi_edit": _one("path", edits=[{"old": "a", "new": "b"}]),
+    "patch": _patch,
+    "delete": _one("path"),
+    "move": _move,
+    "notebook_edit": _one("path", cell="0", source=""),
+    "write_plan": lambda resource: {"text": ""},
+    "todo": lambda resource: {"todos": []},
+    "question": lambda resource: {"questions": []},
+    "present_plan": lambda resource: {},
+    "enter_plan": lambda resource: {},
+    "remember": _one("fact"),
+    "task": _one("agent", prompt="x"),
+}

@@ -1,0 +1,184 @@
+"""Matching: finds the one place that an edit means, exactly or nearly, and fits the new text in.
+
+Each way is tried in order: as it is, with other line ends, with other blanks at the ends of
+lines, with another indentation, and last without the numbers that results show in front of
+lines. Only a way that finds exactly one place counts (F130).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from assent.core.errors import NoMatch
+from assent.tools.line_numbers import HINT, has_line_numbers, numbered, without_line_numbers
+from assent.tools.text_encoding import line_end, line_of, with_line_ends
+
+BREAK = r"\r?\n"
+LAST_BREAK = r"(?:\r?\n|\Z)"
+BLANKS = " \t"
+MAX_NEAREST_LINES = 8  # lines that are shown where nothing fits
+WIDTH = 160  # characters of each
+WORD = r"\w+"
+
+
+class TextReplacement(msgspec.Struct, frozen=True):
+    """Where the old text stands, and what takes its place."""
+
+    start: int
+    end: int
+    new: str
+
+
+def find_replacements(
+    text: str, old: str, new: str, *, every: bool = False
+) -> list[TextReplacement]:
+    """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise."""
+    exact = _exact(text, old)
+    found = exact or _nearly(text, old)
+    if not found and (told := _without_numbers(old, new)):
+        return find_replacements(text, *told, every=every)
+    if not found:
+        hint = f" {HINT}" if has_line_numbers(old) else ""
+        raise NoMatch(f"`old` was not found. Nothing was changed.{hint} {nearest_lines(text, old)}")
+    if len(found) > 1 and not every:
+        lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
+        raise NoMatch(
+            f"`old` fits {len(found)} places, at lines {lines}. "
+            "Nothing was changed. Give more lines around it, or set replace_all."
+        )
+    if exact:
+        return [
+            TextReplacement(start, end, _with_ends(text, start, end, new)) for start, end in found
+        ]
+    return [
+        TextReplacement(start, end, _fitted(text, (start, end), old, new)) for start, end in found
+    ]
+
+
+def apply_replacements(text: str, found: list[TextReplacement]) -> str:
+    """Returns the text with each place replaced."""
+    parts, at = [], 0
+    for place in found:
+        parts += [text[at : place.start], place.new]
+        at = place.end
+    return "".join([*parts, text[at:]])
+
+
+def indentation(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Returns which indentation of the wanted lines is which in the file."""
+    return {_indent(theirs): _indent(real) for theirs, real in pairs if theirs.strip()}
+
+
+def indented(line: str, known: Mapping[str, str]) -> str:
+    """Returns a new line with the file's indentation, as far as the lines around it tell."""
+    indent = _indent(line)
+    if not line.strip() or not known:
+        return line
+    base = max((i for i in known if indent.startswith(i)), key=len, default=None)
+    if base is not None:
+        return known[base] + line[len(base) :]
+    least = min(known, key=len)  # less than any line that is known: as much less as there
+    lack = len(least) - len(indent)
+    return known[least][: max(0, len(known[least]) - lack)] + line.lstrip(BLANKS)
+
+
+def _without_numbers(old: str, new: str) -> tuple[str, str] | None:
+    """Returns both texts without the numbers of their lines, if it is plain that they have some.
+
+    It is not where the content itself begins with numbers, or where only some lines have them.
+    """
+    plain = without_line_numbers(old), without_line_numbers(new)
+    return None if plain[0] == old or any(map(has_line_numbers, plain)) else plain
+
+
+def _exact(text: str, old: str) -> list[tuple[int, int]]:
+    found, at = [], text.find(old)
+    while at >= 0:
+        found.append((at, at + len(old)))
+        at = text.find(old, at + len(old))
+    return found
+
+
+def _nearly(text: str, old: str) -> list[tuple[int, int]]:
+    """Returns the places that the first way finds which finds any."""
+    lines = old.replace("\r\n", "\n").split("\n")
+    if not old.strip() or (lines[-1] and not lines[-1].strip()):
+        return []  # blanks alone fit everywhere; at the end they belong to a line that is not told
+    if not all(line.strip() in text for line in lines):
+        return []  # no way can find it, so no pattern need be made
+    for pattern in _patterns(lines):
+        if found := [match.span() for match in re.finditer(pattern, text, re.MULTILINE)]:
+            return found
+    return []
+
+
+def _patterns(lines: list[str]) -> Iterator[str]:
+    """Yields patterns from strict to tolerant."""
+    yield _joined([re.escape(line) for line in lines])
+    blanks, ended = f"[{BLANKS}]*+", "(?=\\r?$)"  # `*+` gives nothing back, so none takes long
+    *bare, last = [re.escape(line.rstrip(BLANKS)) for line in lines]
+    closed = f"{blanks}{ended}" if lines[-1] != lines[-1].rstrip(BLANKS) else ""
+    # Nothing begins with blanks alone: that would be tried at each of many blanks in a row.
+    ends = [line + blanks if line or at else line for at, line in enumerate(bare)]
+    yield _joined([*ends, last + closed])
+    whole = [f"{blanks}{re.escape(line.strip())}{blanks}" for line in lines]
+    begins = "^" if lines[0] else ""  # a line break in front ends any line
+    whole[0] = whole[0] if lines[0] else ""
+    yield begins + (f"{_joined(whole)}{ended}" if lines[-1] else _joined([*whole[:-1], ""]))
+
+
+def _joined(lines: list[str]) -> str:
+    if len(lines) > 1 and not lines[-1]:
+        return BREAK.join(lines[:-1]) + LAST_BREAK
+    return BREAK.join(lines)
+
+
+def _fitted(text: str, span: tuple[int, int], old: str, new: str) -> str:
+    """Returns the new text with the indentation and the line ends of what it replaces."""
+    start, end = span
+    real = text[start:end].replace("\r\n", "\n")
+    plain = old.replace("\r\n", "\n")
+    if plain.endswith("\n") and not real.endswith("\n"):  # the last line has no end: keep it so
+        new = new.removesuffix("\n")
+    known = indentation(zip(plain.split("\n"), real.split("\n"), strict=False))
+    if any(theirs != ours for theirs, ours in known.items()):
+        new = "\n".join(indented(line, known) for line in new.split("\n"))
+    return _with_ends(text, start, end, new)
+
+
+def _with_ends(text: str, start: int, end: int, new: str) -> str:
+    """Gives the new text the line ends of what it replaces, or else of the lines around it."""
+    if "\n" not in new:
+        return new
+    close = text[start:end] if "\n" in text[start:end] else text[start : text.find("\n", end) + 1]
+    return with_line_ends(new, line_end(close if "\n" in close else text))
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(BLANKS))]
+
+
+def nearest_lines(text: str, old: str) -> str:
+    """Shows the lines that have most in common with what was looked for."""
+    wanted = [set(re.findall(WORD, line)) for line in old.split("\n") if line.strip()]
+    lines = text.removesuffix("\n").split("\n")
+    if not wanted or not text.strip():
+        return "The file is empty." if not text.strip() else "Read the file again."
+    scores = [len(wanted[0].intersection(re.findall(WORD, line))) for line in lines]
+    best = max(range(len(lines)), key=scores.__getitem__)
+    if not scores[best]:
+        return "No line of the file is like it; read the file again."
+    first = max(0, best - 1)
+    return f"The nearest lines are:\n{numbered_lines(lines[first : first + MAX_NEAREST_LINES], first + 1)}"
+
+
+def numbered_lines(lines: list[str], first: int) -> str:
+    """Renders lines with their numbers."""
+    shown = [visible(line.rstrip()[:WIDTH]) for line in lines]
+    return "\n".join(numbered(number, line) for number, line in enumerate(shown, first))
+
+
+def visible(line: str) -> str:
+    """Returns a line with odd bytes as they are shown when the file is read."""
+    return line.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,0 +1,195 @@
+"""Searching: the lines that match, by ripgrep where it runs, and in staged contents by Python."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from assent.core.errors import AssentError, UsageError
+from assent.core.paths import is_inside
+from assent.core.permission.secret_files import secret_reason
+from assent.core.plan.operation import FileState
+from assent.tools.file_listing import list_files
+from assent.tools.overlay import Overlay
+from assent.tools.path_access import is_private
+from assent.tools.path_glob import PathGlob
+from assent.tools.ripgrep import RipgrepOutput, run_ripgrep
+from assent.tools.safe_regex import compile_regex, regex_reach
+from assent.tools.tool import ToolContext
+
+MAX_LINE_CHARS = 500  # characters of a line that are shown
+MAX_FILE_BYTES = 4 << 20  # bytes of a file that Python searches
+SECONDS = 10.0  # that Python searches for
+BINARY_PROBE_BYTES = 8 << 10  # bytes in which a zero makes a file binary
+
+_RECORD = rb"([^\0]*)\0(\d+)([:-])([^\n]*)\n"
+_OPTIONS = (
+    b"--line-number", b"--with-filename", b"--no-heading", b"--null", b"--no-context-separator",
+    b"--sort=path", b"--max-columns=%d" % MAX_LINE_CHARS, b"--max-columns-preview",
+)  # fmt: skip
+
+
+class SearchQuery(msgspec.Struct, frozen=True):
+    """What to look for, and where."""
+
+    pattern: str
+    folder: bytes
+    literal: bool = False
+    word: bool = False  # not in the middle of another word
+    ignore_case: bool = False
+    include: tuple[str, ...] = ()  # globs, all of which a file has to match
+    exclude: str = ""
+    before: int = 0  # lines of context
+    after: int = 0
+
+
+class SearchHit(msgspec.Struct, frozen=True):
+    """A line of a file; `context` if it only stands near one that matches."""
+
+    path: bytes
+    line: int
+    text: str
+    context: bool = False
+
+
+class SearchResult(msgspec.Struct, frozen=True):
+    """The hits by path and line, and what was left out and why."""
+
+    hits: tuple[SearchHit, ...]
+    notes: tuple[str, ...] = ()
+
+
+def search_text(around: ToolContext, query: SearchQuery) -> SearchResult:
+    """Searches files with the draft applied; what needs a person's consent is left out."""
+    if not query.pattern or "\0" in query.pattern or "\n" in query.pattern:
+        raise UsageError("The pattern is empty or has several lines; a match lies in one line.")
+    filtered = _SearchFilter(around, query)
+    alone = _is_small_file(around.overlay, query)  # then no program need be started
+    printed = None if alone else run_ripgrep(around, _options(query), query.folder)
+    notes: list[str] = []
+    if printed is None:
+        paths = (query.folder,) if alone else list_files(around, query.folder).files
+        hits = list(_looked(around.overlay, query, filter(filtered.takes, paths), notes))
+    else:
+        drafted = around.overlay.drafted()
+        found = _records(printed)
+        hits = [hit for hit in found if hit.path not in drafted and filtered.takes(hit.path)]
+        coming = [p for p, after in drafted.items() if after and is_inside(p, query.folder)]
+        hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
+        notes += [f"The search was cut short ({printed.cut})."] if printed.cut else []
+    hits.sort(key=lambda hit: (hit.path, hit.line))
+    return SearchResult(tuple(hits), (*filtered.notes(), *notes))
+
+
+def _is_small_file(overlay: Overlay, query: SearchQuery) -> bool:
+    """Tells whether one file is to be searched that Python can search as well."""
+    state = overlay.state(query.folder)
+    small = isinstance(state, FileState) and state.size <= MAX_FILE_BYTES
+    return small and (query.literal or regex_reach(query.pattern) > MAX_FILE_BYTES)
+
+
+class _SearchFilter:
+    """Decides by path, once for each."""
+
+    def __init__(self, around: ToolContext, query: SearchQuery) -> None:
+        self._around = around
+        self._from = len(query.folder) + 1 if query.folder else 0
+        self._wanted = [PathGlob(glob) for glob in query.include]
+        self._unwanted = PathGlob(query.exclude) if query.exclude else None
+        self._known: dict[bytes, bool] = {}
+        self._skipped: list[bytes] = []
+
+    def takes(self, path: bytes) -> bool:
+        if path not in self._known:
+            self._known[path] = self._decided(path)
+        return self._known[path]
+
+    def _decided(self, path: bytes) -> bool:
+        below = path[self._from :] or path
+        if not all(each.matches(below) for each in self._wanted):
+            return False
+        if self._unwanted and self._unwanted.covers(below):
+            return False
+        readable = self._around.readable(path) and not is_private(self._around, path)
+        self._skipped += [] if readable else [path]
+        return readable
+
+    def notes(self) -> Iterator[str]:
+        """Says how many files were not looked into, by what kept them from it."""
+        secrets = sum(bool(secret_reason(path)) for path in self._skipped)
+        if secrets:
+            yield f"{secrets} files that may hold secrets were left out."
+        if ruled := len(self._skipped) - secrets:
+            yield f"{ruled} files that may not be read, or not unasked, were left out."
+
+
+def _options(query: SearchQuery) -> list[bytes]:
+    options = [*_OPTIONS, b"--before-context=%d" % query.before]
+    options += [b"--after-context=%d" % query.after]
+    options += [b"--ignore-case"] if query.ignore_case else []
+    options += [b"--fixed-strings"] if query.literal else []
+    options += [b"--word-regexp"] if query.word else []
+    return [*options, b"--regexp=" + query.pattern.encode("utf-8", "surrogateescape")]
+
+
+def _records(printed: RipgrepOutput) -> Iterator[SearchHit]:
+    for path, line, sign, text in re.findall(_RECORD, printed.content):
+        yield SearchHit(
+            path.removeprefix(b"./"), int(line), text.decode("utf-8", "replace"), sign == b"-"
+        )
+
+
+def _drafted(
+    overlay: Overlay, query: SearchQuery, paths: Iterable[bytes], notes: list[str]
+) -> Iterator[SearchHit]:
+    """Searches staged contents; an expression that Python cannot bound is only noted."""
+    waiting = list(paths)
+    try:
+        yield from _looked(overlay, query, waiting, notes) if waiting else ()
+    except UsageError:
+        notes.append(f"{len(waiting)} staged files were not searched: use a simpler expression.")
+
+
+def _looked(
+    overlay: Overlay, query: SearchQuery, paths: Iterable[bytes], notes: list[str]
+) -> Iterator[SearchHit]:
+    expression, far = compile_regex(query.pattern, literal=query.literal)
+    if query.word:
+        expression = re.compile(rf"(?<!\w)(?:{expression.pattern})(?!\w)")
+    if query.ignore_case:
+        expression = re.compile(expression.pattern, re.IGNORECASE)
+    matches = _timed(expression, far, time.monotonic() + SECONDS)
+    try:
+        for path in paths:
+            yield from _in_file(overlay, path, matches, query)
+    except TimeoutError:
+        notes.append(f"The search was cut short after {SECONDS:g} seconds.")
+
+
+def _timed(expression: re.Pattern[str], far: int, until: float) -> Callable[[str], bool]:
+    """Returns a search of the beginning of a line, which ends it all when the time is over."""
+
+    def matches(line: str) -> bool:
+        if time.monotonic() > until:
+            raise TimeoutError
+        return expression.search(line, 0, far) is not None
+
+    return matches
+
+
+def _in_file(
+    overlay: Overlay, path: bytes, matches: Callable[[str], bool], query: SearchQuery
+) -> Iterator[SearchHit]:
+    try:
+        content = overlay.content(path, MAX_FILE_BYTES)
+    except AssentError:
+        return  # too large, a symlink's own kind of trouble, or gone: as ripgrep passes it over
+    if b"\0" in content[:BINARY_PROBE_BYTES]:
+        return
+    lines = [line.rstrip("\r") for line in content.decode("utf-8", "replace").split("\n")]
+    lines = lines[:-1] if lines[-1] == "" else lines
+    found = {at for at, line in enumerate(lines) if matches(line)}
+    near = {n for at in found for n in range(at - query.before, at + query.after + 1)}
+    for at in sorted(near & set(range(len(lines)))):
+        yield SearchHit(path, at + 1, lines[at][:MAX_LINE_CHARS], at not in found)
