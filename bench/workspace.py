@@ -9,7 +9,7 @@ from bench.corpus import Sample, lay_down, require
 from bench.pace import flush, timed
 
 from assent.app.engine import open_engine
-from assent.config.places import places
+from assent.config.paths import app_paths
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
@@ -104,7 +104,7 @@ def _state(content: bytes) -> FileState:
 
 def _keep(files: list[Sample]) -> None:
     """Puts the new contents where staging would have put them."""
-    blobs = FileBlobs(places(os.environ, Path.home()).state / "blobs")
+    blobs = FileBlobs(app_paths(os.environ, Path.home()).state / "blobs")
     for sample in files:
         blobs.keep([sample.new])
     blobs.flush()

@@ -15,7 +15,7 @@ from tests.cli.world import World
 
 from assent.app.held import LateRules
 from assent.app.machine import THIS, Machine
-from assent.config.places import places
+from assent.config.paths import app_paths
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
@@ -81,7 +81,7 @@ def dies(world: World, module: str, *words: str) -> None:
 
 def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
     """Opens the engine as the program does, with hands that use another disk."""
-    here = places(os.environ, Path.home())
+    here = app_paths(os.environ, Path.home())
     known_as, inode = machine.identity(root)
     blobs = FileBlobs(here.state / "blobs")
     doors = Doors(

@@ -12,7 +12,7 @@ from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
 from assent.app.travelling import bundles_of
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 
 APPLIED = {
     b"a.txt": b"one\n2\n",
@@ -242,7 +242,7 @@ def test_g14_a_build_that_was_killed_goes_on_with_the_same_file(machines: Machin
     digest = machines.plan()
     runner = machines.runner
     runner.ok("approve", str(machines.file), "--digest", digest)
-    here = Places(runner.state / "assent", runner.config.parent)
+    here = AppPaths(runner.state / "assent", runner.config.parent)
     engine, _ = open_engine_at(str(runner.root), here)
     bundle = bundles_of(engine).read(machines.file.read_bytes())
     record = bundles_of(engine).import_plan(bundle, machines.file.read_bytes())

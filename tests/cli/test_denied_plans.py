@@ -10,7 +10,7 @@ from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
 from tests.cli.world import TRUSTING, World
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.run.journal import drive_to_end
 
@@ -367,7 +367,7 @@ def test_an_undo_that_was_killed_ends_as_partial_and_names_what_was_denied(built
 
 
 def test_a_rule_that_is_added_while_an_engine_is_open_counts(locked: World) -> None:
-    here = Places(locked.state / "assent", locked.config.parent)
+    here = AppPaths(locked.state / "assent", locked.config.parent)
     engine, _ = open_engine_at(str(locked.root), here)
     record = engine.drafts.write(engine.plans.find(), b"locked/b", [b"b\n"], None).record
     record = engine.approvals.propose(record)

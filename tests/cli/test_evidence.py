@@ -18,7 +18,7 @@ from tests.house.source import ROOT
 from assent import __version__
 from assent.app.engine import open_engine_at
 from assent.app.travelling import evidences_of
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.errors import AssentError
 from assent.core.run.evidence import envelope_bytes, pae
 
@@ -136,7 +136,7 @@ def test_g16_what_the_page_shows_verifies_it(built: World, language: str) -> Non
 
 
 def test_g16_any_changed_byte_is_noticed_or_means_the_same(built: World) -> None:
-    here = Places(built.state / "assent", built.config.parent)
+    here = AppPaths(built.state / "assent", built.config.parent)
     engine, _ = open_engine_at(str(built.root), here)
     content = evidence(built).read_bytes()
     wanted = evidences_of(engine).verify(content)

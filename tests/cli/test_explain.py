@@ -7,7 +7,7 @@ from tests.app.plugged import Site
 from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.permission.grant import Grant, PermissionPattern
 
 CONFIG = """\
@@ -132,7 +132,7 @@ def test_f8_a_projects_narrowing_and_the_seat_are_part_of_the_explanation(world:
 
 
 def test_f81_an_answer_for_a_session_counts_in_that_session(world: World) -> None:
-    here = Places(world.state / "assent", world.config.parent)
+    here = AppPaths(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
     record = engine.sessions.start("Make it", "ask")
     make = (PermissionPattern("bash", "make *"),)

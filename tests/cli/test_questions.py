@@ -8,7 +8,7 @@ from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import PermissionPattern
 from assent.core.session.event import (
@@ -54,7 +54,7 @@ def strict(world: World) -> World:
 
 
 def opened(world: World) -> Engine:
-    here = Places(world.state / "assent", world.config.parent)
+    here = AppPaths(world.state / "assent", world.config.parent)
     return open_engine_at(str(world.root), here)[0]
 
 

@@ -5,7 +5,7 @@ from tests.cli.scripts import Talker, turn
 from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
 
 MINE = '[permission]\nbahs = "deny"\nbash = {"make *" = "allow"}\n'
@@ -81,7 +81,7 @@ def test_a_misspelt_rule_on_the_command_line_is_refused(
 
 def remembered(world: World, *, session: bool) -> tuple[str, str]:
     """Remembers a yes of a session, and returns the session's slug and id."""
-    here = Places(world.state / "assent", world.config.parent)
+    here = AppPaths(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
     record = engine.sessions.start("Make it", "ask")
     reach: GrantScope = "session" if session else "project"

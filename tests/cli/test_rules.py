@@ -7,7 +7,7 @@ import pytest
 from tests.cli.world import World
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.permission.grant import Grant, PermissionPattern
 
 TABLE = """\
@@ -50,7 +50,7 @@ def explained(world: World, *arguments: str) -> tuple[str, str, str | None]:
 
 def remember(world: World, identity: str, *patterns: PermissionPattern) -> Grant:
     """Remembers a yes as the engine does after a question."""
-    here = Places(world.state / "assent", world.config.parent)
+    here = AppPaths(world.state / "assent", world.config.parent)
     engine, _ = open_engine_at(str(world.root), here)
     grant = Grant(identity, "project", "s", "build", "ask", patterns, "2026-01-01T00:00:00Z")
     engine.grants.give(grant)

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from assent.config.load import IsTrusted, Loaded, Loader, nothing_trusted
+from assent.config.loader import IsTrusted, LoadedSettings, SettingsLoader, nothing_trusted
 from assent.core.errors import Refused
 
 
@@ -23,10 +23,12 @@ class Sources:
         *,
         lenient: bool = False,
         trusted: IsTrusted = nothing_trusted,
-    ) -> Loaded:
+    ) -> LoadedSettings:
         """Loads both files as `app` would."""
         root = os.fsencode(os.path.realpath(self.root))
-        return Loader(user or self.user, root, os.open, no_dots, trusted).load(lenient=lenient)
+        return SettingsLoader(user or self.user, root, os.open, no_dots, trusted).load(
+            lenient=lenient
+        )
 
 
 def no_dots(folder: str) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from assent.config.agents import AgentPlaces, Reader, load_agents
-from assent.config.yaml_reader import read_yaml
+from assent.config.agents import AgentFolders, Reader, load_agents
+from assent.config.front_matter_yaml import read_yaml
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
 
@@ -32,7 +32,7 @@ class Desk:
 
     def load(self) -> tuple[dict[str, Agent], tuple[str, ...]]:
         root = os.fsencode(os.path.realpath(self.project.parents[1]))
-        return load_agents(AgentPlaces((self.user,), root), os.open, self._reader)
+        return load_agents(AgentFolders((self.user,), root), os.open, self._reader)
 
     def _reader(self) -> Reader:
         self.reads += 1

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assent.config.agents import Reader
-from assent.config.commands import CommandPlaces, command_places, load_commands
-from assent.config.yaml_reader import read_yaml
+from assent.config.custom_commands import CommandFolders, command_folders, load_custom_commands
+from assent.config.front_matter_yaml import read_yaml
 from assent.core.session.slash_command import SlashCommand
 
 
@@ -24,8 +24,8 @@ class Desk:
 
     def load(self) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
         root = os.fsencode(os.path.realpath(self.root))
-        return load_commands(
-            CommandPlaces((self.user,), root),
+        return load_custom_commands(
+            CommandFolders((self.user,), root),
             os.open,
             self._reader,
             lambda name, content: (name, content) in self.trusted,
@@ -123,7 +123,7 @@ def test_f138_no_symlink_of_a_project_is_followed(desk: Desk, tmp_path: Path) ->
 
 
 def test_f138_the_usual_places(tmp_path: Path) -> None:
-    places = command_places(tmp_path / "own", tmp_path, b"/ws")
+    places = command_folders(tmp_path / "own", tmp_path, b"/ws")
     opencode = tmp_path / ".config" / "opencode"
     assert places.user == (opencode / "command", opencode / "commands", tmp_path / "own/commands")
     assert places.project == (Path("/ws/.opencode/command"), Path("/ws/.opencode/commands"))

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.doubtful import Narrowing, narrowing
+from assent.config.paths import AppPaths
 from assent.config.permissions import RuleSources, load_policy
-from assent.config.places import Places
 from assent.config.presets import PRESETS
+from assent.config.restrictive_settings import RestrictiveSettings, restrictive_settings
 from assent.config.settings import ApproveSettings, Settings, ShellSettings
 
 WIDE = {
@@ -34,11 +34,11 @@ NARROW = {
 
 
 def test_what_widens_does_not_count() -> None:
-    assert narrowing(WIDE) == Narrowing()
+    assert restrictive_settings(WIDE) == RestrictiveSettings()
 
 
 def test_what_narrows_counts() -> None:
-    assert narrowing(NARROW).table == NARROW
+    assert restrictive_settings(NARROW).table == NARROW
 
 
 def test_what_is_dropped_and_what_holds_is_said(sources: Sources) -> None:
@@ -65,7 +65,7 @@ def test_a_preset_in_doubt_denies_and_asks_and_allows_nothing(
 ) -> None:
     sources.user.write_bytes(b'preset = "safe"\n')
     sources.user.chmod(mode)
-    here = Places(tmp_path / "state", sources.user.parent)
+    here = AppPaths(tmp_path / "state", sources.user.parent)
     root = os.fsencode(sources.root)
     policy, _ = load_policy(RuleSources(sources.load(), here, root, str(tmp_path), os.open))
     [layer] = policy.layers

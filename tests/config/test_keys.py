@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assent.app.engine import open_engine_at
-from assent.config.keys import KeyReader, SystemApprove, SystemFile
-from assent.config.places import Places
+from assent.config.keyring import KeyringReader, SystemApprove, SystemFile
+from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey
 
@@ -19,15 +19,15 @@ def opener(path: bytes, flags: int) -> int:
 
 
 @pytest.fixture
-def here(tmp_path: Path) -> Places:
+def here(tmp_path: Path) -> AppPaths:
     (tmp_path / "config").mkdir()
     (tmp_path / "workspace").mkdir()
-    return Places(tmp_path / "state", tmp_path / "config", tmp_path / "system.toml")
+    return AppPaths(tmp_path / "state", tmp_path / "config", tmp_path / "system.toml")
 
 
-def reader(here: Places, owner: int | None = None) -> KeyReader:
+def reader(here: AppPaths, owner: int | None = None) -> KeyringReader:
     root = os.fsencode(here.config.parent / "workspace")
-    return KeyReader(here, root, opener, os.getuid() if owner is None else owner)
+    return KeyringReader(here, root, opener, os.getuid() if owner is None else owner)
 
 
 def put(path: Path, text: str, mode: int = 0o644) -> None:
@@ -35,7 +35,7 @@ def put(path: Path, text: str, mode: int = 0o644) -> None:
     path.chmod(mode)
 
 
-def test_g14_three_files_list_keys(here: Places) -> None:
+def test_g14_three_files_list_keys(here: AppPaths) -> None:
     put(here.keys, f'revoked = ["{EVE}"]\n[keys]\nada = "{ADA}"\n', 0o600)
     put(here.system, f'[keys]\neve = "{EVE}"\n')
     ring = reader(here).keyring({"bob": BOB})
@@ -52,19 +52,19 @@ def test_g14_three_files_list_keys(here: Places) -> None:
     ]  # fmt: skip
 
 
-def test_g14_without_files_nobody_is_trusted(here: Places) -> None:
+def test_g14_without_files_nobody_is_trusted(here: AppPaths) -> None:
     assert reader(here).keyring({}) == Keyring()
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
-def test_g14_a_system_file_that_others_can_write_does_not_count(here: Places, mode: int) -> None:
+def test_g14_a_system_file_that_others_can_write_does_not_count(here: AppPaths, mode: int) -> None:
     put(here.system, f'[keys]\nada = "{ADA}"\n', mode)
     found = reader(here)
     assert found.keyring({}) == Keyring()
     assert "others can write it" in found.warnings[0]
 
 
-def test_g14_a_system_file_of_somebody_else_does_not_count(here: Places) -> None:
+def test_g14_a_system_file_of_somebody_else_does_not_count(here: AppPaths) -> None:
     put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n')
     found = reader(here, owner=os.getuid() + 1)
     assert found.keyring({}) == Keyring()
@@ -73,7 +73,7 @@ def test_g14_a_system_file_of_somebody_else_does_not_count(here: Places) -> None
 
 @pytest.mark.parametrize(("mode", "foreign"), [(0o666, 0), (0o664, 0), (0o644, 1)])
 def test_f59_a_system_file_in_doubt_still_wants_two_people(
-    here: Places, mode: int, foreign: int
+    here: AppPaths, mode: int, foreign: int
 ) -> None:
     put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n', mode)
     found = reader(here, owner=os.getuid() + foreign)
@@ -82,7 +82,7 @@ def test_f59_a_system_file_in_doubt_still_wants_two_people(
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
-def test_g14_what_a_list_in_doubt_revokes_stays_revoked(here: Places, mode: int) -> None:
+def test_g14_what_a_list_in_doubt_revokes_stays_revoked(here: AppPaths, mode: int) -> None:
     put(here.keys, f'revoked = ["{EVE}"]\n[keys]\nada = "{ADA}"\n', mode)
     found = reader(here)
     ring = found.keyring({"eve": EVE})
@@ -90,27 +90,27 @@ def test_g14_what_a_list_in_doubt_revokes_stays_revoked(here: Places, mode: int)
     assert found.warnings[0].endswith("So no key in it counts; what it revokes stays revoked.")
 
 
-def test_g14_a_system_file_behind_a_symlink_is_refused(here: Places) -> None:
+def test_g14_a_system_file_behind_a_symlink_is_refused(here: AppPaths) -> None:
     put(here.config / "other.toml", f'[keys]\nada = "{ADA}"\n')
     here.system.symlink_to(here.config / "other.toml")
     with pytest.raises(UsageError, match="symlink"):
         reader(here).keyring({})
 
 
-def test_f59_the_system_may_want_two_people(here: Places) -> None:
+def test_f59_the_system_may_want_two_people(here: AppPaths) -> None:
     put(here.system, '[approve]\nindependent = ["deletes"]\n')
     assert reader(here).system().approve.independent == ("deletes",)
 
 
 @pytest.mark.parametrize("text", ["[approve]\nwithout_terminal = true\n", "[hooks]\n", "x ="])
-def test_a_system_file_says_nothing_else(here: Places, text: str) -> None:
+def test_a_system_file_says_nothing_else(here: AppPaths, text: str) -> None:
     put(here.system, text)
     with pytest.raises(UsageError, match=r"system\.toml"):
         reader(here).keyring({})
 
 
 @pytest.mark.parametrize("text", ["x =", "[approve]\nindependent = 1\n", "[hooks]\n"])
-def test_f59_a_system_file_that_cannot_be_read_wants_two_people(here: Places, text: str) -> None:
+def test_f59_a_system_file_that_cannot_be_read_wants_two_people(here: AppPaths, text: str) -> None:
     put(here.system, text)
     root = here.config.parent / "workspace"
     engine, _ = open_engine_at(str(root), here)

@@ -5,7 +5,7 @@ import os
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.load import Loaded
+from assent.config.loader import LoadedSettings
 from assent.config.settings import ApproveSettings, PlanSettings, Settings
 from assent.core.errors import Refused, UsageError
 
@@ -18,7 +18,7 @@ BROKEN = {
 
 
 def test_without_files_everything_is_default(sources: Sources) -> None:
-    assert sources.load() == Loaded(Settings())
+    assert sources.load() == LoadedSettings(Settings())
 
 
 def test_the_project_speaks_after_the_user_but_not_about_approval(sources: Sources) -> None:
@@ -28,7 +28,7 @@ def test_the_project_speaks_after_the_user_but_not_about_approval(sources: Sourc
         f"{sources.project} sets [approve], which only the user's configuration may; it is ignored."
     )
     settings = Settings(PlanSettings("p"), ApproveSettings(expires_s=5))
-    assert sources.load() == Loaded(settings, (ignored,))
+    assert sources.load() == LoadedSettings(settings, (ignored,))
 
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
@@ -70,7 +70,7 @@ def test_leniently_a_broken_project_is_empty_and_told(sources: Sources, content:
 
 def test_leniently_a_pipe_in_its_place_is_empty_and_told(sources: Sources) -> None:
     os.mkfifo(sources.project)
-    assert sources.load(lenient=True) == Loaded(
+    assert sources.load(lenient=True) == LoadedSettings(
         Settings(),
         (
             f"{sources.project} cannot be read: it is no regular file. "

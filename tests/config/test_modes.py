@@ -3,7 +3,7 @@
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.modes import LONGEST, load_modes
+from assent.config.modes import MAX_ID_CHARS, load_modes
 from assent.core.permission.mode import CustomMode
 
 REVIEW = {
@@ -30,7 +30,7 @@ BAD = {
     "an id with an underscore": ("re_view", {"base": "ask"}),
     "an id with a dash at its end": ("review-", {"base": "ask"}),
     "an empty id": ("", {"base": "ask"}),
-    "a long id": ("a" * (LONGEST + 1), {"base": "ask"}),
+    "a long id": ("a" * (MAX_ID_CHARS + 1), {"base": "ask"}),
     "no table": ("review", "ask"),
     "no base": ("review", {"label": "Review"}),
     "another base": ("review", {"base": "wild"}),

@@ -8,8 +8,8 @@ import pytest
 from tests.config.sources import Sources
 
 from assent.config.jsonc import BadJson, read_jsonc, without_comments
+from assent.config.paths import AppPaths
 from assent.config.permissions import RuleSources, load_policy, rules_in
-from assent.config.places import Places
 from assent.config.presets import PRESETS
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
@@ -36,7 +36,7 @@ class Desk(Sources):
     ) -> tuple[PermissionPolicy, tuple[str, ...]]:
         sources = RuleSources(
             self.load(),
-            Places(self.user.parents[2] / "state", self.user.parent),
+            AppPaths(self.user.parents[2] / "state", self.user.parent),
             os.fsencode(os.path.realpath(self.root)),
             "/home/ada",
             os.open,

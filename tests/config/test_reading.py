@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.config.reading import LIMIT, Source, read
+from assent.config.config_file import LIMIT, ConfigFile, read_config
 from assent.core.errors import UsageError
 
 Make = Callable[[Path], object]
@@ -16,13 +16,13 @@ Make = Callable[[Path], object]
 
 def refused(path: Path, *, follow: bool = True) -> UsageError:
     with pytest.raises(UsageError) as caught:
-        read(path, os.open, follow=follow)
+        read_config(path, os.open, follow=follow)
     return caught.value
 
 
 def test_a_missing_file_is_empty(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
-    assert read(path, os.open, follow=False) == Source(path)
+    assert read_config(path, os.open, follow=False) == ConfigFile(path)
 
 
 @pytest.mark.parametrize("follow", [True, False])
@@ -30,8 +30,8 @@ def test_a_plain_file_is_read_with_its_owner_and_mode(tmp_path: Path, follow: bo
     path = tmp_path / "a.toml"
     path.write_bytes(b"[plan]\ndir = 'x'\n")
     path.chmod(0o640)
-    expected = Source(path, {"plan": {"dir": "x"}}, os.geteuid(), 0o100640)
-    assert read(path, os.open, follow=follow) == expected
+    expected = ConfigFile(path, {"plan": {"dir": "x"}}, os.geteuid(), 0o100640)
+    assert read_config(path, os.open, follow=follow) == expected
 
 
 @pytest.mark.parametrize("follow", [True, False])
@@ -68,7 +68,7 @@ def test_a_symlink_is_followed_only_where_it_may_be(tmp_path: Path) -> None:
     real, path = tmp_path / "real.toml", tmp_path / "link.toml"
     real.write_bytes(b"a = 1\n")
     path.symlink_to(real)
-    assert read(path, os.open, follow=True).table == {"a": 1}
+    assert read_config(path, os.open, follow=True).table == {"a": 1}
     assert refused(path, follow=False).message == (
         f"{path} cannot be read: it is a symlink, which is not followed here. Nothing was changed."
     )
@@ -77,7 +77,7 @@ def test_a_symlink_is_followed_only_where_it_may_be(tmp_path: Path) -> None:
 def test_the_largest_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "large.toml"
     path.write_bytes(b"a = 1\n".ljust(LIMIT, b"\n"))
-    assert read(path, os.open, follow=False).table == {"a": 1}
+    assert read_config(path, os.open, follow=False).table == {"a": 1}
 
 
 @pytest.mark.parametrize(

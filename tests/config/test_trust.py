@@ -6,19 +6,19 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.load import Loaded
-from assent.config.reading import Source
+from assent.config.config_file import ConfigFile
+from assent.config.file_ownership import ownership_problem
+from assent.config.loader import LoadedSettings
 from assent.config.settings import ApproveSettings, PlanSettings, Settings
-from assent.config.trust import doubt
 
 TEXT = b"[plan]\ndir = 'u'\n[approve]\nwithout_terminal = true\n"
 INSIDE = "it lies in the workspace, where plans and agents write"
-TRUSTED = Loaded(Settings(PlanSettings("u"), ApproveSettings(without_terminal=True)))
+TRUSTED = LoadedSettings(Settings(PlanSettings("u"), ApproveSettings(without_terminal=True)))
 
 
-def ignored(path: Path, why: str) -> Loaded:
+def ignored(path: Path, why: str) -> LoadedSettings:
     warning = f"{path} sets [approve], which is ignored: {why}."
-    return Loaded(Settings(PlanSettings("u")), (warning,), own=False)
+    return LoadedSettings(Settings(PlanSettings("u")), (warning,), own=False)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o755])
@@ -39,7 +39,7 @@ def test_a_file_that_others_can_write_does_not(sources: Sources, mode: int) -> N
 def test_nothing_is_said_about_a_file_without_approval(sources: Sources) -> None:
     sources.user.write_bytes(b"[plan]\ndir = 'u'\n")
     sources.user.chmod(0o666)
-    assert sources.load() == Loaded(Settings(PlanSettings("u")))
+    assert sources.load() == LoadedSettings(Settings(PlanSettings("u")))
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_nothing_is_said_about_a_file_without_approval(sources: Sources) -> None
     ],
 )
 def test_the_owner_must_be_the_user_or_root(sources: Sources, owner: int, why: str) -> None:
-    source = Source(sources.user, {}, owner, 0o100600)
-    assert doubt(source, os.fsencode(sources.root)) == why
+    source = ConfigFile(sources.user, {}, owner, 0o100600)
+    assert ownership_problem(source, os.fsencode(sources.root)) == why
 
 
 def test_a_symlink_of_a_dotfile_manager_counts(sources: Sources, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.config.sources import Sources
 
 from assent.config.settings import FetchSettings, HookSettings, PluginSettings, Settings
-from assent.config.trusted import Trusted
+from assent.config.trust_list import WorkspaceTrust
 from assent.core.digest import sha256
 from assent.core.llm.provider import ProviderSettings, RetrySettings
 from assent.core.permission.trust import TrustedFile, TrustList
@@ -35,8 +35,8 @@ class Shelf:
     def trust(self, content: bytes = TEXT, path: str = NAME) -> TrustedFile:
         return TrustedFile(os.fsencode(os.path.realpath(self.one)), path, sha256(content))
 
-    def opened(self, root: Path | None = None, file: Path | None = None) -> Trusted:
-        return Trusted(file or self.file, os.fsencode(root or self.one), os.open)
+    def opened(self, root: Path | None = None, file: Path | None = None) -> WorkspaceTrust:
+        return WorkspaceTrust(file or self.file, os.fsencode(root or self.one), os.open)
 
 
 @pytest.fixture

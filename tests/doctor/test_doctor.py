@@ -13,7 +13,7 @@ from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
 
 from assent.cli.doctor import report_on
 from assent.cli.output import Output
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.plan.record import PlanRecord
 from assent.core.shell.process import SandboxState, SandboxStatus
@@ -41,7 +41,7 @@ def patient(standings: Standings, state: Path) -> Patient:
         sight = Sight(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
         return Shell(LocalProcess(sight, standings, ENVIRONMENT))
 
-    return Patient(standings, opening, Places(state, state))
+    return Patient(standings, opening, AppPaths(state, state))
 
 
 def leaky(state: Path) -> Patient:

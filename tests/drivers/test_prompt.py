@@ -5,8 +5,8 @@ from pathlib import Path
 
 from tests.drivers.speaking import Spoken, driver, says
 
-from assent.config.agents import AgentPlaces, load_agents
-from assent.config.yaml_reader import read_yaml
+from assent.config.agents import AgentFolders, load_agents
+from assent.config.front_matter_yaml import read_yaml
 from assent.core.llm.message import ToolCall
 from assent.core.session.agent import Agent
 from assent.core.session.prompt_context import InstructionFile, PromptContext
@@ -31,7 +31,7 @@ BRIEFING = PromptContext(
 
 def agents() -> dict[str, Agent]:
     nowhere = Path(__file__).parent / "nowhere"
-    places = AgentPlaces((nowhere,), os.fsencode(nowhere))
+    places = AgentFolders((nowhere,), os.fsencode(nowhere))
     return load_agents(places, os.open, lambda: read_yaml)[0]
 
 

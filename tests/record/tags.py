@@ -26,8 +26,8 @@ from msgspec import inspect as shape
 import assent
 from assent.app.models import Found
 from assent.config.agent_file import AgentFile
-from assent.config.commands import CommandFile
-from assent.config.keys import KeyFile, SystemFile
+from assent.config.custom_commands import CommandFile
+from assent.config.keyring import KeyFile, SystemFile
 from assent.core.errors import AssentError
 from assent.core.event import Event
 from assent.core.llm.message import MessagePart

@@ -10,7 +10,7 @@ from tests.agent.stage import Stage, events
 
 import assent
 from assent.app.late import late_yaml
-from assent.config.agents import agent_places, load_agents
+from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
@@ -102,7 +102,7 @@ def test_reminders_name_no_tool_at_all() -> None:
 @pytest.mark.parametrize("absent", SETS, ids=lambda each: " ".join(sorted(each))[:40] or "none")
 def test_no_prompt_of_our_own_names_an_absent_tool(tmp_path: Path, absent: frozenset[str]) -> None:
     briefing = PromptContext(("Sub-agents for `task`: explore (looks around)", "Branch: main"))
-    places = agent_places(tmp_path, tmp_path, bytes(tmp_path))
+    places = agent_folders(tmp_path, tmp_path, bytes(tmp_path))
     agents, _ = load_agents(places, Disk().open, late_yaml)
     for agent in agents.values():
         for layer in layers(agent, briefing, "openai/x", absent=absent):

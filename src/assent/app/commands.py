@@ -4,7 +4,7 @@ from pathlib import Path
 
 from assent.app.late import late_yaml
 from assent.app.settings import located, places_here, trusted_here
-from assent.config.commands import command_places, load_commands
+from assent.config.custom_commands import command_folders, load_custom_commands
 from assent.core.errors import Refused
 from assent.core.paths import display_path, one_line
 from assent.core.session.slash_command import (
@@ -30,8 +30,8 @@ def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     here = places_here()
     _, root = located(folder)
     trusted = trusted_here(root, here)
-    places = command_places(here.config, Path.home(), root)
-    commands, warnings = load_commands(places, Disk().open, late_yaml, trusted.holds)
+    places = command_folders(here.config, Path.home(), root)
+    commands, warnings = load_custom_commands(places, Disk().open, late_yaml, trusted.holds)
     return commands, (*warnings, *trusted.warnings)
 
 
@@ -47,7 +47,7 @@ class _Writer:
     """Reads what a template names, by the rules that bind a model."""
 
     def __init__(self, command: SlashCommand, root: bytes, tooling: Tooling) -> None:
-        from assent.config.places import private_paths
+        from assent.config.paths import private_paths
         from assent.store.blobs import FileBlobs
         from assent.workspace.local import LocalFiles
 

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from assent.app.machine import MACHINE
-from assent.config.places import Places, private_paths
+from assent.config.paths import AppPaths, private_paths
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.paths import normalize
@@ -27,7 +27,7 @@ NO_COMMANDS = NoCommands()
 def open_doors(
     cwd: bytes,
     root: bytes,
-    here: Places,
+    here: AppPaths,
     settings: Settings,
     commander: PlanCommandRunner = NO_COMMANDS,
 ) -> tuple[Doors, Place]:
@@ -75,7 +75,7 @@ def folder_name(root: bytes) -> str:
     return hashlib.sha256(root).hexdigest()[:32]
 
 
-def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Place:
+def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> Place:
     undo, machine = settings.undo, MACHINE.get()
     known_as, inode = machine.identity(root)
     return Place(
@@ -113,7 +113,7 @@ def _read_line(root: str, text: str) -> CommandAnalysis:
     return read_line(text, root=root, home=str(Path.home()))
 
 
-def _independent(root: bytes, here: Places, settings: Settings) -> bool | tuple[str, ...]:
+def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tuple[str, ...]:
     """Returns for which risks two people are needed; the system's file is rarely there."""
     own = settings.approve.independent
     try:
@@ -129,7 +129,7 @@ def _independent(root: bytes, here: Places, settings: Settings) -> bool | tuple[
 class LateKeys:
     """Implements ports.Keys; reads lists and loads the library with the first question."""
 
-    def __init__(self, here: Places, root: bytes, of_user: Mapping[str, str]) -> None:
+    def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
         self._made = (here, root, of_user)
         self._keys: TrustedKeys | None = None
 

@@ -8,7 +8,7 @@ from assent.app.commander import LateCommander
 from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
 from assent.app.held import LateRules
 from assent.app.settings import load_settings, located, places_here
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.engine.doors import NoHooks
 from assent.engine.engine import Engine
@@ -24,7 +24,7 @@ def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[st
 
 
 def open_engine_at(
-    folder: str, here: Places, *, lenient: bool = False
+    folder: str, here: AppPaths, *, lenient: bool = False
 ) -> tuple[Engine, tuple[str, ...]]:
     """Opens the engine with state and configuration at given places."""
     cwd, root = located(folder)
@@ -32,7 +32,7 @@ def open_engine_at(
     return engine_of(cwd, root, here, loaded.settings), loaded.warnings
 
 
-def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engine:
+def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> Engine:
     """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
     rules = LateRules(root, here)
 
@@ -49,7 +49,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     return engine
 
 
-def _swept(root: bytes, here: Places) -> tuple[bytes, ...]:
+def _swept(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
     """Removes the empty folders that a command left which was killed; returns what it removed."""
     folder = here.state / MOUNT_POINTS / folder_name(root)
     try:
@@ -63,7 +63,7 @@ def _swept(root: bytes, here: Places) -> tuple[bytes, ...]:
     return tuple(path[len(root) :].lstrip(b"/") for path in found)
 
 
-def _hooks(root: bytes, here: Places, settings: Settings, user: str) -> HookRunner:
+def _hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> HookRunner:
     """Returns hooks that are loaded with the first thing to hear, and where there are any."""
     from assent.app.late import LateHooks
 

@@ -7,8 +7,8 @@ from typing import Protocol
 import msgspec
 
 from assent.app.settings import load_settings
-from assent.config.load import Loaded
-from assent.config.places import Places
+from assent.config.loader import LoadedSettings
+from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.errors import AssentError
 from assent.core.permission.command_limits import CommandLimits
@@ -31,7 +31,7 @@ class Fenced(Protocol):
 class LateRules:
     """Implements ports.Rules; what cannot be read raises, so that nothing runs past it (law 9)."""
 
-    def __init__(self, root: bytes, here: Places) -> None:
+    def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
         self._known: tuple[PermissionPolicy, Fenced] | None = None
@@ -71,7 +71,7 @@ class LateRules:
             known = self._known = (policy, held_rules(policy))
         return known[1]
 
-    def _policy(self, loaded: Loaded) -> PermissionPolicy:
+    def _policy(self, loaded: LoadedSettings) -> PermissionPolicy:
         from assent.app.rules import open_policy
 
         return open_policy(self._root, self._here, loaded)[0]

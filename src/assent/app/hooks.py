@@ -7,14 +7,14 @@ from functools import cache, partial
 import msgspec
 
 from assent.app.shell import open_process_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
 from assent.models.accounts import PROVIDERS
 from assent.sandbox.hooks import LocalHooks, Site
 
 
-def open_hooks(root: bytes, here: Places, settings: Settings, user: str) -> LocalHooks:
+def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHooks:
     """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
     hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
     site = Site(root, user, without_keys(os.environ, settings))

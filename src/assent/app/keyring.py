@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from assent.app.settings import load_settings, located, places_here
-from assent.config.keys import KeyReader, SystemFile, unsafe
-from assent.config.places import Places
+from assent.config.keyring import KeyringReader, SystemFile, key_file_problem
+from assent.config.paths import AppPaths
 from assent.core.errors import Refused, UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.store.keyfile import KeyBook
@@ -15,7 +15,7 @@ from assent.workspace.disk import Disk
 class ListedKeys:
     """Implements ports.Keys with what the person's and the system's files list."""
 
-    def __init__(self, here: Places, root: bytes, of_user: Mapping[str, str]) -> None:
+    def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
         self._here = here
         self._root = root
         self._of_user = of_user
@@ -34,13 +34,13 @@ class ListedKeys:
         return reader(self._here, self._root).keyring(self._of_user)
 
 
-def reader(here: Places, root: bytes) -> KeyReader:
+def reader(here: AppPaths, root: bytes) -> KeyringReader:
     """Returns what reads the lists of keys, for somebody who works in a workspace."""
-    return KeyReader(here, root, Disk().open)
+    return KeyringReader(here, root, Disk().open)
 
 
 def independence(
-    root: bytes, here: Places, of_user: bool | tuple[str, ...]
+    root: bytes, here: AppPaths, of_user: bool | tuple[str, ...]
 ) -> bool | tuple[str, ...]:
     """Returns for which risks two people are needed: what the user says, and what the system."""
     system: SystemFile = reader(here, root).system()
@@ -73,7 +73,7 @@ class KeyDesk:
 
     def check(self, key: str, name: str) -> None:
         """Refuses what could not be trusted even with a yes."""
-        if why := unsafe(self._here, self._root):
+        if why := key_file_problem(self._here, self._root):
             raise Refused(f"The file that would list it is ignored: {why}.", "assent keys list")
         if self._reader.user_keys().keys.get(name, key) != key:
             raise UsageError(

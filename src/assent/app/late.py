@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from assent.config.markdown import Reader
+from assent.config.front_matter import Reader
 from assent.core.permission.path_limits import PathLimits
 from assent.core.shell.process import (
     MIN_SECONDS,
@@ -153,6 +153,6 @@ class LateFetch:
 
 def late_yaml() -> Reader:
     """Loads the reader of front matter with the first file that has some."""
-    from assent.config.yaml_reader import read_yaml
+    from assent.config.front_matter_yaml import read_yaml
 
     return read_yaml

@@ -7,9 +7,9 @@ from stat import S_IMODE
 
 from assent.app.settings import load_settings, located, places_here
 from assent.app.words import strange_tools
-from assent.config.modes import OUT, read_modes
-from assent.config.reading import Source, content, edit, named, parsed
-from assent.config.trust import doubt
+from assent.config.config_file import ConfigFile, edit_command, parse_toml, path_text, read_content
+from assent.config.file_ownership import ownership_problem
+from assent.config.modes import MODE_SKIPPED, read_modes
 from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
 from assent.render.modes import mode_toml
@@ -32,7 +32,7 @@ class ModeDesk:
     def read(self, text: bytes) -> list[CustomMode]:
         """Returns the modes that a text describes; raises UsageError unless all can be used."""
         try:
-            table = parsed(Path("The text"), text)
+            table = parse_toml(Path("The text"), text)
         except UsageError as error:
             raise UsageError(error.message, HELP) from None
         if not table.get("modes") or set(table) != {"modes"}:
@@ -42,7 +42,8 @@ class ModeDesk:
         found, remarks = read_modes(table["modes"], "user")
         if remarks:
             raise UsageError(
-                f"It {remarks[0].removesuffix(OUT)} Nothing was changed.", "assent modes --help"
+                f"It {remarks[0].removesuffix(MODE_SKIPPED)} Nothing was changed.",
+                "assent modes --help",
             )
         return list(found.values())
 
@@ -58,30 +59,30 @@ class ModeDesk:
         rights = S_IMODE(source.mode) if source.mode else PRIVATE
         put_whole(os.path.realpath(self.file), after, rights)
 
-    def _user_file(self) -> tuple[Source, bytes]:
+    def _user_file(self) -> tuple[ConfigFile, bytes]:
         try:
-            source, text = content(self.file, Disk().open, follow=True)
+            source, text = read_content(self.file, Disk().open, follow=True)
         except FileNotFoundError:
-            source, text = Source(self.file, {}, os.geteuid(), 0), b""
-        why = doubt(source, self._root)
+            source, text = ConfigFile(self.file, {}, os.geteuid(), 0), b""
+        why = ownership_problem(source, self._root)
         if why:
-            raise Refused(f"{named(self.file)} is left alone: {why}.", "assent modes export ID")
+            raise Refused(f"{path_text(self.file)} is left alone: {why}.", "assent modes export ID")
         return source, text
 
     def _check(self, before: bytes, after: bytes, modes: Sequence[CustomMode]) -> None:
         """Raises unless the file says what it said before, and the new modes besides."""
-        was = parsed(self.file, before)
+        was = parse_toml(self.file, before)
         known = was.get("modes", {})
         again = [mode.id for mode in modes if mode.id in known]
         if again:
-            message = f"{named(self.file)} has a mode {again[0]} already. Nothing was changed."
-            raise UsageError(message, edit(self.file))
+            message = f"{path_text(self.file)} has a mode {again[0]} already. Nothing was changed."
+            raise UsageError(message, edit_command(self.file))
         try:
-            now = parsed(self.file, after)
+            now = parse_toml(self.file, after)
         except UsageError:
             now = {}
         added = {mode.id: now.get("modes", {}).get(mode.id) for mode in modes}
         same = {**was, "modes": {**known, **added}} == now
         if not same or read_modes(added, "user") != ({mode.id: mode for mode in modes}, []):
-            message = f"{named(self.file)} cannot take it in at its end. Nothing was changed."
-            raise UsageError(f"{message} Write it there by hand.", edit(self.file))
+            message = f"{path_text(self.file)} cannot take it in at its end. Nothing was changed."
+            raise UsageError(f"{message} Write it there by hand.", edit_command(self.file))

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.ports import OutsideFiles
 
 
 class LateOutside:
     """Implements ports.Outside; loads it with its tables when somebody looks outside."""
 
-    def __init__(self, root: bytes, here: Places) -> None:
+    def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
         self._outside: OutsideFiles | None = None
@@ -35,7 +35,7 @@ class LateOutside:
         return self._outside
 
 
-def refused_places(here: Places) -> list[bytes]:
+def refused_places(here: AppPaths) -> list[bytes]:
     """Lists where Assent's own files and credentials lie, in every home of this machine."""
     from assent.sandbox.view.credentials import credential_places
 

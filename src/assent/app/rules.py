@@ -8,11 +8,11 @@ import msgspec
 from assent.app.late import late_yaml
 from assent.app.settings import load_settings, located, places_here, trusted_here
 from assent.app.words import strange_rules
-from assent.config.agents import agent_places, load_agents
-from assent.config.load import Loaded
+from assent.config.agents import agent_folders, load_agents
+from assent.config.config_file import Opener
+from assent.config.loader import LoadedSettings
+from assent.config.paths import AppPaths
 from assent.config.permissions import RuleSources, load_policy, rules_in
-from assent.config.places import Places
-from assent.config.reading import Opener
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPolicy, PermissionRule
 from assent.core.session.agent import Agent
@@ -34,7 +34,7 @@ def open_rules(folder: str, *, check: bool = True) -> Rulebook:
     _, root = located(folder)
     loaded = load_settings(root, here, lenient=False)
     policy, remarks = open_policy(root, here, loaded, check=check)
-    agents, more = load_agents(agent_places(here.config, Path.home(), root), _opener(), late_yaml)
+    agents, more = load_agents(agent_folders(here.config, Path.home(), root), _opener(), late_yaml)
     own = [rule for agent in agents.values() for rule in agent.rules]
     strange = strange_rules(own, loaded.settings)
     return Rulebook(policy, agents, (*loaded.warnings, *remarks, *more, *strange))
@@ -42,8 +42,8 @@ def open_rules(folder: str, *, check: bool = True) -> Rulebook:
 
 def open_policy(
     root: bytes,
-    here: Places,
-    loaded: Loaded,
+    here: AppPaths,
+    loaded: LoadedSettings,
     command_line: tuple[PermissionRule, ...] = (),
     *,
     check: bool = True,

@@ -14,8 +14,8 @@ from assent.app.models import Models
 from assent.app.settings import load_settings, located, places_here
 from assent.app.tooling import Choices, Ground, open_tooling
 from assent.app.words import strange_rules
-from assent.config.agents import agent_places, load_agents
-from assent.config.places import Places
+from assent.config.agents import agent_folders, load_agents
+from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
 from assent.core.llm.provider import may_choose
 from assent.core.paths import display_path
@@ -128,9 +128,9 @@ class _Doorman:
         return self._opened[name]
 
 
-def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
+def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
-    places = agent_places(here.config, Path.home(), root)
+    places = agent_folders(here.config, Path.home(), root)
     agents, remarks = load_agents(places, Disk().open, late_yaml)
     for name, agent in agents.items():
         if agent.wish and may_choose(agent.model or own, agent.wish):
@@ -142,7 +142,7 @@ def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tupl
 
 
 def _briefing(
-    engine: Engine, here: Places, where: tuple[bytes, bytes], agents: dict[str, Agent]
+    engine: Engine, here: AppPaths, where: tuple[bytes, bytes], agents: dict[str, Agent]
 ) -> PromptContext:
     cwd, root = where
     on = branch(root)

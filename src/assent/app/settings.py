@@ -5,16 +5,16 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.load import Loaded, Loader
-from assent.config.places import Places, places
+from assent.config.loader import LoadedSettings, SettingsLoader
+from assent.config.paths import AppPaths, app_paths
 from assent.config.settings import Settings
-from assent.config.trusted import FILE, Trusted
+from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
 
 
-def places_here() -> Places:
+def places_here() -> AppPaths:
     """Returns where state and configuration of whoever runs this lie."""
-    return places(os.environ, Path.home())
+    return app_paths(os.environ, Path.home())
 
 
 def located(folder: str) -> tuple[bytes, bytes]:
@@ -27,7 +27,7 @@ def located(folder: str) -> tuple[bytes, bytes]:
     return cwd, find_root(cwd)
 
 
-def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
+def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettings:
     """Reads the user's file and the project's, which has its say as far as the person trusts it.
 
     Leniently, a project's configuration that cannot be used is a warning and no error.
@@ -40,7 +40,7 @@ def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
         return LocalProjection(root, os.fsencode(folder))
 
     trusted = trusted_here(root, here)
-    loader = Loader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
+    loader = SettingsLoader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
     loaded = loader.load(lenient=lenient)
     warnings = (*loaded.warnings, *trusted.warnings)
     remember_keys(loaded.settings)
@@ -56,8 +56,8 @@ def remember_keys(settings: Settings) -> None:
     remember_secrets(known_secrets(os.environ, settings.providers, servers))
 
 
-def trusted_here(root: bytes, here: Places) -> Trusted:
+def trusted_here(root: bytes, here: AppPaths) -> WorkspaceTrust:
     """Returns what the person trusts of a workspace's files; nothing is read before it is asked."""
     from assent.workspace.disk import Disk
 
-    return Trusted(here.state / FILE, root, Disk().open)
+    return WorkspaceTrust(here.state / FILE, root, Disk().open)

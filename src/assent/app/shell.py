@@ -8,7 +8,7 @@ from pathlib import Path
 
 from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
 from assent.app.settings import load_settings, located, places_here
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.engine.engine import Engine
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
@@ -27,7 +27,7 @@ def open_shell(folder: str) -> Shell:
     return open_shell_at(folder, here, here.state)
 
 
-def open_shell_at(folder: str, here: Places, known: Path) -> Shell:
+def open_shell_at(folder: str, here: AppPaths, known: Path) -> Shell:
     """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
     return Shell(_process(folder, here, known, os.environ))
 
@@ -37,7 +37,7 @@ def open_process(folder: str) -> LocalProcess:
     return open_process_at(folder, places_here())
 
 
-def open_process_at(folder: str, here: Places) -> LocalProcess:
+def open_process_at(folder: str, here: AppPaths) -> LocalProcess:
     """Opens what starts programs, with state and configuration at given places."""
     return _process(folder, here, here.state, with_ripgrep(os.environ))
 
@@ -52,7 +52,7 @@ def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _process(
-    folder: str, here: Places, known: Path, environment: Mapping[str, str]
+    folder: str, here: AppPaths, known: Path, environment: Mapping[str, str]
 ) -> LocalProcess:
     _, root = located(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
@@ -73,7 +73,7 @@ def standings_at(state: Path) -> Standings:
 
 def bait(ground: Ground) -> Bait:
     """Proposes a plan in a scratch workspace where its digest alone would approve it."""
-    here = Places(ground.state, ground.config)
+    here = AppPaths(ground.state, ground.config)
     engine = _bare_engine(str(ground.root), here)
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
@@ -98,7 +98,7 @@ def bait(ground: Ground) -> Bait:
     return Bait(record.digest, variables, approved)
 
 
-def _bare_engine(folder: str, here: Places) -> Engine:
+def _bare_engine(folder: str, here: AppPaths) -> Engine:
     """Opens an engine that runs no command and hears no rule: it only asks for a yes."""
     cwd, root = located(folder)
     settings = load_settings(root, here, lenient=False).settings

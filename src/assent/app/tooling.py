@@ -11,8 +11,8 @@ from assent.app.late import LateFetch, LateProcess, LateShell, only_reads
 from assent.app.outside import LateOutside
 from assent.app.rules import open_policy, rule_gate
 from assent.app.words import check_typed, strange_tools
-from assent.config.load import Loaded
-from assent.config.places import Places
+from assent.config.loader import LoadedSettings
+from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.permission.rule_argument import parse_rule_argument
 from assent.core.session.agent import Agent
@@ -33,8 +33,8 @@ class Ground(msgspec.Struct, frozen=True):
 
     folder: str
     root: bytes
-    here: Places
-    loaded: Loaded
+    here: AppPaths
+    loaded: LoadedSettings
     warn: Callable[[str], object]
     left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
 

@@ -8,7 +8,7 @@ import msgspec
 from assent.app.settings import located, places_here, trusted_here
 from assent.config.consequences import consequences
 from assent.config.project_files import project_files
-from assent.config.trusted import FILE, Trusted
+from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
@@ -39,7 +39,7 @@ class TrustDesk:
     def __init__(self, folder: str) -> None:
         here = places_here()
         self._cwd, self.root = located(folder)
-        self._trusted: Trusted = trusted_here(self.root, here)
+        self._trusted: WorkspaceTrust = trusted_here(self.root, here)
         self._book = TrustFile(here.state / FILE)
         self._unread: tuple[str, ...] = ()
 

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
-from assent.config.load import PROJECT
-from assent.config.places import Places
-from assent.config.reading import named
+from assent.config.config_file import path_text
+from assent.config.loader import PROJECT
+from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule
@@ -39,7 +39,7 @@ def check_typed(rules: Iterable[PermissionRule], settings: Settings) -> None:
         )
 
 
-def strange_tools(settings: Settings, here: Places) -> tuple[str, ...]:
+def strange_tools(settings: Settings, here: AppPaths) -> tuple[str, ...]:
     """Returns a warning for each mode whose list has tools that there are not."""
     names = [tool.name for tool in TOOLS]
     found = []
@@ -48,7 +48,7 @@ def strange_tools(settings: Settings, here: Places) -> tuple[str, ...]:
         strange = [tool for tool in tools if not _is_foreign(tool, settings)]
         if strange:
             listed = ", ".join([f"{tool!a}" for tool in strange])
-            file = PROJECT if mode.source == "project" else named(here.file)
+            file = PROJECT if mode.source == "project" else path_text(here.file)
             said = f"The mode {mode.id} names tools that there are not: {listed}."
             found.append(f"{said} It stands in {file}.{_meant(strange[0], names)}")
     return tuple(found)

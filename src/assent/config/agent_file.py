@@ -8,12 +8,12 @@ from assent.core.permission.rule import PermissionRule
 from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
 from assent.core.session.agent import Agent
 
-FENCE = "---"
+FRONT_MATTER_FENCE = "---"
 KINDS = ("primary", "subagent", "all")
-HOTTEST = 2.0
+MAX_TEMPERATURE = 2.0
 
 
-class Bad(Exception):
+class UnusableFile(Exception):
     """A file that cannot be used, and why."""
 
 
@@ -32,31 +32,31 @@ class AgentFile(msgspec.Struct, frozen=True):
     prompt: str = ""
 
 
-def parted(content: bytes) -> tuple[str, str]:
+def split_front_matter(content: bytes) -> tuple[str, str]:
     """Returns the front matter and the rest of a file."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Bad(f"byte {error.start} is not UTF-8") from None
+        raise UnusableFile(f"byte {error.start} is not UTF-8") from None
     lines = text.splitlines(keepends=True)
-    if not lines or lines[0].rstrip() != FENCE:
+    if not lines or lines[0].rstrip() != FRONT_MATTER_FENCE:
         return "", text
     for number, line in enumerate(lines[1:], start=1):
-        if line.rstrip() == FENCE:
+        if line.rstrip() == FRONT_MATTER_FENCE:
             return "".join(lines[1:number]), "".join(lines[number + 1 :])
-    raise Bad("its front matter has no end")
+    raise UnusableFile("its front matter has no end")
 
 
 PROJECT = "project"
 
 
-def agent_of(name: str, file: AgentFile, source: str) -> Agent:
+def agent_from_file(name: str, file: AgentFile, source: str) -> Agent:
     """Returns the agent that a file describes."""
     steps = file.steps or file.maxSteps or 0
     if file.mode not in KINDS:
-        raise Bad(f"mode is {file.mode!r}, and not one of {', '.join(KINDS)}")
-    if steps < 0 or not 0 <= (file.temperature or 0) <= HOTTEST:
-        raise Bad("steps or temperature is out of bounds")
+        raise UnusableFile(f"mode is {file.mode!r}, and not one of {', '.join(KINDS)}")
+    if steps < 0 or not 0 <= (file.temperature or 0) <= MAX_TEMPERATURE:
+        raise UnusableFile("steps or temperature is out of bounds")
     return Agent(
         name,
         " ".join(file.description.split()),
@@ -77,7 +77,7 @@ def _rules(name: str, file: AgentFile) -> tuple[PermissionRule, ...]:
     try:
         return parse_rules(file.permission, f"the agent {name}")
     except InvalidRuleTable as error:
-        raise Bad(str(error)) from None
+        raise UnusableFile(str(error)) from None
 
 
 def _permission(written: str | dict[str, Any]) -> dict[str, Any]:

@@ -9,22 +9,22 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.agent_file import AgentFile, Bad, agent_of, parted
-from assent.config.markdown import Reader, ignored, read_front, spelled
-from assent.config.places import within
-from assent.config.reading import Opener, Source, content
-from assent.config.trust import doubt
+from assent.config.agent_file import AgentFile, UnusableFile, agent_from_file, split_front_matter
+from assent.config.config_file import ConfigFile, Opener, read_content
+from assent.config.file_ownership import ownership_problem
+from assent.config.front_matter import Reader, ignored_warning, one_line_path, read_front_matter
+from assent.config.paths import path_within
 from assent.core.errors import UsageError
 from assent.core.session.agent import Agent
 
 BUILTIN = ("plan", "build", "explore", "general")
 NEEDED = ("plan", "build")  # a mode has no other agent to fall back on
 FOREIGN = "Plans a change with Assent;"  # so begins what `init` describes to OpenCode
-OUT = "The agent is left out."
-MOST = 200  # files that are read
+AGENT_SKIPPED = "The agent is left out."
+MAX_FILES = 200  # files that are read
 
 
-class AgentPlaces(msgspec.Struct, frozen=True):
+class AgentFolders(msgspec.Struct, frozen=True):
     """Where agents are looked for: the user's folders, then the workspace's."""
 
     user: tuple[Path, ...]
@@ -35,14 +35,14 @@ class AgentPlaces(msgspec.Struct, frozen=True):
         return Path(os.fsdecode(self.root)) / ".opencode" / "agents"
 
 
-def agent_places(config: Path, home: Path, root: bytes) -> AgentPlaces:
+def agent_folders(config: Path, home: Path, root: bytes) -> AgentFolders:
     """Returns the usual places; `config` is Assent's own configuration folder."""
     opencode = home / ".config" / "opencode"
-    return AgentPlaces((opencode / "agent", opencode / "agents", config / "agents"), root)
+    return AgentFolders((opencode / "agent", opencode / "agents", config / "agents"), root)
 
 
 def load_agents(
-    places: AgentPlaces, opener: Opener, reader: Callable[[], Reader]
+    places: AgentFolders, opener: Opener, reader: Callable[[], Reader]
 ) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Returns the agents by name, and a warning for each file that cannot be used."""
     agents, warnings = {name: _builtin(name) for name in BUILTIN}, list[str]()
@@ -51,11 +51,13 @@ def load_agents(
         for path in _files(folder, places.root, own=own, warnings=warnings):
             try:
                 source, file = _read(path, opener, reader, own=own)
-            except (Bad, UsageError, FileNotFoundError) as error:
-                warnings.append(ignored(path, error, OUT))
+            except (UnusableFile, UsageError, FileNotFoundError) as error:
+                warnings.append(ignored_warning(path, error, AGENT_SKIPPED))
                 continue
-            why = doubt(source, places.root) if own else ""
-            warnings += [f"{spelled(path)} counts as a file of the project: {why}."] if why else []
+            why = ownership_problem(source, places.root) if own else ""
+            warnings += (
+                [f"{one_line_path(path)} counts as a file of the project: {why}."] if why else []
+            )
             warnings += _take(agents, path, file, trusted=own and not why)
     return agents, tuple(warnings)
 
@@ -66,16 +68,16 @@ def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: boo
     if not trusted and name == "plan" and file.description.startswith(FOREIGN):
         return []  # it tells OpenCode how to plan with Assent
     if file.disable and name in NEEDED:
-        return [f"{spelled(path)} disables {name}, which a mode needs; that is ignored."]
+        return [f"{one_line_path(path)} disables {name}, which a mode needs; that is ignored."]
     if file.disable and not trusted and name in agents:
-        return [f"{spelled(path)} disables {name}, which only the user may; that is ignored."]
+        return [f"{one_line_path(path)} disables {name}, which only the user may; that is ignored."]
     if file.disable:
         agents.pop(name, None)
         return []
     try:
         agent = _checked(name, file, trusted=trusted)
-    except Bad as error:
-        return [ignored(path, error, OUT)]
+    except UnusableFile as error:
+        return [ignored_warning(path, error, AGENT_SKIPPED)]
     if known := agents.get(name):
         agent = _over(known, agent) if trusted else known.narrowed(agent)
     agents[name] = agent
@@ -84,10 +86,10 @@ def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: boo
 
 def _checked(name: str, file: AgentFile, *, trusted: bool) -> Agent:
     if not name.replace("-", "").replace("_", "").isalnum():
-        raise Bad("its name has more in it than letters, digits, - and _")
+        raise UnusableFile("its name has more in it than letters, digits, - and _")
     if not trusted and file.model.startswith("scripted:"):
-        raise Bad("it names a scripted model, which only the user may choose")
-    return agent_of(name, file, "user" if trusted else "project")
+        raise UnusableFile("it names a scripted model, which only the user may choose")
+    return agent_from_file(name, file, "user" if trusted else "project")
 
 
 def _over(known: Agent, agent: Agent) -> Agent:
@@ -107,21 +109,25 @@ def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iter
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        warnings.append(f"{spelled(folder)} cannot be read: {error.strerror}. It is ignored.")
+        warnings.append(f"{one_line_path(folder)} cannot be read: {error.strerror}. It is ignored.")
         return
-    if not own and within(root, os.fsencode(folder)) != b".opencode/agents":
-        warnings.append(f"{spelled(folder)} leads elsewhere, through a symlink. It is ignored.")
+    if not own and path_within(root, os.fsencode(folder)) != b".opencode/agents":
+        warnings.append(
+            f"{one_line_path(folder)} leads elsewhere, through a symlink. It is ignored."
+        )
         return
-    if len(names) > MOST:
-        warnings.append(f"{spelled(folder)} has {len(names)} agents; the first {MOST} are used.")
-    yield from (folder / name for name in names[:MOST])
+    if len(names) > MAX_FILES:
+        warnings.append(
+            f"{one_line_path(folder)} has {len(names)} agents; the first {MAX_FILES} are used."
+        )
+    yield from (folder / name for name in names[:MAX_FILES])
 
 
 def _read(
     path: Path, opener: Opener, reader: Callable[[], Reader], *, own: bool
-) -> tuple[Source, AgentFile]:
-    source, text = content(path, opener, follow=own)
-    file, body = read_front(text, AgentFile, reader)
+) -> tuple[ConfigFile, AgentFile]:
+    source, text = read_content(path, opener, follow=own)
+    file, body = read_front_matter(text, AgentFile, reader)
     return source, msgspec.structs.replace(file, prompt=body.strip() or file.prompt)
 
 
@@ -129,8 +135,8 @@ def _builtin(name: str) -> Agent:
     """Reads an agent of the package, whose front matter is a name and a word or JSON a line."""
     path = os.path.join(os.path.dirname(__file__), "..", "agents", f"{name}.md")
     text: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
-    front, body = parted(text)
+    front, body = split_front_matter(text)
     members = dict(line.split(": ", 1) for line in front.splitlines())
     tools = msgspec.json.decode(members.get("tools", "{}"), type=dict[str, bool])
     file = AgentFile(members["description"], members["mode"], tools=tools, prompt=body.strip())
-    return agent_of(name, file, "builtin")
+    return agent_from_file(name, file, "builtin")

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.agent_file import Bad, parted
+from assent.config.agent_file import UnusableFile, split_front_matter
+from assent.config.config_file import parse_toml
 from assent.config.jsonc import BadJson, read_jsonc
-from assent.config.load import PROJECT
-from assent.config.permissions import OF_PROJECT
-from assent.config.reading import parsed
+from assent.config.loader import PROJECT
+from assent.config.permissions import PROJECT_FILES
 from assent.config.settings import NEVER, Settings
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
@@ -20,7 +20,7 @@ from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
 from assent.core.permission.trust import Consequence, ProjectFile
 from assent.core.session.slash_command import TemplateFile, TemplateShell, template_parts
 
-Found: TypeAlias = Iterator[Consequence]
+Consequences: TypeAlias = Iterator[Consequence]
 
 _WHEN = {
     "before_tool": "before every call of a tool",
@@ -38,17 +38,17 @@ def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
     """Returns everything that a file would do; raises UsageError if nobody could tell."""
     try:
         if file.path == PROJECT:
-            found = [*_settings(parsed(Path(file.path), file.content))]
-        elif file.path in OF_PROJECT:
+            found = [*_settings(parse_toml(Path(file.path), file.content))]
+        elif file.path in PROJECT_FILES:
             found = [*_allows(read_jsonc(file.content).get("permission", {}))]
         else:
             found = [*_command(file)]
-    except (Bad, BadJson, InvalidRuleTable, msgspec.ValidationError) as error:
+    except (UnusableFile, BadJson, InvalidRuleTable, msgspec.ValidationError) as error:
         raise UsageError(f"{file.path} cannot be used: {error}.", f"$EDITOR {file.path}") from None
     return tuple(sorted(found, key=lambda each: not each.risk))
 
 
-def _settings(table: dict[str, Any]) -> Found:
+def _settings(table: dict[str, Any]) -> Consequences:
     """Says what `.opencode/assent.toml` would do; its tables must be what they should be."""
     rest = {key: value for key, value in table.items() if key not in (*NEVER, "modes")}
     settings = msgspec.convert(rest, Settings)
@@ -65,14 +65,14 @@ def _settings(table: dict[str, Any]) -> Found:
             yield Consequence(words, risk=False, counts=False)
 
 
-def _hooks(settings: Settings) -> Found:
+def _hooks(settings: Settings) -> Consequences:
     for hook in settings.hooks:
         which = "" if hook.tool == "*" else f" ({hook.tool})"
         free = "" if hook.confined else ", without a sandbox"
         yield _runs(f"{_WHEN[hook.on]}{which}{free}", hook.run)
 
 
-def _providers(settings: Settings) -> Found:
+def _providers(settings: Settings) -> Consequences:
     for name, provider in settings.providers.items():
         if provider.base_url:
             key = (
@@ -90,7 +90,7 @@ def _providers(settings: Settings) -> Found:
             yield Consequence(f"adds to the body of its requests: {', '.join(provider.options)}")
 
 
-def _servers(settings: Settings) -> Found:
+def _servers(settings: Settings) -> Consequences:
     for name, server in settings.mcp.items():
         if not server.enabled:
             continue
@@ -102,7 +102,7 @@ def _servers(settings: Settings) -> Found:
             yield Consequence(f"lets tools of {name} run while planning, as only reading: {tools}")
 
 
-def _programs(settings: Settings) -> Found:
+def _programs(settings: Settings) -> Consequences:
     for glob, words in settings.format.items():
         yield _runs(f"on every new content of {glob}", words)
     if settings.plugins.enabled:
@@ -110,7 +110,7 @@ def _programs(settings: Settings) -> Found:
         yield Consequence(f"loads Python code that is installed here, as tools: {names}")
 
 
-def _lets(settings: Settings) -> Found:
+def _lets(settings: Settings) -> Consequences:
     if settings.fetch.hosts:
         hosts = ", ".join(settings.fetch.hosts)
         yield Consequence(f"lets pages be fetched while planning from {hosts}")
@@ -119,7 +119,7 @@ def _lets(settings: Settings) -> Found:
         yield Consequence(f"lets tools of plugins run while planning, as only reading: {tools}")
 
 
-def _small(settings: Settings) -> Found:
+def _small(settings: Settings) -> Consequences:
     for name in settings.models:
         yield Consequence(f"says how much the model {name} reads and costs", risk=False)
     untouched = Settings()
@@ -127,14 +127,14 @@ def _small(settings: Settings) -> Found:
         yield Consequence("says how patiently models are asked", risk=False)
 
 
-def _modes(table: object) -> Found:
+def _modes(table: object) -> Consequences:
     for name, entry in table.items() if isinstance(table, dict) else ():
         base = entry.get("base") if isinstance(entry, dict) else None
         if name not in MODES and base in MODES[2:]:
             yield Consequence(f"adds the mode {name}, in which as much may happen as in {base}")
 
 
-def _allows(permission: object) -> Found:
+def _allows(permission: object) -> Consequences:
     """Says what a table as OpenCode has it lets run without asking."""
     for rule in parse_rules(permission):
         if rule.action == "allow":
@@ -145,10 +145,10 @@ def _allowed(permission: str, pattern: str) -> Consequence:
     return Consequence(f"lets `{permission}: {pattern}` run without asking")
 
 
-def _command(file: ProjectFile) -> Found:
+def _command(file: ProjectFile) -> Consequences:
     """Says what a command of the project's own would run, attach and say."""
     name = Path(file.path).stem
-    front, body = parted(file.content)
+    front, body = split_front_matter(file.content)
     for piece in template_parts(body, _SAID):
         match piece:
             case TemplateShell(line):

@@ -11,15 +11,17 @@ import msgspec
 from assent.config.settings import ModeSettings
 from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
 
-LONGEST = 48  # characters of an id
+MAX_ID_CHARS = 48  # characters of an id
 LABEL = 80  # characters of a label
-OUT = " It is left out."
-FREEST: Mode = "ask"  # a project's own mode may be no freer unless the person trusts its file
+MODE_SKIPPED = " It is left out."
+MAX_PROJECT_MODE: Mode = (
+    "ask"  # a project's own mode may be no freer unless the person trusts its file
+)
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
-class _Bad(Exception):
+class _UnusableMode(Exception):
     """An entry that cannot be used, and why."""
 
 
@@ -33,8 +35,8 @@ def read_modes(
     for name, entry in table.items():
         try:
             mode = _mode(name, entry, source)
-        except _Bad as error:
-            remarks.append(f"has a mode {name!a} that cannot be used: {error}.{OUT}")
+        except _UnusableMode as error:
+            remarks.append(f"has a mode {name!a} that cannot be used: {error}.{MODE_SKIPPED}")
             continue
         base = stricter_mode(_own_base(mode), freest if name not in MODES else "yolo")
         if base != mode.base:
@@ -43,7 +45,7 @@ def read_modes(
     return found, remarks
 
 
-def layered(of_user: CustomModes, of_project: CustomModes) -> dict[str, CustomMode]:
+def merge_modes(of_user: CustomModes, of_project: CustomModes) -> dict[str, CustomMode]:
     """Returns all modes; what both have, or one of the four, a project only narrows further."""
     found = dict(of_user)
     for name, mode in of_project.items():
@@ -63,24 +65,28 @@ def load_modes(
 
     `trusted`: the person trusts the project's file with this content.
     """
-    user, about_user = read_modes(of_user, "user", "yolo" if own else FREEST)
-    project, about_project = read_modes(of_project, "project", "yolo" if trusted else FREEST)
-    return layered(user, project), (about_user, about_project)
+    user, about_user = read_modes(of_user, "user", "yolo" if own else MAX_PROJECT_MODE)
+    project, about_project = read_modes(
+        of_project, "project", "yolo" if trusted else MAX_PROJECT_MODE
+    )
+    return merge_modes(user, project), (about_user, about_project)
 
 
 def _mode(name: str, entry: Any, source: str) -> CustomMode:
-    if not _ID.fullmatch(name) or len(name) > LONGEST:
-        raise _Bad(f"an id is kebab-case, such as `review-docs`, with at most {LONGEST} characters")
+    if not _ID.fullmatch(name) or len(name) > MAX_ID_CHARS:
+        raise _UnusableMode(
+            f"an id is kebab-case, such as `review-docs`, with at most {MAX_ID_CHARS} characters"
+        )
     if name in MODES and isinstance(entry, dict):
         entry = {"base": name, **entry}
     try:
         settings = msgspec.convert(entry, ModeSettings)
     except msgspec.ValidationError as error:
-        raise _Bad(_said(error)) from None
+        raise _UnusableMode(_said(error)) from None
     if len(settings.label) > LABEL:
-        raise _Bad(f"its label has more than {LABEL} characters")
+        raise _UnusableMode(f"its label has more than {LABEL} characters")
     if any(not glob.strip() or glob.startswith("/") for glob in settings.edit or ()):
-        raise _Bad("globs in edit are relative to the workspace and not empty")
+        raise _UnusableMode("globs in edit are relative to the workspace and not empty")
     return CustomMode(
         name,
         settings.base,

@@ -11,13 +11,20 @@ from typing import Any
 
 import msgspec
 
+from assent.config.config_file import (
+    ConfigFile,
+    Opener,
+    config_error,
+    parse_toml,
+    path_text,
+    read_content,
+)
+from assent.config.file_ownership import ownership_problem
 from assent.config.jsonc import BadJson, read_jsonc
-from assent.config.load import PROJECT, IsTrusted, Loaded, nothing_trusted
-from assent.config.places import Places
+from assent.config.loader import PROJECT, IsTrusted, LoadedSettings, nothing_trusted
+from assent.config.paths import AppPaths
 from assent.config.presets import PRESETS
-from assent.config.reading import Opener, Source, content, named, parsed, wrong
 from assent.config.settings import RuleSettings, Settings
-from assent.config.trust import doubt
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
 from assent.core.permission.rule_parser import (
@@ -29,14 +36,14 @@ from assent.core.permission.rule_parser import (
 )
 
 OPENCODE = ("opencode.json", "opencode.jsonc")
-OF_PROJECT = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc")
+PROJECT_FILES = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc")
 
 
 class RuleSources(msgspec.Struct, frozen=True):
     """Where rules come from, and who is asked about a project's files."""
 
-    loaded: Loaded
-    places: Places
+    loaded: LoadedSettings
+    places: AppPaths
     root: bytes
     home: str
     opener: Opener
@@ -61,10 +68,10 @@ def load_policy(sources: RuleSources) -> tuple[PermissionPolicy, tuple[str, ...]
 def rules_in(path: Path, opener: Opener) -> tuple[PermissionRule, ...]:
     """Returns the rules of one file, TOML or JSON, for somebody who tests them."""
     try:
-        _, text = content(path, opener, follow=True)
+        _, text = read_content(path, opener, follow=True)
     except FileNotFoundError:
-        raise UsageError(f"There is no file {named(path)}.") from None
-    table = parsed(path, text) if path.suffix == ".toml" else _object(path, text)
+        raise UsageError(f"There is no file {path_text(path)}.") from None
+    table = parse_toml(path, text) if path.suffix == ".toml" else _object(path, text)
     return _of_file(path, table)
 
 
@@ -80,15 +87,15 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
         source, _, table = found
         own = _checked(path, _of_file(path, table), sources)
         warnings += _unread(path, table)
-        if own and (why := doubt(source, sources.root)):
-            warnings.append(f"What {named(path)} allows is ignored: {why}.")
+        if own and (why := ownership_problem(source, sources.root)):
+            warnings.append(f"What {path_text(path)} allows is ignored: {why}.")
             yield RuleLayer("user", own, trusted=False)
         else:
             rules += own
     path, loaded = sources.places.file, sources.loaded
     own = _checked(path, _of_settings(path, loaded.settings), sources)
     if not loaded.own and _allows(own):
-        warnings.append(f"What {named(path)} allows is ignored: others could have written it.")
+        warnings.append(f"What {path_text(path)} allows is ignored: others could have written it.")
     yield RuleLayer("user", () if loaded.own else (*preset, *own), trusted=False)
     yield RuleLayer("user", (*rules, *(own if loaded.own else ())))
 
@@ -96,7 +103,7 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
 def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[RuleLayer]:
     """Yields a layer for each file of the project; a broken one of OpenCode's is a warning."""
     root, loaded = Path(os.fsdecode(sources.root)), sources.loaded
-    for name in OF_PROJECT:
+    for name in PROJECT_FILES:
         try:
             yield from _layer(root, name, sources)
         except UsageError as error:
@@ -124,15 +131,15 @@ def _preset(sources: RuleSources) -> tuple[PermissionRule, ...]:
     name = sources.loaded.settings.preset
     if name and name not in PRESETS:
         known = ", ".join(PRESETS)
-        raise wrong(sources.places.file, f"preset is {name!r}, and not one of {known}")
+        raise config_error(sources.places.file, f"preset is {name!r}, and not one of {known}")
     return PRESETS.get(name, ())
 
 
 def _read(
     path: Path, opener: Opener, *, follow: bool
-) -> tuple[Source, bytes, dict[str, Any]] | None:
+) -> tuple[ConfigFile, bytes, dict[str, Any]] | None:
     try:
-        source, text = content(path, opener, follow=follow, placeholder=not follow)
+        source, text = read_content(path, opener, follow=follow, placeholder=not follow)
     except FileNotFoundError:
         return None
     return source, text, _object(path, text)
@@ -142,26 +149,26 @@ def _object(path: Path, text: bytes) -> dict[str, Any]:
     try:
         return read_jsonc(text)
     except BadJson as error:
-        raise wrong(path, str(error)) from None
+        raise config_error(path, str(error)) from None
 
 
 def _of_file(path: Path, table: Mapping[str, Any]) -> tuple[PermissionRule, ...]:
     """Returns the rules of one file: older `tools`, then `permission`, then `[[rules]]`."""
     try:
-        tools = parse_tool_rules(table.get("tools", {}), named(path))
+        tools = parse_tool_rules(table.get("tools", {}), path_text(path))
         rows = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
     except (InvalidRuleTable, msgspec.ValidationError) as error:
-        raise wrong(path, str(error)) from None
+        raise config_error(path, str(error)) from None
     settings = Settings(permission=table.get("permission", {}), rules=rows)
     return (*tools, *_of_settings(path, settings))
 
 
 def _of_settings(path: Path, settings: Settings) -> tuple[PermissionRule, ...]:
-    source = named(path)
+    source = path_text(path)
     try:
         said = parse_rules(settings.permission, source)
     except InvalidRuleTable as error:
-        raise wrong(path, str(error)) from None
+        raise config_error(path, str(error)) from None
     rows = [
         (r.permission, r.pattern, r.action, r.reason, r.matches, r.misses) for r in settings.rules
     ]
@@ -174,7 +181,7 @@ def _checked(
     """Returns the rules; raises UsageError if one does not keep its own examples."""
     for rule in rules if sources.check else ():
         if failed := failed_examples(rule, sources.home):
-            raise wrong(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
+            raise config_error(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
     return rules
 
 
@@ -186,7 +193,7 @@ def _unread(path: Path, table: Mapping[str, Any]) -> list[str]:
     named_so = [name for name, one in agents.items() if isinstance(one, Mapping)]
     ruled = [name for name in named_so if {"permission", "tools"} & {*agents[name]}]
     return [
-        f"{named(path)} has rules for the agent {name}, which are read only from an agent's own "
+        f"{path_text(path)} has rules for the agent {name}, which are read only from an agent's own "
         f"file; write them to agents/{name}.md."
         for name in ruled
     ]

@@ -6,8 +6,8 @@ NETWORK = "It reaches the network."
 INSTALLS = "It installs software, which may run anything."
 PUBLISHES = "It publishes work where others see it."
 RECORDS = "It changes git's own files: that works only with the answer `without the sandbox`."
-LOSES = "It can lose work for good."
-POWER = "It acts as another user, or on the whole machine."
+LOSES_WORK = "It can lose work for good."
+PRIVILEGED = "It acts as another user, or on the whole machine."
 
 _DOWNLOADS = ("curl", "wget", "ssh", "scp", "rsync", "nc", "ftp")
 _INSTALLERS = (
@@ -65,8 +65,8 @@ SAFE = (
     *_commands("safe", _DOWNLOADS, "deny", NETWORK),
     *_commands("safe", _INSTALLERS, "deny", INSTALLS),
     *_commands("safe", _PUSHES, "deny", PUBLISHES),
-    *_commands("safe", _LOSES, "deny", LOSES),
-    *_commands("safe", _POWER, "deny", POWER),
+    *_commands("safe", _LOSES, "deny", LOSES_WORK),
+    *_commands("safe", _POWER, "deny", PRIVILEGED),
 )
 DEV = (
     _rule("dev", "edit", "*", "allow", "Files of the workspace may change."),
@@ -76,15 +76,15 @@ DEV = (
     *_commands("dev", _DOWNLOADS, "ask", NETWORK),
     *_commands("dev", _INSTALLERS, "ask", INSTALLS),
     *_commands("dev", _PUSHES, "ask", PUBLISHES),
-    *_commands("dev", _LOSES, "ask", LOSES),
-    *_commands("dev", _POWER, "deny", POWER),
+    *_commands("dev", _LOSES, "ask", LOSES_WORK),
+    *_commands("dev", _POWER, "deny", PRIVILEGED),
 )
 FULL = (
     _rule("full", "*", "*", "allow", "The preset full allows everything that is not dangerous."),
     _rule("full", "doom_loop", "*", "ask", "The same thing once more helps seldom."),
     *_commands("full", _PUSHES, "ask", PUBLISHES),
-    *_commands("full", _LOSES, "ask", LOSES),
-    *_commands("full", _POWER, "deny", POWER),
+    *_commands("full", _LOSES, "ask", LOSES_WORK),
+    *_commands("full", _POWER, "deny", PRIVILEGED),
 )
 
 PRESETS: dict[str, tuple[PermissionRule, ...]] = {"safe": SAFE, "dev": DEV, "full": FULL}

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from assent.app.engine import open_engine_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
@@ -24,7 +24,7 @@ class Desk:
         self.root = place.folder(PROJECT)
         place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
         self.outside = place.folder("outside")
-        self.places = Places(place.folder("state"), place.folder("config"))
+        self.places = AppPaths(place.folder("state"), place.folder("config"))
         self.put("kept.txt", b"kept\n")
         self.put("sub/inner.txt", b"inner\n")
         self.engine: Engine = open_engine_at(str(self.root), self.places)[0]

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.app.settings import places_here
 from assent.app.shell import open_shell_at, standings_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
 from assent.doctor.check import Check, Result, made
@@ -40,7 +40,7 @@ class Patient(msgspec.Struct, frozen=True):
 
     standings: Standings
     opening: Opening
-    places: Places
+    places: AppPaths
 
 
 def this_machine() -> Patient:

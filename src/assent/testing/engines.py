@@ -8,7 +8,7 @@ import msgspec
 
 from assent.app.commander import LateCommander
 from assent.app.shell import open_process_at
-from assent.config.places import Places
+from assent.config.paths import AppPaths
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.engine.run.commanding import ProcessCommander
@@ -77,7 +77,7 @@ def _commander(
     site: Site, files: WorkspaceFiles, blobs: BlobStore, place: Place
 ) -> PlanCommandRunner:
     """Returns what runs the commands of plans, loaded with the first one."""
-    here = Places(site.state, site.state.parent / "config")
+    here = AppPaths(site.state, site.state.parent / "config")
     return LateCommander(
         lambda: ProcessCommander(open_process_at(str(site.root), here), files, blobs, place)
     )

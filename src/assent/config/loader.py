@@ -7,18 +7,26 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.doubtful import narrowing
-from assent.config.joining import joined
+from assent.config.config_file import (
+    Opener,
+    config_error,
+    edit_command,
+    parse_toml,
+    path_text,
+    read_config,
+    read_content,
+)
+from assent.config.file_ownership import ownership_problem
+from assent.config.merge import merge_settings
 from assent.config.modes import load_modes
-from assent.config.reading import Opener, content, edit, named, parsed, read, wrong
+from assent.config.restrictive_settings import restrictive_settings
 from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
-from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
 from assent.core.llm.provider import may_choose
 from assent.core.permission.mode import MODES
 
 PROJECT = ".opencode/assent.toml"
-NOT_YOURS = "which only the user's configuration may; it is ignored."
+USER_ONLY_WARNING = "which only the user's configuration may; it is ignored."
 UNTRUSTED = "which is ignored until you trust this file; `assent trust show` says what it would do."
 SEPARATE = ("permission", "rules", "modes")  # kept apart: who says it decides how far it counts
 
@@ -30,7 +38,7 @@ def nothing_trusted(name: str, content: bytes) -> bool:
     return False
 
 
-class Loaded(msgspec.Struct, frozen=True):
+class LoadedSettings(msgspec.Struct, frozen=True):
     """Settings, and what a person should know about how they came about.
 
     `settings` has the user's permission and rules, `project` those of the project alone.
@@ -43,7 +51,7 @@ class Loaded(msgspec.Struct, frozen=True):
     own: bool = True  # the user's file speaks for the user: what it allows counts
 
 
-class Half(msgspec.Struct, frozen=True):
+class FilteredSettings(msgspec.Struct, frozen=True):
     """One of the two files: its tables, what was taken out of them, and whose word it is."""
 
     table: dict[str, Any] = {}
@@ -51,7 +59,7 @@ class Half(msgspec.Struct, frozen=True):
     counts: bool = False  # like the user's own word
 
 
-class Loader(msgspec.Struct, frozen=True):
+class SettingsLoader(msgspec.Struct, frozen=True):
     """What loading needs: the user's file, the workspace, and three things that others know."""
 
     user: Path
@@ -60,7 +68,7 @@ class Loader(msgspec.Struct, frozen=True):
     check_plan_dir: Callable[[str], object]  # raises Refused
     trusted: IsTrusted = nothing_trusted
 
-    def load(self, *, lenient: bool = False) -> Loaded:
+    def load(self, *, lenient: bool = False) -> LoadedSettings:
         """Reads both files; a missing one is empty, and leniently a broken project's is, too."""
         user = self._of_user()
         try:
@@ -68,12 +76,12 @@ class Loader(msgspec.Struct, frozen=True):
         except AssentError as error:
             if not lenient:
                 raise
-            project = Half({}, (f"{error.message} It counts as empty here.",))
+            project = FilteredSettings({}, (f"{error.message} It counts as empty here.",))
         return self._together(user, project)
 
-    def _together(self, user: Half, project: Half) -> Loaded:
+    def _together(self, user: FilteredSettings, project: FilteredSettings) -> LoadedSettings:
         narrowed, remarks = _narrowed(user.table, project.table)
-        merged = _merged(joined(user.table, narrowed), _shared(narrowed))
+        merged = _merged(merge_settings(user.table, narrowed), _shared(narrowed))
         modes, (of_user, of_project) = load_modes(
             merged.pop("modes", {}),
             project.table.get("modes", {}),
@@ -82,25 +90,27 @@ class Loader(msgspec.Struct, frozen=True):
         )
         warnings = (
             *user.warnings,
-            *[f"{named(self.user)} {remark}" for remark in of_user],
+            *[f"{path_text(self.user)} {remark}" for remark in of_user],
             *project.warnings,
-            *[f"{named(self._project)} {remark}" for remark in (*remarks, *of_project)],
+            *[f"{path_text(self._project)} {remark}" for remark in (*remarks, *of_project)],
         )
         settings = msgspec.structs.replace(msgspec.convert(merged, Settings), modes=modes)
-        return Loaded(settings, warnings, _apart(project.table), project.counts, user.counts)
+        return LoadedSettings(
+            settings, warnings, _apart(project.table), project.counts, user.counts
+        )
 
     @property
     def _project(self) -> Path:
         return Path(os.fsdecode(self.root)) / PROJECT
 
-    def _of_user(self) -> Half:
-        source = read(self.user, self.opener, follow=True)
+    def _of_user(self) -> FilteredSettings:
+        source = read_config(self.user, self.opener, follow=True)
         _check(source.path, source.table)
         wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
-        why = doubt(source, self.root) if wanting or _commits(source.table) else ""
+        why = ownership_problem(source, self.root) if wanting or _commits(source.table) else ""
         if not why:
-            return Half(source.table, counts=True)
-        kept = narrowing(source.table)
+            return FilteredSettings(source.table, counts=True)
+        kept = restrictive_settings(source.table)
         refused = USER_ONLY if source.table.get("mode") == MODES[0] else (*USER_ONLY, "mode")
         remark = f"which is ignored: {why}."
         remarks = {
@@ -110,26 +120,26 @@ class Loader(msgspec.Struct, frozen=True):
         table, warnings = _parted(self.user, source.table, remarks)
         table |= kept.table
         if _commits(table):
-            warnings = (*warnings, f"{named(self.user)} sets plan.commit, {remark}")
-        return Half(_uncommitted(table), warnings)
+            warnings = (*warnings, f"{path_text(self.user)} sets plan.commit, {remark}")
+        return FilteredSettings(_uncommitted(table), warnings)
 
-    def _of_project(self) -> Half:
+    def _of_project(self) -> FilteredSettings:
         path = self._project
         try:
-            _, text = content(path, self.opener, follow=False)
+            _, text = read_content(path, self.opener, follow=False)
         except FileNotFoundError:
-            return Half()
-        whole = parsed(path, text)
+            return FilteredSettings()
+        whole = parse_toml(path, text)
         trusted = _wants_trust(whole) and self.trusted(PROJECT, text)
-        refused = {UNTRUSTED: () if trusted else AFTER_TRUST, NOT_YOURS: NEVER}
+        refused = {UNTRUSTED: () if trusted else AFTER_TRUST, USER_ONLY_WARNING: NEVER}
         table, warnings = _parted(path, whole, refused)
         settings = _check(path, table)
         if "plan" in table:
             try:
                 self.check_plan_dir(settings.plan.dir)
             except Refused as error:
-                raise Refused(f"{named(path)}: {error.message}", edit(path)) from None
-        return Half(table, warnings, trusted)
+                raise Refused(f"{path_text(path)}: {error.message}", edit_command(path)) from None
+        return FilteredSettings(table, warnings, trusted)
 
 
 def _wants_trust(table: Mapping[str, Any]) -> bool:
@@ -143,7 +153,7 @@ def _parted(
     """Takes out what a file may not say, with a warning for each table."""
     why = {key: remark for remark, keys in refused.items() for key in keys if key in table}
     allowed = {key: value for key, value in table.items() if key not in why}
-    return allowed, tuple(f"{named(path)} sets [{key}], {why[key]}" for key in why)
+    return allowed, tuple(f"{path_text(path)} sets [{key}], {why[key]}" for key in why)
 
 
 def _shared(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -192,7 +202,7 @@ def _check(path: Path, table: Mapping[str, Any]) -> Settings:
     try:
         return msgspec.convert(rest, Settings)
     except msgspec.ValidationError as error:
-        raise wrong(path, str(error)) from None
+        raise config_error(path, str(error)) from None
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:

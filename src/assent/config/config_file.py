@@ -26,7 +26,7 @@ _SAID = {
 }
 
 
-class Source(msgspec.Struct, frozen=True):
+class ConfigFile(msgspec.Struct, frozen=True):
     """A configuration file as it was read; one that is missing has an empty table."""
 
     path: Path
@@ -35,18 +35,18 @@ class Source(msgspec.Struct, frozen=True):
     mode: int = 0
 
 
-def read(path: Path, opener: Opener, *, follow: bool) -> Source:
+def read_config(path: Path, opener: Opener, *, follow: bool) -> ConfigFile:
     """Reads one file of settings; `follow` allows its name to be a symlink."""
     try:
-        source, text = content(path, opener, follow=follow)
+        source, text = read_content(path, opener, follow=follow)
     except FileNotFoundError:
-        return Source(path)
-    return msgspec.structs.replace(source, table=parsed(path, text))
+        return ConfigFile(path)
+    return msgspec.structs.replace(source, table=parse_toml(path, text))
 
 
-def content(
+def read_content(
     path: Path, opener: Opener, *, follow: bool, limit: int = LIMIT, placeholder: bool = False
-) -> tuple[Source, bytes]:
+) -> tuple[ConfigFile, bytes]:
     """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError.
 
     Where a `placeholder` may stand, an empty folder is no file: one keeps the name free while a
@@ -70,37 +70,39 @@ def content(
             raise FileNotFoundError(error.errno, "an empty folder", path) from None
         raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
     if len(text) > limit:
-        raise wrong(path, f"it is longer than {limit} bytes")
-    return Source(path, {}, found.st_uid, found.st_mode), text
+        raise config_error(path, f"it is longer than {limit} bytes")
+    return ConfigFile(path, {}, found.st_uid, found.st_mode), text
 
 
-def wrong(path: Path, why: str) -> UsageError:
+def config_error(path: Path, why: str) -> UsageError:
     """Returns the error about a file that its owner has to edit."""
-    return UsageError(f"{named(path)} cannot be used: {why}. Nothing was changed.", edit(path))
+    return UsageError(
+        f"{path_text(path)} cannot be used: {why}. Nothing was changed.", edit_command(path)
+    )
 
 
-def edit(path: Path) -> str:
+def edit_command(path: Path) -> str:
     """Returns the command that opens a file for editing."""
-    return f"$EDITOR {shlex.quote(named(path))}"
+    return f"$EDITOR {shlex.quote(path_text(path))}"
 
 
-def named(path: Path) -> str:
+def path_text(path: Path) -> str:
     """Returns a path as messages show it."""
     return display_path(os.fsencode(path))
 
 
-def parsed(path: Path, text: bytes) -> dict[str, Any]:
+def parse_toml(path: Path, text: bytes) -> dict[str, Any]:
     """Returns the table that a file of settings holds."""
     try:
         table = tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise wrong(path, f"byte {error.start} is not UTF-8") from None
+        raise config_error(path, f"byte {error.start} is not UTF-8") from None
     except ValueError as error:
-        raise wrong(path, str(error)) from None
+        raise config_error(path, str(error)) from None
     except RecursionError:
-        raise wrong(path, "it is nested too deeply") from None
+        raise config_error(path, "it is nested too deeply") from None
     if is_too_deep(table):
-        raise wrong(path, "it is nested too deeply")
+        raise config_error(path, "it is nested too deeply")
     return table
 
 
@@ -113,6 +115,6 @@ def _is_empty(folder: Path) -> bool:
 
 def _misplaced(path: Path, why: str) -> UsageError:
     """Returns the error about something that no editor can put right."""
-    quoted = shlex.quote(named(path))
-    message = f"{named(path)} cannot be read: {why}. Nothing was changed."
+    quoted = shlex.quote(path_text(path))
+    message = f"{path_text(path)} cannot be read: {why}. Nothing was changed."
     return UsageError(message, f"ls -ld {quoted}")

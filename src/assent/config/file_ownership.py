@@ -5,14 +5,14 @@ import shlex
 from pathlib import Path
 from stat import S_IWGRP, S_IWOTH
 
-from assent.config.places import within
-from assent.config.reading import Source, named
+from assent.config.config_file import ConfigFile, path_text
+from assent.config.paths import path_within
 
 
-def doubt(source: Source, root: bytes) -> str:
+def ownership_problem(source: ConfigFile, root: bytes) -> str:
     """Says why a file cannot speak for its user in this workspace; empty if it can."""
     path = Path(os.path.abspath(source.path))
-    if any(within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
+    if any(path_within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
         return "it lies in the workspace, where plans and agents write"
     if source.owner not in (0, os.geteuid()):
         return "it belongs to somebody else"
@@ -22,4 +22,4 @@ def doubt(source: Source, root: bytes) -> str:
 
 
 def _quoted(path: Path) -> str:
-    return shlex.quote(named(path))
+    return shlex.quote(path_text(path))

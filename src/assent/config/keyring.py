@@ -8,16 +8,16 @@ from typing import TypeVar
 
 import msgspec
 
-from assent.config.places import Places
-from assent.config.reading import Opener, Source, named, read, wrong
-from assent.config.trust import doubt
+from assent.config.config_file import ConfigFile, Opener, config_error, path_text, read_config
+from assent.config.file_ownership import ownership_problem
+from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, listed_keys
 from assent.core.plan.keyring import KeySource as Origin
 
 ROOT = 0
 NOTHING = "So no key in it counts; what it revokes stays revoked."
-NARROWED = "So no key in it counts; approve.independent does, as it only narrows."
+ONLY_INDEPENDENCE_APPLIES = "So no key in it counts; approve.independent does, as it only narrows."
 T = TypeVar("T")
 
 
@@ -41,10 +41,10 @@ class SystemFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     approve: SystemApprove = SystemApprove()
 
 
-class KeyReader:
+class KeyringReader:
     """Reads the keyring of whoever works in a workspace; nothing in that workspace counts."""
 
-    def __init__(self, here: Places, root: bytes, opener: Opener, owner: int = ROOT) -> None:
+    def __init__(self, here: AppPaths, root: bytes, opener: Opener, owner: int = ROOT) -> None:
         self._here = here
         self._root = root
         self._opener = opener
@@ -65,16 +65,16 @@ class KeyReader:
 
     def user_keys(self) -> KeyFile:
         """Returns what `assent keys` has written; what anybody could have written only revokes."""
-        source = read(self._here.keys, self._opener, follow=False)
+        source = read_config(self._here.keys, self._opener, follow=False)
         found = _converted(source, KeyFile)
-        if source.table and (why := doubt(source, self._root)):
+        if source.table and (why := ownership_problem(source, self._root)):
             self._warn(source, f"{why}. {NOTHING}")
             return KeyFile(revoked=found.revoked)
         return found
 
     def system(self) -> SystemFile:
         """Returns what the system's file says; if it is not the system's alone, what narrows."""
-        source = read(self._here.system, self._opener, follow=False)
+        source = read_config(self._here.system, self._opener, follow=False)
         why = ""
         if source.table and source.owner != self._owner:
             why = "it does not belong to root"
@@ -82,28 +82,28 @@ class KeyReader:
             why = "others can write it"
         found = _converted(source, SystemFile)
         if why:
-            self._warn(source, f"{why}. {NARROWED}")
+            self._warn(source, f"{why}. {ONLY_INDEPENDENCE_APPLIES}")
             return SystemFile(approve=found.approve)
         return found
 
-    def _warn(self, source: Source, why: str) -> None:
-        self.warnings.append(f"{named(source.path)} cannot be trusted: {why}")
+    def _warn(self, source: ConfigFile, why: str) -> None:
+        self.warnings.append(f"{path_text(source.path)} cannot be trusted: {why}")
 
 
-def unsafe(here: Places, root: bytes) -> str:
+def key_file_problem(here: AppPaths, root: bytes) -> str:
     """Says why a key that is written into keys.toml would not count here; mostly nothing."""
-    return doubt(Source(here.keys, {}, os.geteuid(), 0o600), root)
+    return ownership_problem(ConfigFile(here.keys, {}, os.geteuid(), 0o600), root)
 
 
 def _listed(path: Path, table: Mapping[str, str], source: Origin) -> tuple[TrustedKey, ...]:
     try:
         return listed_keys(table.items(), source)
     except UsageError as error:
-        raise wrong(path, error.message.removesuffix(".")) from None
+        raise config_error(path, error.message.removesuffix(".")) from None
 
 
-def _converted(source: Source, kind: type[T]) -> T:
+def _converted(source: ConfigFile, kind: type[T]) -> T:
     try:
         return msgspec.convert(source.table, kind)
     except msgspec.ValidationError as error:
-        raise wrong(source.path, str(error)) from None
+        raise config_error(source.path, str(error)) from None

@@ -7,20 +7,20 @@ from stat import S_IFREG
 
 import msgspec
 
-from assent.config.reading import Opener, Source, content, named
-from assent.config.trust import doubt
+from assent.config.config_file import ConfigFile, Opener, path_text, read_content
+from assent.config.file_ownership import ownership_problem
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.trust import TrustList
 
 FILE = "trust.json"
-LARGEST = 8 << 20  # bytes of the book
+MAX_FILE_BYTES = 8 << 20  # bytes of the book
 NOTHING = "So no file of a project is trusted."
 
 _decode = msgspec.json.Decoder(TrustList).decode
 
 
-class Trusted:
+class WorkspaceTrust:
     """The book of a person's trust, as far as one workspace goes; read when first asked."""
 
     def __init__(self, file: Path, root: bytes, opener: Opener) -> None:
@@ -49,25 +49,29 @@ class Trusted:
 
     def unsafe(self) -> str:
         """Says why nothing that is written into the book would count here; mostly nothing."""
-        return doubt(Source(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root)
+        return ownership_problem(
+            ConfigFile(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root
+        )
 
     @cached_property
     def trust_list(self) -> TrustList:
         """The whole book; an empty one where it is missing, damaged, or could be anybody's."""
         try:
-            source, text = content(self._file, self._opener, follow=False, limit=LARGEST)
+            source, text = read_content(
+                self._file, self._opener, follow=False, limit=MAX_FILE_BYTES
+            )
         except FileNotFoundError:
             return TrustList()
         except UsageError as error:
             self._warn(f"{error.message} {NOTHING}")
             return TrustList()
-        why = doubt(source, self._root)
+        why = ownership_problem(source, self._root)
         try:
             book = _decode(text)
         except msgspec.DecodeError as error:
             why = why or f"it is damaged ({error})"
         if why:
-            self._warn(f"{named(self._file)} is ignored: {why}. {NOTHING}")
+            self._warn(f"{path_text(self._file)} is ignored: {why}. {NOTHING}")
             return TrustList()
         return book
 

@@ -23,14 +23,14 @@ _SMALLER: Final = {
 _PRESET: Final = "what it denies and asks about"
 
 
-class Narrowing(msgspec.Struct, frozen=True):
+class RestrictiveSettings(msgspec.Struct, frozen=True):
     """The part of a file that narrows, and how each table's is called."""
 
     table: dict[str, Any] = {}
     named: dict[str, str] = {}
 
 
-def narrowing(table: Mapping[str, Any]) -> Narrowing:
+def restrictive_settings(table: Mapping[str, Any]) -> RestrictiveSettings:
     """Returns what only narrows among the settings that a user alone may make."""
     found: dict[str, Any] = {}
     for key in _SMALLER:
@@ -38,8 +38,8 @@ def narrowing(table: Mapping[str, Any]) -> Narrowing:
             found[key] = own
     named = {key: ", ".join(f"{key}.{name}" for name in own) for key, own in found.items()}
     if preset := table.get("preset"):  # its rules then count like those of the file
-        return Narrowing({**found, "preset": preset}, {**named, "preset": _PRESET})
-    return Narrowing(found, named)
+        return RestrictiveSettings({**found, "preset": preset}, {**named, "preset": _PRESET})
+    return RestrictiveSettings(found, named)
 
 
 def _narrows(key: str, name: str, value: Any) -> bool:

@@ -5,10 +5,10 @@ from typing import Any, TypeAlias
 
 from assent.config.settings import AFTER_TRUST
 
-Join: TypeAlias = Callable[[Any, Any], Any]
+SettingsMerge: TypeAlias = Callable[[Any, Any], Any]
 
 
-def joined(of_user: Mapping[str, Any], of_project: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(of_user: Mapping[str, Any], of_project: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the user's tables, with those of a project that only trust lets in."""
     found = dict(of_user)
     for key in AFTER_TRUST:
@@ -35,7 +35,7 @@ def _lists_behind(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str,
     }
 
 
-_JOINS: dict[str, Join] = {
+_JOINS: dict[str, SettingsMerge] = {
     "providers": _beside,
     "models": _beside,
     "mcp": _beside,

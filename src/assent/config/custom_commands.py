@@ -9,25 +9,25 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.agent_file import Bad
-from assent.config.markdown import Reader, ignored, read_front, spelled
-from assent.config.places import within
-from assent.config.reading import Opener, Source, content
-from assent.config.trust import doubt
+from assent.config.agent_file import UnusableFile
+from assent.config.config_file import ConfigFile, Opener, read_content
+from assent.config.file_ownership import ownership_problem
+from assent.config.front_matter import Reader, ignored_warning, one_line_path, read_front_matter
+from assent.config.paths import path_within
 from assent.core.errors import UsageError
 from assent.core.session.slash_command import SlashCommand
 
 FOLDERS = ("command", "commands")
 PROJECT = ".opencode"
-OWN = frozenset({"help", "mode", "plan"})  # what Assent answers itself
-MOST = 200  # files of a folder that are read
-OUT = "The command is left out."
+BUILTIN_NAMES = frozenset({"help", "mode", "plan"})  # what Assent answers itself
+MAX_FILES = 200  # files of a folder that are read
+COMMAND_SKIPPED = "The command is left out."
 UNTRUSTED = (
     "it is the project's, and you do not trust it; `assent trust give` shows what it does and asks"
 )
 
 
-class CommandPlaces(msgspec.Struct, frozen=True):
+class CommandFolders(msgspec.Struct, frozen=True):
     """Where commands are looked for: the user's folders, then the workspace's."""
 
     user: tuple[Path, ...]
@@ -46,14 +46,14 @@ class CommandFile(msgspec.Struct, frozen=True):
     model: str = ""
 
 
-def command_places(config: Path, home: Path, root: bytes) -> CommandPlaces:
+def command_folders(config: Path, home: Path, root: bytes) -> CommandFolders:
     """Returns the usual places; `config` is Assent's own configuration folder."""
     opencode = home / ".config" / "opencode"
-    return CommandPlaces((*(opencode / name for name in FOLDERS), config / "commands"), root)
+    return CommandFolders((*(opencode / name for name in FOLDERS), config / "commands"), root)
 
 
-def load_commands(
-    places: CommandPlaces,
+def load_custom_commands(
+    places: CommandFolders,
     opener: Opener,
     reader: Callable[[], Reader],
     is_trusted: Callable[[str, bytes], bool],
@@ -66,18 +66,18 @@ def load_commands(
     own, theirs, warnings = dict[str, SlashCommand](), dict[str, SlashCommand](), list[str]()
     for path in _files(places.user, warnings):
         try:
-            source, text = content(path, opener, follow=True)
+            source, text = read_content(path, opener, follow=True)
             _check_own(source, places.root)
             own[path.stem] = _command(path, text, reader, "user")
-        except (Bad, UsageError, FileNotFoundError) as error:
-            warnings.append(ignored(path, error, OUT))
+        except (UnusableFile, UsageError, FileNotFoundError) as error:
+            warnings.append(ignored_warning(path, error, COMMAND_SKIPPED))
     for path in _files(_unlinked(places, warnings), warnings):
         try:
-            _, text = content(path, opener, follow=False)
+            _, text = read_content(path, opener, follow=False)
             _check_trust(path, text, is_trusted)
             theirs[path.stem] = _command(path, text, reader, "project")
-        except (Bad, UsageError, FileNotFoundError) as error:
-            warnings.append(ignored(path, error, OUT))
+        except (UnusableFile, UsageError, FileNotFoundError) as error:
+            warnings.append(ignored_warning(path, error, COMMAND_SKIPPED))
     return {**theirs, **own}, tuple(warnings)
 
 
@@ -89,47 +89,53 @@ def _files(folders: tuple[Path, ...], warnings: list[str]) -> Iterator[Path]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            warnings.append(f"{spelled(folder)} cannot be read: {error.strerror}. It is ignored.")
+            warnings.append(
+                f"{one_line_path(folder)} cannot be read: {error.strerror}. It is ignored."
+            )
             continue
-        if len(names) > MOST:
-            warnings.append(f"{spelled(folder)} has {len(names)} commands; {MOST} are used.")
-        yield from (folder / name for name in names[:MOST])
+        if len(names) > MAX_FILES:
+            warnings.append(
+                f"{one_line_path(folder)} has {len(names)} commands; {MAX_FILES} are used."
+            )
+        yield from (folder / name for name in names[:MAX_FILES])
 
 
-def _unlinked(places: CommandPlaces, warnings: list[str]) -> tuple[Path, ...]:
+def _unlinked(places: CommandFolders, warnings: list[str]) -> tuple[Path, ...]:
     """Returns the folders of a project that lie in it and are reached through no symlink."""
     found = []
     for folder in places.project:
         if not os.path.lexists(folder):
             continue
-        if within(places.root, os.fsencode(folder)) == f"{PROJECT}/{folder.name}".encode():
+        if path_within(places.root, os.fsencode(folder)) == f"{PROJECT}/{folder.name}".encode():
             found.append(folder)
         else:
-            warnings.append(f"{spelled(folder)} leads elsewhere, through a symlink. It is ignored.")
+            warnings.append(
+                f"{one_line_path(folder)} leads elsewhere, through a symlink. It is ignored."
+            )
     return tuple(found)
 
 
-def _check_own(source: Source, root: bytes) -> None:
-    if why := doubt(source, root):
-        raise Bad(why)
+def _check_own(source: ConfigFile, root: bytes) -> None:
+    if why := ownership_problem(source, root):
+        raise UnusableFile(why)
 
 
 def _check_trust(path: Path, text: bytes, is_trusted: Callable[[str, bytes], bool]) -> None:
     name = f"{PROJECT}/{path.parent.name}/{path.name}"
     if not is_trusted(name, text):
-        raise Bad(UNTRUSTED)
+        raise UnusableFile(UNTRUSTED)
 
 
 def _command(path: Path, text: bytes, reader: Callable[[], Reader], source: str) -> SlashCommand:
     name = path.stem
     if not name[:1].isalpha() or not name.replace("-", "").replace("_", "").isalnum():
-        raise Bad("its name is not made of letters, digits, - and _")
-    if name in OWN:
-        raise Bad(f"/{name} is Assent's own")
-    file, body = read_front(text, CommandFile, reader)
+        raise UnusableFile("its name is not made of letters, digits, - and _")
+    if name in BUILTIN_NAMES:
+        raise UnusableFile(f"/{name} is Assent's own")
+    file, body = read_front_matter(text, CommandFile, reader)
     if source == "project" and file.model.startswith("scripted:"):
-        raise Bad("it names a scripted model, which only the user may choose")
+        raise UnusableFile("it names a scripted model, which only the user may choose")
     if not body.strip():
-        raise Bad("there is no text in it")
+        raise UnusableFile("there is no text in it")
     described = " ".join(file.description.split())
     return SlashCommand(name, body.strip(), described, file.agent, file.model, source)

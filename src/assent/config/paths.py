@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 
-class Places(msgspec.Struct, frozen=True):
+class AppPaths(msgspec.Struct, frozen=True):
     """The two folders of Assent outside every workspace, and the system's file."""
 
     state: Path
@@ -25,15 +25,15 @@ class Places(msgspec.Struct, frozen=True):
         return self.config / "keys.toml"
 
 
-def places(environment: Mapping[str, str], home: Path) -> Places:
+def app_paths(environment: Mapping[str, str], home: Path) -> AppPaths:
     """Follows the XDG variables; a relative path in one of them does not count."""
-    return Places(
+    return AppPaths(
         _folder(environment.get("XDG_STATE_HOME", ""), home / ".local" / "state") / "assent",
         _folder(environment.get("XDG_CONFIG_HOME", ""), home / ".config") / "assent",
     )
 
 
-def within(root: bytes, path: bytes) -> bytes | None:
+def path_within(root: bytes, path: bytes) -> bytes | None:
     """Returns where a path leads, as seen from the workspace's root; None if not into it."""
     here, below = os.path.realpath(path), b""
     while not _same(here, root):
@@ -44,10 +44,10 @@ def within(root: bytes, path: bytes) -> bytes | None:
     return below
 
 
-def private_paths(here: Places, root: bytes, *others: Path) -> tuple[bytes, ...]:
+def private_paths(here: AppPaths, root: bytes, *others: Path) -> tuple[bytes, ...]:
     """Returns where state and the user's configuration lie in a workspace, if they do."""
     own = (here.state, here.config, here.file, *others)
-    found = [within(root, os.fsencode(path)) for path in own]
+    found = [path_within(root, os.fsencode(path)) for path in own]
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 

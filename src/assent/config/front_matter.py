@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from assent.config.agent_file import Bad, parted
+from assent.config.agent_file import UnusableFile, split_front_matter
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
 
@@ -17,26 +17,28 @@ T = TypeVar("T")
 Reader: TypeAlias = Callable[[str], Any]
 
 
-def read_front(text: bytes, kind: type[T], reader: Callable[[], Reader]) -> tuple[T, str]:
+def read_front_matter(text: bytes, kind: type[T], reader: Callable[[], Reader]) -> tuple[T, str]:
     """Returns the members of a file's front matter, and the text below; raises Bad."""
-    front, body = parted(text)
+    front, body = split_front_matter(text)
     try:
         return msgspec.convert(reader()(front) if front.strip() else {}, kind), body
     except msgspec.ValidationError as error:
-        raise Bad(str(error)) from None
+        raise UnusableFile(str(error)) from None
 
 
-def spelled(path: Path) -> str:
+def one_line_path(path: Path) -> str:
     """Returns a path on one line."""
     return one_line(os.fsencode(path))
 
 
-def ignored(path: Path, error: Bad | UsageError | FileNotFoundError, out: str) -> str:
+def ignored_warning(
+    path: Path, error: UnusableFile | UsageError | FileNotFoundError, out: str
+) -> str:
     """Says why a file is of no use, and what follows from that."""
     match error:
         case UsageError():
             return f"{error.message} {out}"
         case FileNotFoundError():
-            return f"{spelled(path)} leads nowhere. {out}"
+            return f"{one_line_path(path)} leads nowhere. {out}"
         case _:
-            return f"{spelled(path)} cannot be used: {error}. {out}"
+            return f"{one_line_path(path)} cannot be used: {error}. {out}"

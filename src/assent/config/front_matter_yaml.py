@@ -4,31 +4,31 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from assent.config.agent_file import Bad
+from assent.config.agent_file import UnusableFile
 from assent.core.json_depth import is_too_deep
 
 
-class _Plain(yaml.SafeLoader):  # type: ignore[misc]
+class _PlainYamlLoader(yaml.SafeLoader):  # type: ignore[misc]
     """Refuses aliases, with which a few lines can mean gigabytes."""
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise Bad("its front matter has an alias, which is not read here")
+            raise UnusableFile("its front matter has an alias, which is not read here")
         return super().compose_node(parent, index)
 
 
 def read_yaml(text: str) -> Any:
     """Returns the values of a YAML document; raises Bad if it is none."""
     try:
-        found = yaml.load(text, _Plain) or {}
+        found = yaml.load(text, _PlainYamlLoader) or {}
     except yaml.YAMLError as error:
-        raise Bad(f"its front matter is no YAML: {_line(error)}") from None
+        raise UnusableFile(f"its front matter is no YAML: {_line(error)}") from None
     except (ValueError, OverflowError) as error:
-        raise Bad(f"its front matter has a value that makes no sense: {error}") from None
+        raise UnusableFile(f"its front matter has a value that makes no sense: {error}") from None
     except RecursionError:
-        raise Bad("its front matter is nested too deeply") from None
+        raise UnusableFile("its front matter is nested too deeply") from None
     if is_too_deep(found):
-        raise Bad("its front matter is nested too deeply")
+        raise UnusableFile("its front matter is nested too deeply")
     return found
 
 
