@@ -12,8 +12,8 @@ from bench.pace import Action, Scale, best, flush, timed
 
 from assent.core.event import PlanSelected
 from assent.ports import EventBatch
-from assent.store.blobs import CHUNK, FileBlobs
-from assent.store.sqlite import SqliteStore
+from assent.store.blobs import CHUNK, FileBlobStore
+from assent.store.sqlite import SqliteEventStore
 from assent.workspace.local import LocalFiles
 
 MIB = 1 << 20
@@ -58,7 +58,7 @@ def digesting(work: Path, scale: Scale) -> Iterator[Figure]:
 
 
 def _appending(work: Path, count: int) -> Action:
-    store = SqliteStore(work / "log.db")
+    store = SqliteEventStore(work / "log.db")
     event = PlanSelected("plan")
 
     def append() -> float:
@@ -84,7 +84,7 @@ def _inserting(work: Path, count: int) -> Action:
 
 
 def _reading(root: Path, count: int) -> tuple[Action, Action]:
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     contents = samples(count, "new")
     names = [blobs.keep([sample.new])[0] for sample in contents]
     blobs.flush()

@@ -15,7 +15,7 @@ from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
-from assent.store.blobs import FileBlobs
+from assent.store.blobs import FileBlobStore
 
 MODE = 0o644
 SOON = 0.5  # seconds between the end of a run and a person's wish to take it back
@@ -104,7 +104,7 @@ def _state(content: bytes) -> FileState:
 
 def _keep(files: list[Sample]) -> None:
     """Puts the new contents where staging would have put them."""
-    blobs = FileBlobs(app_paths(os.environ, Path.home()).state / "blobs")
+    blobs = FileBlobStore(app_paths(os.environ, Path.home()).state / "blobs")
     for sample in files:
         blobs.keep([sample.new])
     blobs.flush()

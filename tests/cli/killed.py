@@ -19,11 +19,11 @@ from assent.config.paths import app_paths
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
-from assent.store.blobs import FileBlobs
+from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
-from assent.store.keys import FileSigner
 from assent.store.locks import FileLocks
-from assent.store.sqlite import SqliteStore
+from assent.store.signing_key import FileSigner
+from assent.store.sqlite import SqliteEventStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
@@ -83,9 +83,9 @@ def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
     """Opens the engine as the program does, with hands that use another disk."""
     here = app_paths(os.environ, Path.home())
     known_as, inode = machine.identity(root)
-    blobs = FileBlobs(here.state / "blobs")
+    blobs = FileBlobStore(here.state / "blobs")
     doors = Doors(
-        store=SqliteStore(here.state / "log.db"),
+        store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
         signer=FileSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),

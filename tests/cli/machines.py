@@ -13,7 +13,7 @@ from assent.core.plan.bundle_format import bundle_bytes
 from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.core.plan.plan import Plan
 from assent.store.clock import SystemClock
-from assent.store.keys import FileSigner
+from assent.store.signing_key import FileSigner
 
 OLD = {"a.txt": b"one\ntwo\n", "gone.txt": b"bye\n", "name.txt": b"moved\n"}
 NOW = "2026-01-01T00:00:00.000Z"

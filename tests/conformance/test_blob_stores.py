@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from assent.ports import BlobStore
-from assent.store.blobs import FileBlobs
-from assent.store.memory import MemoryBlobs
+from assent.store.blobs import FileBlobStore
+from assent.store.memory import MemoryBlobStore
 from assent.testing.conformance import BLOB_PROMISES
 
 BLOBS: dict[str, Callable[[Path], BlobStore]] = {
-    "memory": lambda _: MemoryBlobs(),
-    "files": lambda folder: FileBlobs(folder / "state" / "blobs"),
+    "memory": lambda _: MemoryBlobStore(),
+    "files": lambda folder: FileBlobStore(folder / "state" / "blobs"),
 }
 
 

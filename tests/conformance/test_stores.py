@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from assent.ports import EventStore
-from assent.store.memory import MemoryStore
-from assent.store.sqlite import SqliteStore
+from assent.store.memory import MemoryEventStore
+from assent.store.sqlite import SqliteEventStore
 from assent.testing.conformance import STORE_PROMISES
 
 STORES: dict[str, Callable[[Path], EventStore]] = {
-    "memory": lambda _: MemoryStore(),
-    "sqlite": lambda folder: SqliteStore(folder / "state" / "store.db"),
+    "memory": lambda _: MemoryEventStore(),
+    "sqlite": lambda folder: SqliteEventStore(folder / "state" / "store.db"),
 }
 
 

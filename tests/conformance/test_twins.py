@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from assent.core.errors import ConcurrentChange
 from assent.core.event import PlanRevised, RunHalted, TextRevised
 from assent.ports import EventBatch, EventStore
-from assent.store.memory import MemoryStore
-from assent.store.sqlite import SqliteStore
+from assent.store.memory import MemoryEventStore
+from assent.store.sqlite import SqliteEventStore
 
 STREAMS = st.sampled_from(["plan/a", "plan/b", "plan", "run/a", ""])
 EVENTS = st.sampled_from([PlanRevised(), RunHalted("r"), TextRevised("é\0", -1)])
@@ -44,10 +44,10 @@ def everything(store: EventStore) -> object:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(BATCHES, max_size=3), max_size=8))
 def test_twins_agree(appends: list[list[EventBatch]]) -> None:
-    memory = MemoryStore()
+    memory = MemoryEventStore()
     with (
         tempfile.TemporaryDirectory() as folder,
-        closing(SqliteStore(Path(folder) / "store.db")) as sqlite,
+        closing(SqliteEventStore(Path(folder) / "store.db")) as sqlite,
     ):
         for batches in appends:
             assert told(sqlite, batches) == told(memory, batches)

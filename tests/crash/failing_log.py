@@ -28,8 +28,8 @@ from assent.cli import main
 from assent.core.event import JournalWritten
 from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
 from assent.ports import EventBatch
-from assent.store.faults import system_fault
-from assent.store.sqlite import SqliteStore
+from assent.store.errors import system_error
+from assent.store.sqlite import SqliteEventStore
 from assent.workspace.disk import Disk
 
 STORE = ("append", "read", "read_all", "head", "heads", "streams", "last", "trace")
@@ -75,7 +75,7 @@ class Fault:
     def install(self) -> None:
         """Lets the classes of the program tell of every call."""
         for name in STORE:
-            self._watch(SqliteStore, name, "store")
+            self._watch(SqliteEventStore, name, "store")
         for name in [name for name in dir(Disk) if not name.startswith("_")]:
             self._watch(Disk, name, "disk")
 
@@ -104,7 +104,7 @@ class Fault:
         self.fired = self.fired or f"{who}.{name}"
         error = OSError(self.code, os.strerror(self.code))
         if who == "store":
-            raise system_fault("write the log", "log.db", error)
+            raise system_error("write the log", "log.db", error)
         if name == "close":
             os.close(arguments[0])
         raise error

@@ -13,8 +13,8 @@ from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.ports import EventBatch, EventStore
-from assent.store.memory import MemoryStore
-from assent.store.sqlite import SqliteStore
+from assent.store.memory import MemoryEventStore
+from assent.store.sqlite import SqliteEventStore
 from assent.testing.engines import open_site
 from assent.testing.watched import Listener, Moments, failing, silent
 
@@ -49,7 +49,7 @@ class Faulty:
     def __init__(self, rig: Rig, whose: str) -> None:
         self.rig = rig
         self._whose = whose
-        log = SqliteStore(rig.site.state / "log.db")
+        log = SqliteEventStore(rig.site.state / "log.db")
         self._events = log.read_all([""])
         log.close()
         self.ends: Counter[str] = Counter()
@@ -137,8 +137,8 @@ class Faulty:
     def _open(self, store: EventStore, listen: Listener) -> Engine:
         return open_site(self.rig.site, listen, store=store)
 
-    def _store(self) -> MemoryStore:
-        store = MemoryStore()
+    def _store(self) -> MemoryEventStore:
+        store = MemoryEventStore()
         for one in self._events:
             store.append(EventBatch(one.stream, one.seq - 1, one.at, (one.event,)))
         return store

@@ -26,7 +26,7 @@ from tests.crash.trees import Tree, seen
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
-from assent.store.chain import FIELDS, START, link
+from assent.store.hash_chain import FIELDS, START, link_hash
 from assent.testing.watched import Moments, kill
 
 RUN = "stream LIKE 'run/%'"
@@ -298,7 +298,7 @@ def _chain(database: sqlite3.Connection) -> bool:
     before = None
     rows = database.execute(f"SELECT position, {FIELDS} FROM events ORDER BY position").fetchall()
     for position, *covered in rows:
-        before = link(START if before is None else before, position, tuple(covered))
+        before = link_hash(START if before is None else before, position, tuple(covered))
         database.execute("UPDATE events SET chain = ? WHERE position = ?", (before, position))
     return True
 

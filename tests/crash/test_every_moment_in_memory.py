@@ -13,7 +13,7 @@ from assent.core.plan.approval import ApprovedPlan
 from assent.core.run.displaced_files import DisplacedLookup, displaced_slots, no_displaced
 from assent.core.run.journal import FinishedEntry
 from assent.execute.executor import Executor
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.fuse import Crash, Fuse
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import MemoryHands, Node
@@ -42,7 +42,7 @@ class World:
         self.hands = MemoryHands({**case.start, b"w/mine": Node(b"not touched")}, self.fuse)
         self.hands.keeps_spares = keeps
         self.journal = MemoryJournal(self.fuse)
-        self.blobs = MemoryBlobs()
+        self.blobs = MemoryBlobStore()
         for node in case.nodes:
             self.blobs.keep([node.content])
         self.blobs.flush()

@@ -10,7 +10,7 @@ from tests.engine.trees import Entries, laid, lay, states
 from assent.core.plan.draft import net_changes
 from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
 from assent.execute.executor import Executor
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.fuse import Crash, Fuse
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.plans import yes
@@ -34,7 +34,7 @@ def between(start: Entries, end: Entries) -> tuple[FileOperation, ...]:
     return (*gone, *put)
 
 
-def executor(root: Path, fuse: Fuse, blobs: MemoryBlobs, journal: MemoryJournal) -> Executor:
+def executor(root: Path, fuse: Fuse, blobs: MemoryBlobStore, journal: MemoryJournal) -> Executor:
     disk = watched(Disk(), "hands", lambda *_: fuse.step())
     return Executor(LocalHands(os.fsencode(root), disk), blobs, journal)
 
@@ -65,7 +65,7 @@ def one(
 ) -> tuple[bool, bool]:
     """Cuts a run at one moment and recovers it; tells whether it was cut, and then done."""
     lay(root, trees[0])
-    blobs, fuse = MemoryBlobs(), Fuse()
+    blobs, fuse = MemoryBlobStore(), Fuse()
     for _, _, content in [entry for tree in trees for entry in tree.values()]:
         blobs.keep([content])
     journal, approved, cut = MemoryJournal(Fuse()), yes(operations), False

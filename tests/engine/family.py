@@ -33,7 +33,7 @@ from assent.gate.shell.lines import read_line
 from assent.ports import Turn
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 
@@ -125,7 +125,7 @@ class Family:
 
     def __init__(self, base: Path, limits: TaskLimits | None = None) -> None:
         self.world = World(base)
-        self.world.store = SqliteStore(base / "state" / "log.db")
+        self.world.store = SqliteEventStore(base / "state" / "log.db")
         self.world.locks = FileLocks(base / "state" / "locks", patience=60)
         self.world.clock = SystemClock()  # type: ignore[assignment]
         self.limits = limits or TaskLimits()

@@ -14,7 +14,7 @@ from assent.core.plan.operation import DeleteFile, FileState, WriteFile, inverse
 from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
 from assent.engine.doors import Place
 from assent.engine.run.recording import Recorder
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.workspace.disk import Disk
 from assent.workspace.local import LocalFiles
 
@@ -43,7 +43,7 @@ class Folder(msgspec.Struct, frozen=True):
     """A workspace of plain files."""
 
     root: Path
-    blobs: MemoryBlobs
+    blobs: MemoryBlobStore
     closed: bytes = b""  # a name that nobody may open
     plans: bytes = b".opencode/plans"
 

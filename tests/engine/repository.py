@@ -14,7 +14,7 @@ from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
 from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
 DIGEST = "d" * 64
@@ -25,7 +25,7 @@ class Repository(msgspec.Struct, frozen=True):
     """A room whose workspace git knows; `git` runs outside of any sandbox, as the person."""
 
     room: Room
-    blobs: MemoryBlobs = msgspec.field(default_factory=MemoryBlobs)
+    blobs: MemoryBlobStore = msgspec.field(default_factory=MemoryBlobStore)
 
     @property
     def root(self) -> Path:

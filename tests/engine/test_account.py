@@ -23,7 +23,7 @@ from assent.core.run.state import Rollback
 from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.undo.applied_change import PUT_BACK
 from assent.engine.run.account import MOVE_ASIDE, account
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 
 PLAN = Plan(b"", (RunCommand((b"make",), undo=(b"make", b"clean all")), RunCommand((b"false",))))
 BEGUN: tuple[JournalEntry, ...] = (
@@ -33,21 +33,21 @@ BEGUN: tuple[JournalEntry, ...] = (
 HALT = HaltedEntry((PathConflict(0, b"", b"", "why"),))
 
 
-def notes(blobs: MemoryBlobs, *entries: JournalEntry) -> tuple[str, ...]:
+def notes(blobs: MemoryBlobStore, *entries: JournalEntry) -> tuple[str, ...]:
     return account(PLAN, entries, blobs).notes
 
 
-def kept(blobs: MemoryBlobs, *paths: bytes) -> str:
+def kept(blobs: MemoryBlobStore, *paths: bytes) -> str:
     changed = tuple(WriteFile(path, None, FileState("", 0, 0o644)) for path in paths)
     return blobs.keep([encode_changes(WorkspaceChanges(changed))])[0]
 
 
-def unseen(blobs: MemoryBlobs) -> CommandEndedEntry:
+def unseen(blobs: MemoryBlobStore) -> CommandEndedEntry:
     return CommandEndedEntry(0, -1, "unknown", kept(blobs, b"a"))
 
 
 def test_law_6_a_word_that_was_given_too_early_is_named() -> None:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     ways: dict[RecoveryChoice, str] = {"resume": "--resume", "roll_back": "--roll-back"}
     for way, words in ways.items():
         early = f"{words} was not done: look at this first, and then say it again."
@@ -64,7 +64,7 @@ def test_law_6_a_word_that_was_given_too_early_is_named() -> None:
 
 
 def test_g5_what_is_still_to_be_put_back_is_named_until_it_is() -> None:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     undo = Rollback((RunCommand((b"make", b"clean all")),), ((0,),))
     files = Rollback((DeleteFile(b"b", FileState("", 0, 0o644)),), ((1,),))
     ways = [
@@ -94,12 +94,14 @@ def test_g5_what_is_still_to_be_put_back_is_named_until_it_is() -> None:
     )
     assert not {taken, MOVE_ASIDE} & set(notes(blobs, *back))
     assert any(note.startswith(f"{PUT_BACK}, also") for note in notes(blobs, *back))
-    gone = account(PLAN, (*back, FinishedEntry("rolled_back", ("undone", "failed"))), MemoryBlobs())
+    gone = account(
+        PLAN, (*back, FinishedEntry("rolled_back", ("undone", "failed"))), MemoryBlobStore()
+    )
     assert not any(note.startswith(PUT_BACK) for note in gone.notes)
 
 
 def test_g5_an_undo_that_fails_is_said_to_run_again_whatever_way_but_one() -> None:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     back = Rollback((RunCommand((b"make", b"clean all")),), ((0,),))
     turned = RollbackStartedEntry(blobs.keep([msgspec.json.encode(back)])[0])
     there = (

@@ -22,7 +22,7 @@ from assent.core.plan.bundle import Bundle
 from assent.core.plan.bundle_format import bundle_bytes, read_bundle
 from assent.core.run.journal import drive_to_end
 from assent.ports import EventBatch
-from assent.store.memory import MemoryStore
+from assent.store.memory import MemoryEventStore
 
 FLIPS = (0x01, 0x02, 0x20, 0x80)
 HOUR = 3600
@@ -216,7 +216,7 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
     assert second.files() == {"b.txt": b"old\n"}
 
 
-class Raced(MemoryStore):
+class Raced(MemoryEventStore):
     """A log to which somebody else appends right before the first plan of ours."""
 
     meanwhile: Callable[[], object] | None = None

@@ -21,7 +21,7 @@ from assent.core.shell.process import (
 )
 from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
 MAKE = RunCommand((b"make",))
@@ -48,7 +48,7 @@ class Noted(NoProcess):
 def commander(root: Path, process: Noted) -> ProcessCommander:
     folder = os.fsencode(root)
     place = Place(folder, 0, b".opencode/plans", "me")
-    return ProcessCommander(process, LocalFiles(folder, folder), MemoryBlobs(), place)
+    return ProcessCommander(process, LocalFiles(folder, folder), MemoryBlobStore(), place)
 
 
 @pytest.fixture

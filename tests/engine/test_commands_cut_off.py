@@ -18,7 +18,7 @@ from assent.engine.engine import Engine
 from assent.engine.run.commands import UNKNOWN
 from assent.ports import EventBatch
 from assent.store.locks import FileLocks
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 
 SINCE = "Changed since it began, and taken for its work: a, new/b."
 
@@ -36,7 +36,7 @@ class DyingStore(PassedOn):
         return super().append(*batches)
 
 
-class FullBlobs(MemoryBlobs):
+class FullBlobs(MemoryBlobStore):
     """Blobs on a disk that is full from some moment on."""
 
     full = False

@@ -13,7 +13,7 @@ from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, Permis
 from assent.core.permission.mode import MODES, Mode
 from assent.core.session.event import QuestionAnswered
 from assent.core.session.question import NO, PROJECT, SESSION, YES, PermissionAnswer
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 CALL = shell("c1")
 STATUSES = PermissionPattern("bash", "git status *")
@@ -181,7 +181,7 @@ def test_a_damaged_head_is_no_loss(booth: Booth, tmp_path: Path) -> None:
     world = booth.world
     stream = f"grant/{booth.record.workspace}"
 
-    class Damaged(SqliteStore):
+    class Damaged(SqliteEventStore):
         def head(self, name: str) -> tuple[int, bytes] | None:
             return (1, b"{") if name == stream else super().head(name)
 

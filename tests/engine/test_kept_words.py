@@ -2,14 +2,14 @@
 
 from assent.core.plan.operation import FileState
 from assent.engine.run.leftover import kept_words
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_workspace import MemoryHands, Node
 
 SLOTS = (b"stage/one", b"stage/other")
 
 
 def words(files: dict[bytes, Node], *stored: bytes) -> list[str]:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     for content in stored:
         blobs.keep([content])
     return list(kept_words(tuple(files) or SLOTS[:1], blobs, MemoryHands(files)))

@@ -49,7 +49,7 @@ from assent.core.session.question import (
     PermissionAnswer,
 )
 from assent.engine.session.permission import LONGEST
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 PATTERN = (PermissionPattern("bash", "git status *"),)
 
@@ -334,7 +334,7 @@ def test_f96_a_question_that_was_changed_in_the_log_is_not_answered(
         else:
             raise AssertionError("nothing was changed")
     connection.close()
-    world.store = SqliteStore(tmp_path / "log.db")
+    world.store = SqliteEventStore(tmp_path / "log.db")
     with pytest.raises(DigestMismatch):
         booth.answer(one, YES)
     seen = booth.again().pending()  # and who looks at it now sees another digest, or is told

@@ -14,14 +14,14 @@ from assent.core.errors import StoreError
 from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
 from assent.engine.run.ends import Change, listed
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     root = tmp_path / "work"
     root.mkdir()
-    return Folder(root, MemoryBlobs())
+    return Folder(root, MemoryBlobStore())
 
 
 def replace_by_folder(root: Path) -> None:
@@ -218,13 +218,13 @@ def test_a_content_that_was_given_up_meanwhile_is_kept_again(folder: Folder) -> 
     folder.put({"a": b"1"})
     recorder = folder.recorder(clock=later)
     recorder.take()
-    empty = Folder(folder.root, MemoryBlobs())
+    empty = Folder(folder.root, MemoryBlobStore())
     recorder._blobs = empty.blobs
     recorder.take()
     assert empty.blobs.has(sha256(b"1"))
 
 
-class Full(MemoryBlobs):
+class Full(MemoryBlobStore):
     """A store on a disk without room."""
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:

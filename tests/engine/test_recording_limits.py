@@ -17,7 +17,7 @@ from assent.core.run.workspace_changes import (
 )
 from assent.engine.doors import Place
 from assent.engine.run.recording import ASKED, Recorder
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
 
@@ -25,7 +25,7 @@ from assent.workspace.local import LocalFiles
 def folder(tmp_path: Path) -> Folder:
     root = tmp_path / "work"
     root.mkdir()
-    return Folder(root, MemoryBlobs())
+    return Folder(root, MemoryBlobStore())
 
 
 def test_f145_what_is_too_large_is_named(folder: Folder) -> None:
@@ -238,7 +238,7 @@ def test_a_path_too_long_for_the_system_is_named_and_not_new(folder: Folder) -> 
 def test_f145_coverage_names_files_that_cannot_be_read(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    folder = Folder(root, MemoryBlobs(), closed=b"closed")
+    folder = Folder(root, MemoryBlobStore(), closed=b"closed")
     folder.put({"a/closed": b"1", "b/closed": b"1", "mine": b"1", "open": b"1"})
     for name, mode in {"a/closed": 0, "b/closed": 0o600, "mine": 0o600}.items():
         (root / name).chmod(mode)
@@ -251,7 +251,7 @@ def test_f145_coverage_names_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: Path) -> None:
     root = tmp_path / "work"
     root.mkdir()
-    folder = Folder(root, MemoryBlobs(), closed=b"closed")
+    folder = Folder(root, MemoryBlobStore(), closed=b"closed")
     folder.put({f"{number:05}": b"" for number in range(ASKED)} | {"last/closed": b"1"})
     for path in (*root.iterdir(), root / "last/closed"):
         path.chmod(0o700)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.engine.recorded import Folder
 
 from assent.core.plan.operation import footprint
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 
 NAMES = st.sampled_from(["a", "b", "sub", "sub/a", "sub/deep/x", "b/c", "two\nlines", "\udcff"])
 CONTENTS = st.binary(max_size=3)
@@ -79,7 +79,7 @@ def act(root: Path, step: Step) -> None:
 @given(STEPS, STEPS)
 def test_f139_undo_by_operations_restores_exactly(before: list[Step], after: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as base:
-        folder = Folder(Path(base), MemoryBlobs())
+        folder = Folder(Path(base), MemoryBlobStore())
         for step in before:
             act(folder.root, step)
         recorder = folder.recorder()

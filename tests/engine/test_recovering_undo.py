@@ -22,7 +22,7 @@ from assent.engine.engine import Engine
 from assent.engine.run.recalled import left_alone
 from assent.engine.run.runs import NOTHING, RunReport
 from assent.engine.run.undoing import Undo
-from assent.store.codec import recorded
+from assent.store.codec import decode_event
 from assent.testing.engines import Site, open_site
 from assent.testing.fuse import Crash
 from assent.workspace.disk import Disk
@@ -180,6 +180,6 @@ def test_an_event_of_an_old_log_still_reads() -> None:
     body = (
         '{"type":"plan_created","plan_id":"p","workspace":"w","session":"s","name":"n","path":""}'
     )
-    assert recorded((1, "plan/w/p", 1, "now", "plan_created", body)).event == PlanCreated(
+    assert decode_event((1, "plan/w/p", 1, "now", "plan_created", body)).event == PlanCreated(
         "p", "w", "s", "n", b""
     )

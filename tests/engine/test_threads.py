@@ -11,7 +11,7 @@ from assent.core.event import PlanCreated, WorkspaceMinted
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.engine.engine import Engine
-from assent.store.blobs import FileBlobs
+from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks
 from assent.testing.engines import Site, open_site
 
@@ -146,7 +146,7 @@ def test_one_folder_becomes_one_workspace_however_many_begin(engine: Engine) -> 
 
 
 def test_contents_are_kept_and_read_by_many_at_once(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     contents = [b"%d" % n * 40 for n in range(400)]
     crowd, kept = Crowd(), []
 
@@ -163,7 +163,7 @@ def test_contents_are_kept_and_read_by_many_at_once(tmp_path: Path) -> None:
 
     crowd.does(keep, times=4)
     crowd.race([look])
-    fresh = FileBlobs(tmp_path)
+    fresh = FileBlobStore(tmp_path)
     assert [fresh.read(name) for name in kept[0]] == contents
 
 

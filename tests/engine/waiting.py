@@ -34,7 +34,7 @@ from assent.engine.session.permission import Doubt, Permission
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
 from assent.ports import EventBatch, EventStore
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 R = TypeVar("R")
 
@@ -101,7 +101,7 @@ class Dying(PassedOn):
 
 def on_disk(world: World, path: Path) -> World:
     """Gives a world a log on disk."""
-    world.store = SqliteStore(path / "log.db")
+    world.store = SqliteEventStore(path / "log.db")
     return world
 
 

@@ -28,7 +28,7 @@ from assent.ports import (
     Signer,
     StreamTrace,
 )
-from assent.store.memory import MemoryBlobs, MemoryStore
+from assent.store.memory import MemoryBlobStore, MemoryEventStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
@@ -150,8 +150,8 @@ class World:
     def __init__(self, base: Path) -> None:
         self.root = base / "project"
         self.root.mkdir()
-        self.store: EventStore = MemoryStore()
-        self.blobs = MemoryBlobs()
+        self.store: EventStore = MemoryEventStore()
+        self.blobs = MemoryBlobStore()
         self.clock = SetClock()
         self.signer: Signer = NamedSigner()
         self.locks: Locks = OpenLocks()

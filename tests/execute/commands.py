@@ -22,7 +22,7 @@ from assent.core.run.results import run_results
 from assent.core.run.state import fold_run
 from assent.execute.executor import Executor
 from assent.execute.turning import read_backs
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.fuse import Crash, Fuse
 from assent.testing.memory_commander import MemoryCommander, Script
 from assent.testing.memory_journal import MemoryJournal
@@ -99,7 +99,7 @@ FAILING = (
 )
 
 
-class FillingBlobs(MemoryBlobs):
+class FillingBlobs(MemoryBlobStore):
     """Contents on a disk that can be full."""
 
     full = False

@@ -18,7 +18,7 @@ from assent.core.plan.operation import (
 from assent.core.plan.plan import Plan, ReliedOnFile
 from assent.execute.check import Difference, check_blobs, check_disk, differences, first_files, told
 from assent.ports import MAX_WHOLE_READ
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_workspace import MemoryHands, Node
 
 OLD, NEW, OTHER = Node(b"old"), Node(b"new!"), Node(b"other", 0o600)
@@ -204,7 +204,7 @@ def test_the_first_files_of_a_plan_are_those_before_the_command_that_follows_the
 def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
     op: FileOperation, kept: tuple[Node, ...], missing: str
 ) -> None:
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     for node in kept:
         blobs.keep([node.content])
     if not missing:
@@ -221,7 +221,7 @@ LARGE = Node(b"x" * (MAX_WHOLE_READ + 1))
 @pytest.mark.parametrize("old", [OLD, LARGE], ids=["small", "large"])
 def test_law_7_nothing_starts_if_kept_old_content_is_damaged(old: Node) -> None:
     operations = (WriteFile(b"p", old.state, NEW.state), DeleteFile(b"p", old.state))
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     for node in (old, NEW):
         blobs.keep([node.content])
     check_blobs(operations, blobs)

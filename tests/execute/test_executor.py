@@ -28,7 +28,7 @@ from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.slot_move import SlotLayout
 from assent.execute.executor import Executor
 from assent.ports import MAX_WHOLE_READ
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.fuse import Crash
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import MemoryHands, Node
@@ -213,7 +213,7 @@ def test_a_plan_of_nothing_is_done_at_once() -> None:
     assert (world.outcome, world.results, world.files) == ("done", (), world.start)
 
 
-class CountedBlobs(MemoryBlobs):
+class CountedBlobs(MemoryBlobStore):
     """Blobs that tell how they were read."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.execute.executor import Executor
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import Case, yes
@@ -122,10 +122,10 @@ class World:
         return Executor(self.hands, self.blobs, self.journal)
 
 
-def _demanded(case: Case) -> MemoryBlobs:
+def _demanded(case: Case) -> MemoryBlobStore:
     """Keeps what writes and deletions name; the content of a moved file is nowhere else."""
     contents = {sha256(node.content): node.content for node in case.nodes}
-    blobs = MemoryBlobs()
+    blobs = MemoryBlobStore()
     for op in case.operations:
         for _, *states in footprint(op):
             kept = [state for state in states if state and not isinstance(op, MoveFile)]

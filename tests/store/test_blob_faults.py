@@ -12,8 +12,8 @@ from tests.store.disks import DyingDisk, FailingDisk
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
-from assent.store.blob_writer import MANY
-from assent.store.blobs import FileBlobs
+from assent.store.blob_writer import SYNCFS_THRESHOLD
+from assent.store.blobs import FileBlobStore
 from assent.testing.fuse import Crash
 
 # What is tidied up may stay untidy; the rest must not fail in silence.
@@ -36,7 +36,7 @@ def pieces(content: bytes) -> Iterator[bytes]:
 
 def work(root: Path, disk: BlobDisk, amount: int) -> None:
     """Keeps contents whole and in pieces, some of them stored before, and reads them."""
-    blobs = FileBlobs(root, disk)
+    blobs = FileBlobStore(root, disk)
     for content in contents(amount):
         blobs.keep(pieces(content) if len(content) > 100 else [content])
     blobs.flush()
@@ -55,7 +55,7 @@ def said_at_work(root: Path, disk: BlobDisk, amount: int) -> str:
 
 def prepared(root: Path) -> Path:
     """A store that holds something, and something that a dead process left behind."""
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     blobs.keep([b"old"])
     blobs.flush()
     (root / "tmp" / "left-over").write_bytes(b"half")
@@ -64,13 +64,13 @@ def prepared(root: Path) -> Path:
 
 def expect_whole(root: Path, amount: int) -> int:
     """Checks that each content is there as a whole or not at all; returns how many are."""
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     there = [content for content in contents(amount) if blobs.has(sha256(content))]
     assert [blobs.read(sha256(content)) for content in there] == there
     return len(there)
 
 
-@pytest.mark.parametrize("amount", [2, MANY + 2])
+@pytest.mark.parametrize("amount", [2, SYNCFS_THRESHOLD + 2])
 @pytest.mark.parametrize("number", WORDS)
 def test_any_call_may_fail(tmp_path: Path, amount: int, number: int) -> None:
     silent = set()
@@ -90,7 +90,7 @@ def test_any_call_may_fail(tmp_path: Path, amount: int, number: int) -> None:
     assert silent <= COURTESIES | {""}
 
 
-@pytest.mark.parametrize("amount", [2, MANY + 2])
+@pytest.mark.parametrize("amount", [2, SYNCFS_THRESHOLD + 2])
 def test_any_call_may_be_the_last(tmp_path: Path, amount: int) -> None:
     for at in count(1):
         root = prepared(tmp_path / str(at))
@@ -108,7 +108,7 @@ def test_failed_flush_forgets_what_was_pending(tmp_path: Path) -> None:
     dry = FailingDisk(0, 0)
     work(tmp_path / "dry", dry, 0)
     first_sync = [name for name, _ in dry.calls].index("fsync") + 1
-    blobs = FileBlobs(tmp_path / "wet", FailingDisk(first_sync, errno.EIO))
+    blobs = FileBlobStore(tmp_path / "wet", FailingDisk(first_sync, errno.EIO))
     for content in contents(0):
         blobs.keep(pieces(content) if len(content) > 100 else [content])
     with pytest.raises(StoreError):

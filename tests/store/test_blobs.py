@@ -10,8 +10,8 @@ from tests.store.disks import OldDisk, SlowDisk, WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_writer import MANY
-from assent.store.blobs import CHUNK, FileBlobs
+from assent.store.blob_writer import SYNCFS_THRESHOLD
+from assent.store.blobs import CHUNK, FileBlobStore
 
 TEXT = b"some content"
 NAME = sha256(TEXT)
@@ -22,7 +22,7 @@ def place(root: Path, digest: str = NAME) -> Path:
 
 
 def kept(root: Path, *contents: bytes) -> None:
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     for content in contents:
         blobs.keep([content])
     blobs.flush()
@@ -49,7 +49,7 @@ def test_blobs_are_private_files_named_by_digest(tmp_path: Path) -> None:
 
 
 def test_others_see_nothing_before_the_flush(tmp_path: Path) -> None:
-    blobs, others = FileBlobs(tmp_path), FileBlobs(tmp_path)
+    blobs, others = FileBlobStore(tmp_path), FileBlobStore(tmp_path)
     blobs.keep([TEXT])
     assert (blobs.has(NAME), others.has(NAME)) == (True, False)
     assert not place(tmp_path).exists()
@@ -59,7 +59,7 @@ def test_others_see_nothing_before_the_flush(tmp_path: Path) -> None:
 
 def test_few_blobs_are_synced_each_before_and_after_the_rename(tmp_path: Path) -> None:
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path / "blobs", disk)
+    blobs = FileBlobStore(tmp_path / "blobs", disk)
     blobs.keep([TEXT])
     temporary = next(path for name, path in disk.calls if name == "write")
     blobs.flush()
@@ -76,7 +76,7 @@ def test_few_blobs_are_synced_each_before_and_after_the_rename(tmp_path: Path) -
 
 def test_many_blobs_are_synced_together(tmp_path: Path) -> None:
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
+    blobs = FileBlobStore(tmp_path, disk)
     for n in range(400):
         blobs.keep([b"%d" % n])
     blobs.flush()
@@ -88,20 +88,20 @@ def test_many_blobs_are_synced_together(tmp_path: Path) -> None:
 
 def test_without_syncfs_each_of_many_is_synced(tmp_path: Path) -> None:
     disk = OldDisk()
-    blobs = FileBlobs(tmp_path, disk)
-    for n in range(MANY + 1):
+    blobs = FileBlobStore(tmp_path, disk)
+    for n in range(SYNCFS_THRESHOLD + 1):
         blobs.keep([b"%d" % n])
     blobs.flush()
     written = {path for name, path in disk.calls if name == "write"}
-    assert len(written) == MANY + 1
+    assert len(written) == SYNCFS_THRESHOLD + 1
     assert written <= {path for name, path in disk.calls if name == "fsync"}
-    assert len(files(tmp_path)) == MANY + 1
+    assert len(files(tmp_path)) == SYNCFS_THRESHOLD + 1
 
 
 def test_stored_content_is_not_written_again_but_made_durable(tmp_path: Path) -> None:
     kept(tmp_path, TEXT)
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
+    blobs = FileBlobStore(tmp_path, disk)
     assert blobs.keep([TEXT]) == (NAME, len(TEXT))
     blobs.flush()
     names = [(name, path) for name, path in disk.calls if name in ("write", "rename", "fsync")]
@@ -110,13 +110,13 @@ def test_stored_content_is_not_written_again_but_made_durable(tmp_path: Path) ->
 
 def test_streamed_content_that_is_stored_leaves_nothing_behind(tmp_path: Path) -> None:
     kept(tmp_path, TEXT)
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     assert blobs.keep([TEXT[:4], TEXT[4:]]) == (NAME, len(TEXT))
     assert files(tmp_path) == {f"{NAME[:2]}/{NAME[2:]}"}
 
 
 def test_same_content_twice_before_the_flush_is_one_file(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     blobs.keep([TEXT])
     blobs.keep([TEXT[:4], TEXT[4:]])
     blobs.keep([TEXT])
@@ -126,19 +126,19 @@ def test_same_content_twice_before_the_flush_is_one_file(tmp_path: Path) -> None
 
 
 def test_short_writes_are_continued(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path, SlowDisk())
+    blobs = FileBlobStore(tmp_path, SlowDisk())
     blobs.keep([TEXT])
     blobs.keep([TEXT, TEXT])
     blobs.flush()
-    assert FileBlobs(tmp_path).read(NAME) == TEXT
-    assert FileBlobs(tmp_path).read(sha256(TEXT + TEXT)) == TEXT + TEXT
+    assert FileBlobStore(tmp_path).read(NAME) == TEXT
+    assert FileBlobStore(tmp_path).read(sha256(TEXT + TEXT)) == TEXT + TEXT
 
 
 def test_large_content_needs_little_memory(tmp_path: Path) -> None:
     chunk = os.urandom(CHUNK)
     tracemalloc.start()
     try:
-        blobs = FileBlobs(tmp_path)
+        blobs = FileBlobStore(tmp_path)
         digest, size = blobs.keep(chunk for _ in range(64))
         blobs.flush()
         read = sum(len(piece) for piece in blobs.chunks(digest))
@@ -158,7 +158,7 @@ def test_damaged_blob_is_never_handed_out_as_whole(tmp_path: Path, damage: bytes
     kept(tmp_path, TEXT)
     path = place(tmp_path)
     path.write_bytes(damage)
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     with pytest.raises(StoreError) as caught:
         blobs.read(NAME)
     with pytest.raises(StoreError, match="damaged"):
@@ -175,7 +175,7 @@ def test_torn_blob_is_replaced(tmp_path: Path, damage: bytes) -> None:
     kept(tmp_path, TEXT)
     place(tmp_path).write_bytes(damage)
     kept(tmp_path, TEXT)
-    assert FileBlobs(tmp_path).read(NAME) == TEXT
+    assert FileBlobStore(tmp_path).read(NAME) == TEXT
 
 
 def test_large_blob_with_one_wrong_bit_is_noticed_at_the_end(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_large_blob_with_one_wrong_bit_is_noticed_at_the_end(tmp_path: Path) -> 
     with path.open("r+b") as file:
         file.seek(CHUNK)
         file.write(bytes([content[CHUNK] ^ 1]))
-    stream = FileBlobs(tmp_path).chunks(sha256(content))
+    stream = FileBlobStore(tmp_path).chunks(sha256(content))
     assert [len(next(stream)) for _ in range(3)] == [CHUNK] * 3
     with pytest.raises(StoreError, match="damaged"):
         next(stream)
@@ -193,7 +193,7 @@ def test_large_blob_with_one_wrong_bit_is_noticed_at_the_end(tmp_path: Path) -> 
 
 def test_missing_blob_is_named(tmp_path: Path) -> None:
     with pytest.raises(StoreError) as caught:
-        FileBlobs(tmp_path).read(NAME)
+        FileBlobStore(tmp_path).read(NAME)
     assert str(place(tmp_path)) in caught.value.message
     assert caught.value.next == f"ls -l {place(tmp_path)}"
 
@@ -203,7 +203,7 @@ def test_missing_blob_is_named(tmp_path: Path) -> None:
 )
 def test_what_is_no_digest_reaches_no_file(tmp_path: Path, name: str) -> None:
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
+    blobs = FileBlobStore(tmp_path, disk)
     assert not blobs.has(name)
     for ask in (blobs.read, lambda digest: list(blobs.chunks(digest))):
         with pytest.raises(StoreError, match="is not the name of a stored content"):
@@ -217,11 +217,11 @@ def test_symlink_in_place_of_a_blob_is_not_followed(tmp_path: Path) -> None:
     place(tmp_path).parent.mkdir()
     place(tmp_path).symlink_to(secret)
     with pytest.raises(StoreError, match="symbolic links"):
-        FileBlobs(tmp_path).read(NAME)
+        FileBlobStore(tmp_path).read(NAME)
 
 
 def test_threads_may_share_blobs(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
 
     def work(own: bytes) -> None:
         for n in range(30):

@@ -14,11 +14,11 @@ from tests.store.logs import filled, note, texts
 from assent.core.errors import StoreError
 from assent.ports import LogCheck
 from assent.render.log import log_check_lines
-from assent.store.anchor import Anchor, AnchorFile
-from assent.store.chain import START, fields, link
+from assent.store.anchor import AnchorFile, LogAnchor
 from assent.store.database import Database
-from assent.store.migrate import FOLDER, Migrations
-from assent.store.sqlite import SqliteStore
+from assent.store.hash_chain import START, hashed_fields, link_hash
+from assent.store.schema_migrations import FOLDER, Migrations
+from assent.store.sqlite import SqliteEventStore
 
 CHANGED = (
     "is not what was written there: it was changed, or events were removed, inserted or put in "
@@ -43,7 +43,7 @@ def edited(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def verified(path: Path) -> LogCheck:
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         return store.verify()
 
 
@@ -127,7 +127,7 @@ def test_f60_a_cut_end_stays_found_after_more_was_written(path: Path) -> None:
     with edited(path) as log:
         log.execute("DELETE FROM events WHERE position > 4")
         log.execute("UPDATE sqlite_sequence SET seq = 4")
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         for n in range(4, 9):
             store.append(note("other", n))
     assert verified(path) == LogCheck(
@@ -141,7 +141,7 @@ def test_f60_numbers_are_not_given_out_twice_after_a_cut(path: Path) -> None:
     with edited(path) as log:
         log.execute("DELETE FROM events WHERE position > 4")
     Path(f"{path}-anchor").unlink()
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("other", 4))
     assert verified(path).broken == (
         "Events 5 to 6 are missing from the log: removed, or what follows was numbered anew."
@@ -154,7 +154,7 @@ def test_f60_a_log_that_is_gone_is_missed(path: Path) -> None:
 
 
 def test_f60_what_follows_the_anchor_is_vouched_for_by_nobody(path: Path) -> None:
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("more", COUNT))
         assert store.verify() == LogCheck(COUNT + 1, "", COUNT)
 
@@ -181,7 +181,7 @@ def test_an_anchor_that_cannot_be_read_is_a_warning_and_is_made_anew(
     assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
     assert f"mv {anchor} {anchor}.aside" in checked.unanchored
     assert any("The anchor" in line.text for line in log_check_lines(checked))
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("more", COUNT))
     assert verified(path) == LogCheck(COUNT + 1, "", COUNT + 1)
 
@@ -205,7 +205,7 @@ def test_an_anchor_that_cannot_be_kept_disturbs_nobody(path: Path) -> None:
     anchor = Path(f"{path}-anchor")
     anchor.unlink()
     anchor.mkdir()
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("more", COUNT))
     checked = verified(path)
     assert (checked.events, checked.broken, checked.anchored) == (COUNT + 1, "", 0)
@@ -213,10 +213,10 @@ def test_an_anchor_that_cannot_be_kept_disturbs_nobody(path: Path) -> None:
 
 def test_the_anchor_is_replaced_in_one_step(tmp_path: Path) -> None:
     file = AnchorFile(str(tmp_path / "anchor"))
-    file.write(Anchor(1, "aa"))
-    file.write(Anchor(2, "bb"))
+    file.write(LogAnchor(1, "aa"))
+    file.write(LogAnchor(2, "bb"))
     assert (file.read(), [each.name for each in tmp_path.iterdir()]) == (
-        Anchor(2, "bb"),
+        LogAnchor(2, "bb"),
         ["anchor"],
     )
 
@@ -236,18 +236,18 @@ def test_f60_a_log_from_before_gets_its_chain(tmp_path: Path) -> None:
     bodies = [f'{{"type":"plan_selected","plan_id":"{n}é"}}' for n in range(5000)]
     with closing(Database(str(path), 1, Migrations(str(old)))) as log, log.transaction() as rows:
         rows.executemany(row, list(enumerate(bodies, 1)))
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("new", 5000))
     assert verified(path) == LogCheck(5001, "", 5001)
 
 
 def test_the_chain_can_be_computed_without_this_program() -> None:
-    covered = fields("plan/é", 7, "then", "plan_revised", "{}")
+    covered = hashed_fields("plan/é", 7, "then", "plan_revised", "{}")
     assert covered == ("plan/é".encode(), b"7", b"then", b"plan_revised", b"{}")
     start = hashlib.sha256(b"assent.chain.1").digest()
     parts = (start, b"1", *covered)
     whole = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    assert (START, link(START, 1, covered)) == (start, hashlib.sha256(whole).digest())
+    assert (START, link_hash(START, 1, covered)) == (start, hashlib.sha256(whole).digest())
 
 
 @pytest.mark.parametrize("column", ["stream", "seq", "at", "kind", "body"])
@@ -262,7 +262,7 @@ def test_f60_a_value_that_is_stored_as_bytes_is_named_and_never_read_past(
         "whoever looks for it.",
         COUNT,
     )
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError):
             store.read("a")
         with pytest.raises(StoreError):
@@ -272,7 +272,7 @@ def test_f60_a_value_that_is_stored_as_bytes_is_named_and_never_read_past(
 def test_f60_nothing_is_written_behind_an_event_that_is_hidden(path: Path) -> None:
     with edited(path) as log:
         log.execute("UPDATE events SET stream = CAST(stream AS BLOB) WHERE position = 6")
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError, match="names that are no text"):
             store.append(note("a", 5))
         with pytest.raises(StoreError, match="names that are no text"):
@@ -319,7 +319,7 @@ def test_f60_an_index_that_hides_an_event_is_found(path: Path) -> None:
 
 
 def test_f60_a_mark_that_lies_behind_the_end_is_found(path: Path) -> None:
-    AnchorFile(f"{path}-anchor").write(Anchor(COUNT + 1, "00" * 32))
+    AnchorFile(f"{path}-anchor").write(LogAnchor(COUNT + 1, "00" * 32))
     assert verified(path).broken.startswith("The log ends with event 6, and there were 7:")
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assent.core.errors import StoreError
 from assent.core.event import Event, RunHalted, StoredEvent, event_tag
-from assent.store.codec import KINDS, encoded, recorded
+from assent.store.codec import KINDS, decode_event, encode_event
 
 EVENTS = get_args(Event)
 PLAIN = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=20)
@@ -69,9 +69,9 @@ def _tuples(parts: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 @given(choice=st.data())
 def test_event_round_trips(cls: type[Event], choice: st.DataObject) -> None:
     event = choice.draw(values(cls))
-    word, body = encoded(event)
+    word, body = encode_event(event)
     assert word == event_tag(event)
-    found = recorded((7, "plan/a", 3, "now", word, body))
+    found = decode_event((7, "plan/a", 3, "now", word, body))
     assert found == StoredEvent(7, "plan/a", 3, "now", event)
     assert type(found.event) is cls
 
@@ -82,7 +82,7 @@ def test_every_kind_has_its_own_word() -> None:
 
 def test_newer_kind_is_named_as_such() -> None:
     with pytest.raises(StoreError) as caught:
-        recorded((7, "plan/a", 3, "now", "plan_sung", '{"type":"plan_sung"}'))
+        decode_event((7, "plan/a", 3, "now", "plan_sung", '{"type":"plan_sung"}'))
     assert caught.value.message == (
         "Event 3 of plan/a (number 7 of the log) is of the kind 'plan_sung', which this version of "
         "Assent does not know: a newer one wrote it. Nothing was changed."
@@ -93,5 +93,5 @@ def test_newer_kind_is_named_as_such() -> None:
 @pytest.mark.parametrize("body", ["", "{", '{"type":"run_halted"}', '{"type":"plan_sung"}', "[]"])
 def test_damaged_body_is_an_error(body: str) -> None:
     with pytest.raises(StoreError, match=r"Event 3 of plan/a .* cannot be read") as caught:
-        recorded((7, "plan/a", 3, "now", event_tag(RunHalted("r")), body))
+        decode_event((7, "plan/a", 3, "now", event_tag(RunHalted("r")), body))
     assert caught.value.next == "assent log --verify"

@@ -12,10 +12,10 @@ import pytest
 from tests.store.disks import WatchedDisk
 
 from assent.ports import CollectionResult
-from assent.store.blob_writer import MANY
-from assent.store.blobs import FileBlobs
-from assent.store.collecting import EVERY, GRACE, BlobCollector
-from assent.store.marks import AGAIN
+from assent.store.blob_timestamps import REFRESH_AFTER_S
+from assent.store.blob_writer import SYNCFS_THRESHOLD
+from assent.store.blobs import FileBlobStore
+from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
 from assent.testing.fuse import Crash
 
 HOUR = 3600.0
@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def keep(root: Path, *contents: bytes) -> list[str]:
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     digests = [blobs.keep([content])[0] for content in contents]
     blobs.flush()
     return digests
@@ -36,7 +36,7 @@ def keep(root: Path, *contents: bytes) -> list[str]:
 def stored(root: Path) -> set[str]:
     """The names of all contents, as another process finds them."""
     names = {sha256(content).hexdigest() for content in CONTENTS}
-    return {name for name in names if FileBlobs(root).has(name)}
+    return {name for name in names if FileBlobStore(root).has(name)}
 
 
 def age(root: Path, seconds: float = 2 * HOUR) -> None:
@@ -47,7 +47,7 @@ def age(root: Path, seconds: float = 2 * HOUR) -> None:
             os.utime(path, (then, then))
 
 
-CONTENTS = [b"%d" % n for n in range(3 * MANY)]
+CONTENTS = [b"%d" % n for n in range(3 * SYNCFS_THRESHOLD)]
 
 
 def nothing(digest: str) -> bool:
@@ -57,17 +57,19 @@ def nothing(digest: str) -> bool:
 def test_f146_what_nobody_needs_goes_and_the_rest_stays(root: Path) -> None:
     wanted, unwanted, other = keep(root, b"1", b"22", b"3")
     age(root)
-    assert BlobCollector(root).collect({wanted, other}.__contains__) == CollectionResult(1, 2, 0)
-    assert not FileBlobs(root).has(unwanted)
-    assert FileBlobs(root).read(wanted) == b"1"
-    assert FileBlobs(root).read(other) == b"3"
+    assert BlobGarbageCollector(root).collect({wanted, other}.__contains__) == CollectionResult(
+        1, 2, 0
+    )
+    assert not FileBlobStore(root).has(unwanted)
+    assert FileBlobStore(root).read(wanted) == b"1"
+    assert FileBlobStore(root).read(other) == b"3"
 
 
 def test_f146_what_is_young_stays_whoever_needs_it(root: Path) -> None:
     digests = keep(root, b"1", b"22")
-    assert BlobCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
-    age(root, GRACE - AGAIN)
-    assert BlobCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
+    assert BlobGarbageCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
+    age(root, GRACE - REFRESH_AFTER_S)
+    assert BlobGarbageCollector(root).collect(nothing) == CollectionResult(0, 0, 3)
     assert stored(root) == set(digests)
 
 
@@ -76,7 +78,7 @@ def again(root: Path, content: bytes) -> None:
 
 
 def found(root: Path, content: bytes) -> None:
-    assert FileBlobs(root).has(sha256(content).hexdigest())
+    assert FileBlobStore(root).has(sha256(content).hexdigest())
 
 
 @pytest.mark.parametrize("use", [again, found])
@@ -86,8 +88,8 @@ def test_f146_what_is_kept_again_or_found_is_young(
     (digest,) = keep(root, b"old")
     age(root)
     use(root, b"old")
-    assert BlobCollector(root).collect(nothing).contents == 0
-    assert FileBlobs(root).read(digest) == b"old"
+    assert BlobGarbageCollector(root).collect(nothing).contents == 0
+    assert FileBlobStore(root).read(digest) == b"old"
 
 
 def test_f146_a_pack_goes_with_the_last_content_that_is_needed(root: Path) -> None:
@@ -96,12 +98,12 @@ def test_f146_a_pack_goes_with_the_last_content_that_is_needed(root: Path) -> No
     assert len(packs) == 1
     age(root)
     few = set(digests[-2:])
-    freed = BlobCollector(root).collect(few.__contains__)
-    assert freed.contents > MANY
+    freed = BlobGarbageCollector(root).collect(few.__contains__)
+    assert freed.contents > SYNCFS_THRESHOLD
     assert stored(root) == few
     assert list((root / "packs").iterdir()) != packs
     age(root)
-    BlobCollector(root).collect(nothing)
+    BlobGarbageCollector(root).collect(nothing)
     assert (stored(root), list((root / "packs").iterdir())) == (set(), [])
 
 
@@ -109,21 +111,21 @@ def test_f146_a_pack_that_is_mostly_needed_stays_as_it_is(root: Path) -> None:
     digests = keep(root, *CONTENTS)
     packs = list((root / "packs").iterdir())
     age(root)
-    BlobCollector(root).collect(set(digests[: -MANY // 2]).__contains__)
+    BlobGarbageCollector(root).collect(set(digests[: -SYNCFS_THRESHOLD // 2]).__contains__)
     assert list((root / "packs").iterdir()) == packs
     assert stored(root) == set(digests)
 
 
 def test_f146_who_knew_the_old_pack_finds_the_new_one(root: Path) -> None:
     digests = keep(root, *CONTENTS)
-    reader = FileBlobs(root)
+    reader = FileBlobStore(root)
     assert all(reader.has(digest) for digest in digests)
     age(root)
-    BlobCollector(root).collect({digests[-1]}.__contains__)
+    BlobGarbageCollector(root).collect({digests[-1]}.__contains__)
     assert reader.read(digests[-1]) == CONTENTS[-1]
     assert reader.keep([CONTENTS[-2]])[0] == digests[-2]
     reader.flush()
-    assert FileBlobs(root).read(digests[-2]) == CONTENTS[-2]
+    assert FileBlobStore(root).read(digests[-2]) == CONTENTS[-2]
 
 
 def test_f146_a_damaged_pack_is_nobodys_to_judge(root: Path) -> None:
@@ -131,7 +133,7 @@ def test_f146_a_damaged_pack_is_nobodys_to_judge(root: Path) -> None:
     (pack,) = (root / "packs").iterdir()
     pack.write_bytes(pack.read_bytes()[:-3])
     age(root)
-    BlobCollector(root).collect(nothing)
+    BlobGarbageCollector(root).collect(nothing)
     assert pack.exists()
 
 
@@ -152,9 +154,9 @@ class Meddling(WatchedDisk):
 def test_f146_what_is_kept_while_it_is_taken_comes_back(root: Path) -> None:
     (digest,) = keep(root, b"old")
     age(root)
-    freed = BlobCollector(root, disk=Meddling(root, b"old")).collect(nothing)
+    freed = BlobGarbageCollector(root, disk=Meddling(root, b"old")).collect(nothing)
     assert freed == CollectionResult(0, 0, 3)
-    assert FileBlobs(root).read(digest) == b"old"
+    assert FileBlobStore(root).read(digest) == b"old"
 
 
 class Dying(WatchedDisk):
@@ -178,25 +180,25 @@ def test_f146_a_collection_that_dies_loses_nothing_that_is_needed(root: Path) ->
         age(root)
         disk = Dying(at)
         try:
-            BlobCollector(root, disk=disk).collect({wanted}.__contains__)
+            BlobGarbageCollector(root, disk=disk).collect({wanted}.__contains__)
             over = True
         except Crash:
-            BlobCollector(root).collect({wanted}.__contains__)
-        assert FileBlobs(root).read(wanted) == b"wanted"
+            BlobGarbageCollector(root).collect({wanted}.__contains__)
+        assert FileBlobStore(root).read(wanted) == b"wanted"
         at += 1
-    assert at > MANY
+    assert at > SYNCFS_THRESHOLD
     assert stored(root) == set()
     assert list((root / "aside").iterdir()) == []
 
 
 KEEPER = """
 import sys
-from assent.store.blobs import FileBlobs
+from assent.store.blobs import FileBlobStore
 for line in sys.stdin:
-    blobs = FileBlobs(sys.argv[1])
+    blobs = FileBlobStore(sys.argv[1])
     digest, _ = blobs.keep([line.strip().encode()])
     blobs.flush()
-    print(digest, FileBlobs(sys.argv[1]).has(digest), flush=True)
+    print(digest, FileBlobStore(sys.argv[1]).has(digest), flush=True)
 """
 
 
@@ -213,18 +215,18 @@ def test_f146_another_process_that_keeps_meanwhile_loses_nothing(root: Path) -> 
         keeper.stdin.close()
         first = keeper.stdout.readline()
         for _ in range(20):
-            BlobCollector(root).collect(nothing)
+            BlobGarbageCollector(root).collect(nothing)
         told = [first, *keeper.stdout.readlines()]
     assert [line.split()[0].decode() for line in told] == digests[::-1]
     assert {line.split()[1] for line in told} == {b"True"}
-    BlobCollector(root).collect(nothing)
-    blobs = FileBlobs(root)
+    BlobGarbageCollector(root).collect(nothing)
+    blobs = FileBlobStore(root)
     assert [blobs.read(digest) for digest in digests] == contents
 
 
 def test_f146_it_is_due_once_a_day(root: Path) -> None:
     keep(root, b"1")
-    collector = BlobCollector(root)
+    collector = BlobGarbageCollector(root)
     assert not collector.due()
     age(root, EVERY + 1)
     assert collector.due()
@@ -238,6 +240,6 @@ def test_f146_other_files_in_the_folder_stay(root: Path) -> None:
     damaged.write_bytes(b"x")
     (root / "readme").write_bytes(b"x")
     age(root)
-    BlobCollector(root).collect(nothing)
+    BlobGarbageCollector(root).collect(nothing)
     assert damaged.exists()
     assert (root / "readme").exists()

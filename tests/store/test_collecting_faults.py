@@ -10,8 +10,8 @@ from tests.store.disks import FailingDisk
 from tests.store.test_collecting import CONTENTS, age, keep, nothing
 
 from assent.core.errors import StoreError
-from assent.store.blobs import FileBlobs
-from assent.store.collecting import BlobCollector
+from assent.store.blobs import FileBlobStore
+from assent.store.garbage_collector import BlobGarbageCollector
 
 REMOVED = re.compile(r" (\d+) bytes that nothing needs were removed before that\.$")
 NONE = "Every content that is needed is there. None was removed."
@@ -27,7 +27,7 @@ def size(root: Path) -> int:
     return sum(file.stat().st_size for file in root.rglob("*") if file.is_file())
 
 
-def words(collector: BlobCollector, wanted: str) -> str:
+def words(collector: BlobGarbageCollector, wanted: str) -> str:
     """Collects, and returns what is said if that fails."""
     try:
         collector.collect({wanted}.__contains__)
@@ -46,15 +46,15 @@ def test_f146_wherever_it_fails_its_words_are_true(root: Path) -> None:
         keep(root, b"1", b"22", b"4444")
         age(root)
         disk, before = FailingDisk(at, errno.EIO), size(root)
-        message = words(BlobCollector(root, disk=disk), wanted)
+        message = words(BlobGarbageCollector(root, disk=disk), wanted)
         if message:
             found = REMOVED.search(message)
             assert found or message.endswith(NONE), message
             assert (int(found[1]) if found else 0) == before - size(root), (disk.failed, message)
             told.add(disk.failed)
         failed = disk.failed
-        assert FileBlobs(root).read(wanted) == b"wanted"
-        BlobCollector(root).collect({wanted}.__contains__)
+        assert FileBlobStore(root).read(wanted) == b"wanted"
+        BlobGarbageCollector(root).collect({wanted}.__contains__)
     assert {"rename", "unlink", "stat"} <= told
 
 
@@ -68,10 +68,10 @@ def test_f146_a_damaged_pack_does_not_hide_what_was_removed_before(root: Path) -
     pack.write_bytes(content)
     age(root)
     with pytest.raises(StoreError, match="is damaged; nothing of it was removed") as raised:
-        BlobCollector(root).collect({digests[-1]}.__contains__)
+        BlobGarbageCollector(root).collect({digests[-1]}.__contains__)
     assert REMOVED.search(raised.value.message)
     assert raised.value.next == "assent log --verify"
-    assert not FileBlobs(root).has(alone)
+    assert not FileBlobStore(root).has(alone)
 
 
 def test_f146_of_one_that_removed_nothing_it_says_so(root: Path) -> None:
@@ -79,5 +79,5 @@ def test_f146_of_one_that_removed_nothing_it_says_so(root: Path) -> None:
     age(root)
     (root / "aside").write_bytes(b"")
     with pytest.raises(StoreError) as raised:
-        BlobCollector(root).collect(nothing)
+        BlobGarbageCollector(root).collect(nothing)
     assert raised.value.message.endswith(NONE)

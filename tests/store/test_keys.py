@@ -12,11 +12,11 @@ from nacl.signing import VerifyKey
 from tests.store.processes import child
 
 from assent.core.errors import StoreError
-from assent.store.keys import FileSigner
+from assent.store.signing_key import FileSigner
 
 RACE = """
     import sys
-    from assent.store.keys import FileSigner
+    from assent.store.signing_key import FileSigner
     signer = FileSigner(sys.argv[1])
     print("ready", flush=True)
     sys.stdin.readline()

@@ -11,8 +11,8 @@ from tests.store.logs import filled, note, texts
 
 from assent.core.errors import StoreError
 from assent.store.database import Database
-from assent.store.migrate import FOLDER, Migrations
-from assent.store.sqlite import SqliteStore
+from assent.store.schema_migrations import FOLDER, Migrations
+from assent.store.sqlite import SqliteEventStore
 
 NEXT = "ALTER TABLE events ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
 MOODS = "SELECT mood FROM events"
@@ -63,7 +63,7 @@ def test_failed_step_changes_nothing(tmp_path: Path) -> None:
             with pytest.raises(StoreError, match="no such table: nowhere"):
                 later.rows(MOODS, ())
     assert texts(path) == written
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("goes on", 2))
 
 
@@ -72,7 +72,7 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     filled(path, 2)
     with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
         later.rows(MOODS, ())
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError) as reading:
             store.read("a")
         with pytest.raises(StoreError) as writing:
@@ -87,7 +87,7 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 
 def test_newer_version_that_comes_while_we_run_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("one", 0))
         with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
             assert later.rows(MOODS, ()) == [("calm",)]
@@ -100,7 +100,7 @@ def test_other_database_is_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as foreign, foreign:
         foreign.execute("CREATE TABLE songs (title TEXT)")
     before = path.read_bytes()
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError, match="no log of Assent"):
             store.read("a")
         with pytest.raises(StoreError, match="no log of Assent"):

@@ -7,16 +7,16 @@ from tests.store.disks import WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_writer import MANY
-from assent.store.blobs import HELD, SMALL, FileBlobs
-from assent.store.packs import packed
+from assent.store.blob_writer import SYNCFS_THRESHOLD
+from assent.store.blobs import MAX_PACKED_BLOB_BYTES, MAX_PENDING_BYTES, FileBlobStore
+from assent.store.packs import build_pack
 
-CONTENTS = [b"content number %d" % n for n in range(MANY + 40)]
-ALONE, TOGETHER = CONTENTS[:MANY], CONTENTS[MANY:]
+CONTENTS = [b"content number %d" % n for n in range(SYNCFS_THRESHOLD + 40)]
+ALONE, TOGETHER = CONTENTS[:SYNCFS_THRESHOLD], CONTENTS[SYNCFS_THRESHOLD:]
 
 
-def kept(root: Path, contents: list[bytes] = CONTENTS) -> FileBlobs:
-    blobs = FileBlobs(root)
+def kept(root: Path, contents: list[bytes] = CONTENTS) -> FileBlobStore:
+    blobs = FileBlobStore(root)
     for content in contents:
         blobs.keep([content])
     blobs.flush()
@@ -30,7 +30,7 @@ def the_pack(root: Path) -> Path:
 
 def test_what_comes_after_many_others_shares_one_file(tmp_path: Path) -> None:
     kept(tmp_path)
-    name, pieces = packed({sha256(content): content for content in TOGETHER})
+    name, pieces = build_pack({sha256(content): content for content in TOGETHER})
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     alone = {f"{sha256(content)[:2]}/{sha256(content)[2:]}" for content in ALONE}
     assert files == {*alone, f"packs/{name}"}
@@ -39,10 +39,10 @@ def test_what_comes_after_many_others_shares_one_file(tmp_path: Path) -> None:
 
 
 def test_another_process_finds_every_content(tmp_path: Path) -> None:
-    before = FileBlobs(tmp_path)
+    before = FileBlobStore(tmp_path)
     assert not before.has(sha256(TOGETHER[0]))
     kept(tmp_path)
-    for blobs in (before, FileBlobs(tmp_path)):
+    for blobs in (before, FileBlobStore(tmp_path)):
         assert [blobs.has(sha256(content)) for content in CONTENTS] == [True] * len(CONTENTS)
         assert [blobs.read(sha256(content)) for content in reversed(CONTENTS)] == CONTENTS[::-1]
         assert [b"".join(blobs.chunks(sha256(content))) for content in CONTENTS] == CONTENTS
@@ -51,7 +51,7 @@ def test_another_process_finds_every_content(tmp_path: Path) -> None:
 def test_contents_in_order_are_read_with_few_calls(tmp_path: Path) -> None:
     kept(tmp_path)
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
+    blobs = FileBlobStore(tmp_path, disk)
     assert [blobs.read(sha256(content)) for content in TOGETHER] == TOGETHER
     reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
     assert len(reads) == 5  # the end, the index, one content, all that follow, and no more
@@ -60,48 +60,53 @@ def test_contents_in_order_are_read_with_few_calls(tmp_path: Path) -> None:
 def test_contents_against_their_order_are_read_with_few_calls(tmp_path: Path) -> None:
     kept(tmp_path)
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
+    blobs = FileBlobStore(tmp_path, disk)
     assert [blobs.read(sha256(content)) for content in TOGETHER[::-1]] == TOGETHER[::-1]
     reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
     assert len(reads) == 4  # the end, the index, one content, all before it
 
 
 def test_two_packs_are_read_side_by_side_with_few_calls(tmp_path: Path) -> None:
-    other = [b"other content %d" % n for n in range(MANY + 40)]
+    other = [b"other content %d" % n for n in range(SYNCFS_THRESHOLD + 40)]
     kept(tmp_path)
     kept(tmp_path, other)
     disk = WatchedDisk()
-    blobs = FileBlobs(tmp_path, disk)
-    for content in [c for pair in zip(TOGETHER, other[MANY:], strict=True) for c in pair]:
+    blobs = FileBlobStore(tmp_path, disk)
+    for content in [
+        c for pair in zip(TOGETHER, other[SYNCFS_THRESHOLD:], strict=True) for c in pair
+    ]:
         assert blobs.read(sha256(content)) == content
     reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
     assert len(reads) == 10
 
 
 def test_a_content_that_waits_for_its_pack_can_be_read(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     for content in CONTENTS:
         blobs.keep([content])
     digest = sha256(TOGETHER[0])
     assert (blobs.has(digest), blobs.read(digest)) == (True, TOGETHER[0])
     assert b"".join(blobs.chunks(digest)) == TOGETHER[0]
-    assert not FileBlobs(tmp_path).has(digest)
+    assert not FileBlobStore(tmp_path).has(digest)
 
 
 def test_what_is_not_small_has_a_file_of_its_own(tmp_path: Path) -> None:
-    large = b"x" * (SMALL + 1)
+    large = b"x" * (MAX_PACKED_BLOB_BYTES + 1)
     kept(tmp_path, [*CONTENTS, large])
     assert (tmp_path / sha256(large)[:2] / sha256(large)[2:]).read_bytes() == large
 
 
 def test_little_waits_in_memory(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path)
-    contents = [b"%08d" % n * (SMALL // 8) for n in range(MANY + HELD // SMALL + 2)]
+    blobs = FileBlobStore(tmp_path)
+    contents = [
+        b"%08d" % n * (MAX_PACKED_BLOB_BYTES // 8)
+        for n in range(SYNCFS_THRESHOLD + MAX_PENDING_BYTES // MAX_PACKED_BLOB_BYTES + 2)
+    ]
     for content in contents:
         blobs.keep([content])
     assert len(list((tmp_path / "packs").iterdir())) == 1
     blobs.flush()
-    other = FileBlobs(tmp_path)
+    other = FileBlobStore(tmp_path)
     assert all(other.read(sha256(content)) == content for content in contents)
 
 
@@ -119,15 +124,15 @@ def test_a_damaged_content_is_never_handed_out_and_can_be_stored_anew(tmp_path: 
     pack.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
     digest = sha256(TOGETHER[0])
     with pytest.raises(StoreError) as caught:
-        FileBlobs(tmp_path).read(digest)
+        FileBlobStore(tmp_path).read(digest)
     assert caught.value.message == (
         f"The stored content {digest} in {pack} is damaged: its bytes do not match its name. "
         "Nothing was changed. Staging the same content again stores it anew."
     )
     assert caught.value.next == f"ls -l {pack}"
-    assert FileBlobs(tmp_path).read(sha256(TOGETHER[1])) == TOGETHER[1]
+    assert FileBlobStore(tmp_path).read(sha256(TOGETHER[1])) == TOGETHER[1]
     kept(tmp_path, [TOGETHER[0]])
-    assert FileBlobs(tmp_path).read(digest) == TOGETHER[0]
+    assert FileBlobStore(tmp_path).read(digest) == TOGETHER[0]
 
 
 @pytest.mark.parametrize("cut", [1, 60, 500])
@@ -135,19 +140,19 @@ def test_of_a_pack_without_its_end_nothing_is_believed(tmp_path: Path, cut: int)
     kept(tmp_path)
     pack = the_pack(tmp_path)
     pack.write_bytes(pack.read_bytes()[:-cut])
-    blobs = FileBlobs(tmp_path)
+    blobs = FileBlobStore(tmp_path)
     assert [blobs.has(sha256(content)) for content in TOGETHER] == [False] * len(TOGETHER)
     with pytest.raises(StoreError, match="is missing"):
         blobs.read(sha256(TOGETHER[0]))
     kept(tmp_path, TOGETHER)
-    assert FileBlobs(tmp_path).read(sha256(TOGETHER[0])) == TOGETHER[0]
+    assert FileBlobStore(tmp_path).read(sha256(TOGETHER[0])) == TOGETHER[0]
 
 
 def test_an_index_that_lies_is_not_believed(tmp_path: Path) -> None:
     kept(tmp_path)
     pack = the_pack(tmp_path)
     pack.rename(pack.with_name("0" * 64))
-    assert not FileBlobs(tmp_path).has(sha256(TOGETHER[0]))
+    assert not FileBlobStore(tmp_path).has(sha256(TOGETHER[0]))
 
 
 def test_a_pack_that_somebody_removed_is_noticed(tmp_path: Path) -> None:

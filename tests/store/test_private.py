@@ -9,9 +9,9 @@ import pytest
 from tests.store.logs import filled, note
 
 from assent.core.errors import StoreError
-from assent.store.keys import FileSigner
 from assent.store.locks import FileLocks
-from assent.store.sqlite import SqliteStore
+from assent.store.signing_key import FileSigner
+from assent.store.sqlite import SqliteEventStore
 
 NOBODY = 65534
 
@@ -28,7 +28,7 @@ def log(tmp_path: Path) -> Path:
 
 def refused(path: Path) -> tuple[StoreError, StoreError]:
     """Reads and writes a log; both have to be refused."""
-    with closing(SqliteStore(path, patience=1)) as store:
+    with closing(SqliteEventStore(path, patience=1)) as store:
         with pytest.raises(StoreError) as reading:
             store.read("a")
         with pytest.raises(StoreError) as writing:
@@ -45,7 +45,7 @@ def test_a_log_that_others_may_write_is_refused(log: Path, ending: str, mode: in
         assert f"The log {file} can be written by other users" in error.message
         assert error.next == f"chmod go-w {file}"
     file.chmod(0o600)
-    with closing(SqliteStore(log)) as store:
+    with closing(SqliteEventStore(log)) as store:
         assert len(store.read("a")) == 2
 
 
@@ -100,7 +100,7 @@ def test_so_is_a_state_directory(
         for file in log.parent.iterdir():
             file.unlink()
     change(log.parent)
-    with closing(SqliteStore(log, patience=1)) as store, pytest.raises(StoreError) as caught:
+    with closing(SqliteEventStore(log, patience=1)) as store, pytest.raises(StoreError) as caught:
         store.append(note("more", 2 if begun else 0))
     assert f"The state directory {log.parent} {words}" in caught.value.message
     assert caught.value.next
@@ -128,7 +128,7 @@ def test_a_key_of_another_user_is_refused(tmp_path: Path) -> None:
 def test_a_lock_that_something_else_stands_for_says_what_to_move(log: Path) -> None:
     locks = log.parent / "locks"
     for lock, use in (
-        (log.parent / "store.lock", lambda: SqliteStore(log).append(note("more", 2))),
+        (log.parent / "store.lock", lambda: SqliteEventStore(log).append(note("more", 2))),
         (locks / "a.lock", lambda: FileLocks(locks).hold("a", "me").__enter__()),
     ):
         for stand in (lock.mkdir, lambda lock=lock: lock.symlink_to("/nowhere")):

@@ -10,8 +10,8 @@ import pytest
 from tests.store.logs import AT, filled, note, texts
 
 from assent.core.errors import ConcurrentChange, StoreError
-from assent.store.database import GROWN, Database
-from assent.store.sqlite import SqliteStore
+from assent.store.database import MAX_WAL_BYTES, Database
+from assent.store.sqlite import SqliteEventStore
 
 
 def test_reading_a_missing_log_makes_nothing(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_events_are_there_after_closing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     written = filled(path, 3)
     assert texts(path) == written
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert store.append(note("more", 3))[0].position == 4
     assert texts(path) == [*written, "more"]
 
@@ -40,7 +40,7 @@ def test_closed_log_is_one_private_file_with_its_lock_and_anchor(tmp_path: Path)
 
 def test_companions_of_an_open_log_are_private(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("one", 0))
         modes = {oct(file.stat().st_mode) for file in tmp_path.iterdir()}
     assert modes == {"0o100600"}
@@ -58,7 +58,7 @@ def test_appends_are_synced_and_nothing_checkpoints_by_itself(tmp_path: Path) ->
 
 def test_two_stores_see_each_other(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as one, closing(SqliteStore(path)) as other:
+    with closing(SqliteEventStore(path)) as one, closing(SqliteEventStore(path)) as other:
         assert other.read("a") == []
         first = one.append(note("one", 0))
         assert other.read("a") == list(first)
@@ -77,18 +77,18 @@ def test_grown_wal_is_moved_into_the_database(tmp_path: Path) -> None:
     wal = tmp_path / "store.db-wal"
     text = "x" * 500_000
     sizes = []
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         for n in range(12):
             store.append(note(text, n))
             sizes.append(wal.stat().st_size)
-    assert max(sizes) <= GROWN
+    assert max(sizes) <= MAX_WAL_BYTES
     assert 0 in sizes
     assert texts(path) == [text] * 12
 
 
 def test_reader_at_work_does_not_hold_up_the_writer(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("first", 0))
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as reader:
             reader.execute("BEGIN")
@@ -101,7 +101,7 @@ def test_reader_at_work_does_not_hold_up_the_writer(tmp_path: Path) -> None:
 
 def test_folder_deleted_under_a_running_process(tmp_path: Path) -> None:
     path = tmp_path / "state" / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("old", 0))
         for file in path.parent.iterdir():
             file.unlink()
@@ -117,7 +117,7 @@ def test_database_replaced_under_a_running_process(tmp_path: Path) -> None:
     path, other = tmp_path / "store.db", tmp_path / "other" / "store.db"
     filled(path, 1)
     filled(other, 3)
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert len(store.read("a")) == 1
         other.replace(path)
         assert len(store.read("a")) == 3
@@ -127,7 +127,7 @@ def test_database_replaced_under_a_running_process(tmp_path: Path) -> None:
 
 def test_missing_database_with_a_wal_is_not_an_empty_log(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("in the wal", 0))
         path.unlink()
         with pytest.raises(StoreError, match="its -wal file is still there") as caught:
@@ -144,7 +144,7 @@ def test_event_of_a_newer_version_is_refused_and_kept(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as newer, newer:
         row = ("a", 2, AT, "plan_sung", '{"type":"plan_sung"}')
         newer.execute("INSERT INTO events (stream, seq, at, kind, body) VALUES (?,?,?,?,?)", row)
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError, match="'plan_sung', which this version"):
             store.read("a")
         assert store.append(note("after it", 2))[0].seq == 3
@@ -165,7 +165,7 @@ def test_folder_whose_name_is_not_text(tmp_path: Path) -> None:
 
 def test_threads_may_share_a_store(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
 
         def work(stream: str) -> None:
             for n in range(20):

@@ -14,7 +14,7 @@ from textwrap import dedent
 import pytest
 from tests.store.logs import note, texts
 
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 WRITER = """
     import sys
@@ -22,10 +22,10 @@ WRITER = """
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
     from assent.ports import EventBatch
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
 
     try:
-        with closing(SqliteStore(sys.argv[1])) as store:
+        with closing(SqliteEventStore(sys.argv[1])) as store:
             for n in range(2):
                 store.append(EventBatch("a", n, "now", (PlanSelected(f"text {n}"),)))
                 print("stored", flush=True)
@@ -77,7 +77,7 @@ def expect_sound(path: Path, stored: int) -> None:
     found = texts(path)
     assert found == [f"text {n}" for n in range(len(found))]
     assert stored <= len(found) <= stored + 1
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("after it all", len(found)))
     assert texts(path) == [*found, "after it all"]
     with closing(sqlite3.connect(path)) as connection:

@@ -10,7 +10,7 @@ import pytest
 from tests.store.logs import filled, note, text_of, texts
 
 from assent.core.errors import StoreError
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 PAGE = 4096
 OTHER_PAGES = 4  # heads and their index, the index of first events, SQLite's own counter
@@ -29,7 +29,7 @@ def unsettled(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes, l
     """The bytes of a log whose writer died: the database, its -wal, and the texts in them."""
     path = tmp_path_factory.mktemp("unsettled") / "store.db"
     copy = path.with_name("copy.db")
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         for n in range(12):
             store.append(note(f"text {n}", n))
         # Copied by another process: reading the file in this one would drop SQLite's locks.
@@ -41,7 +41,7 @@ def unsettled(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes, l
 def expect_refusal(path: Path) -> StoreError:
     """Checks that neither reading nor writing is possible and that no byte is changed."""
     before = path.read_bytes()
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError) as caught:
             store.read("a")
         with pytest.raises(StoreError):
@@ -69,7 +69,7 @@ def test_torn_last_page_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]
         texts(path)
     path.write_bytes(content[:-1])  # a byte of the chain, which tells no story
     assert texts(path) == written
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert "is not what was written there" in store.verify().broken
 
 
@@ -111,7 +111,7 @@ def test_what_the_message_says_to_type_works(
     )
     subprocess.run(error.next, shell=True, check=True)
     assert (path.parent / "aside" / "store.db").read_bytes() == sound[0][:5000]
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("anew", 0))
     assert texts(path) == ["anew"]
 
@@ -145,7 +145,7 @@ def test_damaged_wal_is_a_shorter_log(
 
 def expect_beginning(path: Path, written: list[str]) -> int:
     """Checks that a log holds the beginning of what was written, and goes on; returns how much."""
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         found = [text_of(one) for one in store.read("a")]
         assert found == written[: len(found)]
         store.append(note("more", len(found)))
@@ -169,7 +169,7 @@ def test_empty_database_does_not_cost_the_wal(
 def test_folder_in_place_of_the_database(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     path.mkdir()
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         with pytest.raises(StoreError, match=str(path)):
             store.read("a")
         with pytest.raises(StoreError, match=str(path)):

@@ -16,7 +16,7 @@ from tests.store.processes import child
 
 from assent.core.errors import StoreError
 from assent.store import database
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 COMPETE = """
     import sys
@@ -24,10 +24,10 @@ COMPETE = """
     from assent.core.errors import ConcurrentChange
     from assent.core.event import PlanSelected
     from assent.ports import EventBatch
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
 
     path, name, wins = sys.argv[1], sys.argv[2], 0
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         print("ready", flush=True)
         sys.stdin.readline()
         while wins < 40:
@@ -71,7 +71,7 @@ def test_each_place_in_a_stream_has_one_winner(tmp_path: Path) -> None:
             name: [int(seq) for seq in racer.end().split()]
             for name, racer in zip("xyz", racers, strict=True)
         }
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         log = store.read("a")
     assert [(one.position, one.seq) for one in log] == [(n, n) for n in range(1, 121)]
     owners = {one.seq: text_of(one)[0] for one in log}
@@ -87,7 +87,7 @@ def test_writer_killed_in_a_transaction_leaves_no_trace(tmp_path: Path, amount: 
         assert texts(path) == written
         writer.kill()
     assert texts(path) == written
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert store.append(note("alive", 2))[0].position == 3
         assert store.head("7") is None
     with closing(sqlite3.connect(path)) as connection:
@@ -99,7 +99,7 @@ def test_writer_that_hangs_does_not_hang_others(tmp_path: Path) -> None:
     written = filled(path, 2)
     with child(HALF_WAY, path, "small") as writer:
         assert writer.hear() == "inside"
-        with closing(SqliteStore(path, patience=0.01)) as store:
+        with closing(SqliteEventStore(path, patience=0.01)) as store:
             with pytest.raises(StoreError) as caught:
                 store.append(note("next", 2))
             assert [text_of(one) for one in store.read("a")] == written
@@ -112,7 +112,7 @@ def test_writer_that_hangs_does_not_hang_others(tmp_path: Path) -> None:
 
 def test_closing_beside_a_writer_that_hangs_ends(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
-    store = SqliteStore(path, patience=0.01)
+    store = SqliteEventStore(path, patience=0.01)
     store.append(note("one", 0))
     store.append(note("two", 1))
     with child(HALF_WAY, path, "small") as writer:
@@ -127,7 +127,7 @@ def test_foreign_program_that_keeps_the_database_locked(tmp_path: Path) -> None:
     filled(path, 1)
     with closing(sqlite3.connect(path, isolation_level=None)) as foreign:
         foreign.execute("BEGIN IMMEDIATE")
-        with closing(SqliteStore(path, patience=0.01)) as store:
+        with closing(SqliteEventStore(path, patience=0.01)) as store:
             with pytest.raises(StoreError, match="another program keeps it locked") as caught:
                 store.append(note("next", 1))
             foreign.execute("ROLLBACK")
@@ -169,8 +169,8 @@ def test_a_log_that_another_process_makes_at_any_moment_of_a_read_is_no_damage(
     for at in count():
         path = tmp_path / str(at) / "store.db"
         with (
-            closing(SqliteStore(path)) as other,
-            closing(SqliteStore(path)) as store,
+            closing(SqliteEventStore(path)) as other,
+            closing(SqliteEventStore(path)) as store,
             Meanwhile(database, at, partial(other.append, note("one", 0))) as meanwhile,
         ):
             seen.add(tuple(map(text_of, store.read("a"))))

@@ -15,7 +15,7 @@ import pytest
 from tests.store.logs import filled, note
 from tests.store.processes import child, run
 
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 NOBODY = 65534
 
@@ -26,12 +26,12 @@ TRY = """
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
     from assent.ports import EventBatch
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
 
     if os.getuid() == 0 and sys.argv[2] == "as nobody":
         os.setgid(65534)
         os.setuid(65534)
-    with closing(SqliteStore(sys.argv[1], patience=1)) as store:
+    with closing(SqliteEventStore(sys.argv[1], patience=1)) as store:
         try:
             print([one.event.plan_id[:4] for one in store.read("a")], flush=True)
         except StoreError as error:
@@ -89,7 +89,7 @@ def test_closed_log_in_a_folder_that_cannot_be_written(folder: Path) -> None:
 def test_open_log_in_a_folder_that_cannot_be_written(folder: Path) -> None:
     path = folder / "store.db"
     filled(path, 2)
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("third", 2))
         readable_only(folder)
         found = run(TRY, path, "as nobody").splitlines()
@@ -103,8 +103,8 @@ def test_log_of_a_dead_writer_in_a_folder_that_cannot_be_written(folder: Path) -
         import os, sys
         from assent.core.event import PlanSelected
         from assent.ports import EventBatch
-        from assent.store.sqlite import SqliteStore
-        SqliteStore(sys.argv[1]).append(EventBatch("a", 0, "now", (PlanSelected("last words"),)))
+        from assent.store.sqlite import SqliteEventStore
+        SqliteEventStore(sys.argv[1]).append(EventBatch("a", 0, "now", (PlanSelected("last words"),)))
         print("dying", flush=True)
         sys.stdin.readline()
     """
@@ -162,9 +162,9 @@ FILL = """
     from assent.core.errors import StoreError
     from assent.core.event import PlanSelected
     from assent.ports import EventBatch
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
 
-    with closing(SqliteStore(sys.argv[1])) as store:
+    with closing(SqliteEventStore(sys.argv[1])) as store:
         stored = 0
         try:
             while True:

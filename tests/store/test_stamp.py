@@ -4,15 +4,15 @@ from pathlib import Path
 
 from assent.core.event import PlanDiscarded
 from assent.ports import EventBatch
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 
-def added(store: SqliteStore, after: int) -> None:
+def added(store: SqliteEventStore, after: int) -> None:
     store.append(EventBatch("plan/a", after, "2026-01-01T12:00:00.000Z", (PlanDiscarded(),)))
 
 
 def test_an_event_of_another_store_shows_and_reading_does_not(tmp_path: Path) -> None:
-    ours, theirs = SqliteStore(tmp_path / "log.db"), SqliteStore(tmp_path / "log.db")
+    ours, theirs = SqliteEventStore(tmp_path / "log.db"), SqliteEventStore(tmp_path / "log.db")
     assert ours.stamp() == ()
     added(theirs, 0)
     first = ours.stamp()

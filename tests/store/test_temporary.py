@@ -6,13 +6,13 @@ from pathlib import Path
 
 from tests.store.processes import child
 
-from assent.store.blobs import FileBlobs
-from assent.store.temporary import DAY, Names, abandoned
+from assent.store.blobs import FileBlobStore
+from assent.store.temp_names import DAY, TempNames, is_abandoned
 
 LEAVE = """
     import sys
-    from assent.store.blobs import FileBlobs
-    blobs = FileBlobs(sys.argv[1])
+    from assent.store.blobs import FileBlobStore
+    blobs = FileBlobStore(sys.argv[1])
     blobs.keep([b"never flushed"])
     print("kept", flush=True)
     sys.stdin.readline()
@@ -25,7 +25,7 @@ def left(root: Path) -> list[Path]:
 
 
 def flush_something(root: Path, content: bytes) -> None:
-    blobs = FileBlobs(root)
+    blobs = FileBlobStore(root)
     blobs.keep([content])
     blobs.flush()
 
@@ -59,7 +59,7 @@ def test_very_old_file_goes_whoever_made_it(tmp_path: Path) -> None:
 
 
 def test_names_differ_and_their_maker_is_alive() -> None:
-    one, other = Names("folder"), Names("folder")
+    one, other = TempNames("folder"), TempNames("folder")
     names = [one.fresh(), one.fresh(), other.fresh(), other.fresh()]
     assert len(set(names)) == 4
-    assert not any(abandoned(os.path.basename(name), 0) for name in names)
+    assert not any(is_abandoned(os.path.basename(name), 0) for name in names)

@@ -9,14 +9,14 @@ import pytest
 from tests.store.logs import note
 
 from assent.ports import StreamTrace
-from assent.store.sqlite import SqliteStore
+from assent.store.sqlite import SqliteEventStore
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     """A closed log: an event of another stream before, between and after three of ours."""
     found = tmp_path / "store.db"
-    with closing(SqliteStore(found)) as store:
+    with closing(SqliteEventStore(found)) as store:
         for number, stream in enumerate(("x", "run", "x", "run", "run", "x")):
             after = len(store.read(stream))
             store.append(note(str(number), after, stream))
@@ -27,7 +27,7 @@ def traced(path: Path, statement: str = "", *values: object) -> StreamTrace:
     if statement:
         with closing(sqlite3.connect(path)) as database, database:
             assert database.execute(statement, values).rowcount
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         return store.trace("run")
 
 
@@ -38,7 +38,7 @@ def test_a_whole_stream_is_vouched_for(path: Path) -> None:
 
 
 def test_a_stream_that_is_not_there_has_nothing(path: Path) -> None:
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert store.trace("none") == StreamTrace(())
 
 
@@ -67,7 +67,7 @@ def test_a_lost_end_is_told(path: Path) -> None:
 
 def test_what_is_written_after_a_loss_is_vouched_for_again(path: Path) -> None:
     traced(path, "DELETE FROM events WHERE position > ?", 4)
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(note("9", 2, "run"))
     found = traced(path)
     assert [one.seq for one in found.events] == [1, 2, 3]
@@ -75,11 +75,11 @@ def test_what_is_written_after_a_loss_is_vouched_for_again(path: Path) -> None:
 
 
 def test_a_head_of_events_that_are_lost_does_not_count(path: Path) -> None:
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         store.append(msgspec.structs.replace(note("9", 3, "run"), head=b"head of four"))
         assert store.head("run") == (4, b"head of four")
         assert store.heads("run") == {"run": (4, b"head of four")}
     traced(path, "DELETE FROM events WHERE stream = 'run' AND seq = 4")
-    with closing(SqliteStore(path)) as store:
+    with closing(SqliteEventStore(path)) as store:
         assert store.head("run") is None
         assert store.heads("run") == {}

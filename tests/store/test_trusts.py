@@ -8,9 +8,9 @@ import pytest
 
 from assent.core.errors import Busy, StoreError
 from assent.core.permission.trust import TrustedFile, TrustList
+from assent.store.atomic_file import write_atomically
 from assent.store.locks import FileLocks
-from assent.store.trusts import TrustFile
-from assent.store.whole import put_whole
+from assent.store.trust_list import TrustListFile
 
 ONE = TrustedFile(b"/a/\xff", ".opencode/assent.toml", "1" * 64, "now")
 OTHER = TrustedFile(b"/b", "opencode.json", "2" * 64, "now")
@@ -22,7 +22,7 @@ def read(path: Path) -> TrustList:
 
 def test_what_is_given_is_there_until_it_is_revoked(tmp_path: Path) -> None:
     path = tmp_path / "state" / "trust.json"
-    file = TrustFile(path)
+    file = TrustListFile(path)
     file.give(ONE)
     file.give(OTHER)
     assert read(path) == TrustList((ONE, OTHER))
@@ -34,13 +34,13 @@ def test_what_is_given_is_there_until_it_is_revoked(tmp_path: Path) -> None:
 
 
 def test_only_its_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
-    TrustFile(tmp_path / "trust.json").give(ONE)
+    TrustListFile(tmp_path / "trust.json").give(ONE)
     assert (tmp_path / "trust.json").stat().st_mode & 0o777 == 0o600
     assert sorted(os.listdir(tmp_path)) == ["locks", "trust.json"]
 
 
 def test_revoking_what_is_not_there_writes_nothing(tmp_path: Path) -> None:
-    TrustFile(tmp_path / "trust.json").revoke(b"/a", "x")
+    TrustListFile(tmp_path / "trust.json").revoke(b"/a", "x")
     assert not (tmp_path / "trust.json").exists()
 
 
@@ -49,7 +49,7 @@ def test_a_damaged_book_stays_and_the_next_step_is_told(tmp_path: Path, content:
     path = tmp_path / "trust.json"
     path.write_bytes(content)
     with pytest.raises(StoreError) as caught:
-        TrustFile(path).give(ONE)
+        TrustListFile(path).give(ONE)
     assert "it is damaged; set it aside" in caught.value.message
     assert str(path) in caught.value.next
     assert path.read_bytes() == content
@@ -60,21 +60,21 @@ def test_a_symlink_in_its_place_is_not_followed(tmp_path: Path) -> None:
     real.write_bytes(b"{}")
     path.symlink_to(real)
     with pytest.raises(StoreError):
-        TrustFile(path).give(ONE)
+        TrustListFile(path).give(ONE)
     assert real.read_bytes() == b"{}"
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
     with FileLocks(tmp_path / "locks").hold("trust", "somebody"), pytest.raises(Busy):
-        TrustFile(tmp_path / "trust.json", patience=0).give(ONE)
+        TrustListFile(tmp_path / "trust.json", patience=0).give(ONE)
     assert not (tmp_path / "trust.json").exists()
 
 
 def test_a_whole_file_keeps_its_rights_or_nothing_changes(tmp_path: Path) -> None:
     path = tmp_path / "config" / "a.toml"
-    put_whole(str(path), b"one", 0o644)
+    write_atomically(str(path), b"one", 0o644)
     assert (path.read_bytes(), path.stat().st_mode & 0o777) == (b"one", 0o644)
     (tmp_path / "config" / "folder").mkdir()
     with pytest.raises(StoreError):
-        put_whole(str(tmp_path / "config" / "folder"), b"two")
+        write_atomically(str(tmp_path / "config" / "folder"), b"two")
     assert sorted(os.listdir(path.parent)) == ["a.toml", "folder"]

@@ -24,7 +24,7 @@ from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.sight import Sight
-from assent.store.memory import MemoryBlobs
+from assent.store.memory import MemoryBlobStore
 from assent.tools.overlay import Overlay
 from assent.tools.tool import Tool, ToolContext
 from assent.workspace.local import LocalFiles
@@ -95,7 +95,7 @@ class Place:
     def __init__(self, base: Path, hold: SandboxState = SandboxState.OFF) -> None:
         self.root = base / "ws"
         self.root.mkdir()
-        self.blobs = MemoryBlobs()
+        self.blobs = MemoryBlobStore()
         self.operations: list[Operation] = []
         self.files = LocalFiles(os.fsencode(self.root), os.fsencode(self.root))
         self.process = Programs(os.fsencode(self.root), hold)

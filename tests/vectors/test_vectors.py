@@ -12,7 +12,7 @@ from tools.vectors import EXPECTED, Json, approval_of, load, plan_of
 
 from assent.core.plan.approval import signed_bytes
 from assent.core.plan.plan import declared_reliance, declared_scope
-from assent.store.keys import FileSigner
+from assent.store.signing_key import FileSigner
 
 SOURCE = Path(second.__file__ or "").read_text(encoding="utf-8")
 KINDS = sorted(EXPECTED)

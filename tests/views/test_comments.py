@@ -18,7 +18,7 @@ from assent.render.comments import (
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import Line, untrusted_lines
 from assent.render.review import OperationReview
-from assent.store.codec import encoded, recorded
+from assent.store.codec import decode_event, encode_event
 
 LONG = "x" * 1500
 TOKEN = "ghp_" + "a1" * 18
@@ -116,8 +116,8 @@ def test_g18_the_list_has_each_comment_under_its_place() -> None:
 
 def test_f57_a_log_from_before_comments_can_be_read() -> None:
     body = '{"type":"plan_rejected","digest":"d","note":"No.","user":"me"}'
-    old = recorded((1, "plan/w/p", 1, "at", "plan_rejected", body)).event
+    old = decode_event((1, "plan/w/p", 1, "at", "plan_rejected", body)).event
     assert old == PlanRejected("d", "No.", "me")
     sent = PlanRejected("d", "No.", "me", (on(3, 3).comment,))
-    kind, body = encoded(sent)
-    assert recorded((1, "plan/w/p", 1, "at", kind, body)).event == sent
+    kind, body = encode_event(sent)
+    assert decode_event((1, "plan/w/p", 1, "at", kind, body)).event == sent

@@ -15,13 +15,13 @@ USUAL = "vi"
 
 def list_files(folder: str) -> list[str]:
     """Returns the files of the workspace around a folder that no rule leaves out, sorted."""
-    from assent.store.blobs import FileBlobs
+    from assent.store.blobs import FileBlobStore
     from assent.tools.file_listing import walk_files
     from assent.tools.overlay import Overlay
     from assent.workspace.local import LocalFiles
 
     cwd, root = located(folder)
-    overlay = Overlay(LocalFiles(root, cwd), FileBlobs(places_here().state / "blobs"))
+    overlay = Overlay(LocalFiles(root, cwd), FileBlobStore(places_here().state / "blobs"))
     found = islice(walk_files(overlay, b""), MOST)
     return sorted(display_path(path) for path in found if not is_inside(path, STATE))
 

@@ -48,7 +48,7 @@ class _Writer:
 
     def __init__(self, command: SlashCommand, root: bytes, tooling: Tooling) -> None:
         from assent.config.paths import private_paths
-        from assent.store.blobs import FileBlobs
+        from assent.store.blobs import FileBlobStore
         from assent.workspace.local import LocalFiles
 
         here = places_here()
@@ -56,7 +56,7 @@ class _Writer:
         self._root = root
         self._tooling = tooling
         self._private = private_paths(here, root)
-        self._overlay = Overlay(LocalFiles(root, root), FileBlobs(here.state / "blobs"))
+        self._overlay = Overlay(LocalFiles(root, root), FileBlobStore(here.state / "blobs"))
 
     def content(self, part: TemplatePart) -> str | None:
         """Returns what belongs to a piece; None if it is words after all."""

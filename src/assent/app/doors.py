@@ -32,11 +32,11 @@ def open_doors(
     commander: PlanCommandRunner = NO_COMMANDS,
 ) -> tuple[Doors, Place]:
     """Opens them for a person in the folder `cwd` of the workspace `root`; no rule or hook yet."""
-    from assent.store.blobs import FileBlobs
+    from assent.store.blobs import FileBlobStore
     from assent.store.clock import SystemClock
-    from assent.store.collecting import BlobCollector
+    from assent.store.garbage_collector import BlobGarbageCollector
     from assent.store.locks import FileLocks
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
     from assent.workspace.branch import repository
     from assent.workspace.hands import LocalHands
     from assent.workspace.local import LocalFiles
@@ -45,13 +45,13 @@ def open_doors(
     from assent.workspace.states import Digests
 
     plan_dir = normalize(os.fsencode(settings.plan.dir))
-    blobs = FileBlobs(here.state / "blobs")
+    blobs = FileBlobStore(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
     place = _place(root, plan_dir, here, settings)
     spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.displaced_bytes)
     hands = LocalHands(root, digests=digests, spares=spares)
     doors = Doors(
-        store=SqliteStore(here.state / "log.db"),
+        store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
         signer=LateSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
@@ -60,7 +60,7 @@ def open_doors(
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, hands, blobs, commander=commander),
         command_runner=commander,
-        garbage_collector=BlobCollector(here.state / "blobs"),
+        garbage_collector=BlobGarbageCollector(here.state / "blobs"),
         displaced_files=spares,
         keys=LateKeys(here, root, settings.keys),
         classify_command_line=partial(_read_line, os.fsdecode(root)),
@@ -165,7 +165,7 @@ class LateSigner:
 
     def _real(self) -> Signer:
         if self._signer is None:
-            from assent.store.keys import FileSigner
+            from assent.store.signing_key import FileSigner
 
             self._signer = FileSigner(self._path)
         return self._signer

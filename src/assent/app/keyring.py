@@ -8,7 +8,7 @@ from assent.config.keyring import KeyringReader, SystemFile, key_file_problem
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused, UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
-from assent.store.keyfile import KeyBook
+from assent.store.keyring import KeyFileWriter
 from assent.workspace.disk import Disk
 
 
@@ -24,9 +24,11 @@ class ListedKeys:
         return self.ring.counts(key)
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
-        from assent.store.keys import made_by  # the library, for the first signature only
+        from assent.store.signing_key import (
+            is_signed_by,  # the library, for the first signature only
+        )
 
-        return made_by(key, payload, signature)
+        return is_signed_by(key, payload, signature)
 
     @cached_property
     def ring(self) -> Keyring:
@@ -60,7 +62,7 @@ class KeyDesk:
         settings = load_settings(self._root, self._here, lenient=True).settings
         self._of_user = settings.keys
         self._reader = reader(self._here, self._root)
-        self._book = KeyBook(self._here.keys, self._here.state / "locks")
+        self._book = KeyFileWriter(self._here.keys, self._here.state / "locks")
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from assent.ports import LogCheck
 
 def verify_log() -> LogCheck:
     """Follows the chain through the whole log; changes nothing."""
-    from assent.store.sqlite import SqliteStore
+    from assent.store.sqlite import SqliteEventStore
 
     state = places_here().state
-    store = SqliteStore(state / "log.db")
+    store = SqliteEventStore(state / "log.db")
     try:
         checked = store.verify()
     finally:

@@ -49,7 +49,7 @@ class ModeDesk:
 
     def add(self, modes: Sequence[CustomMode]) -> None:
         """Writes modes to the end of the user's file, if that is theirs and stays readable."""
-        from assent.store.whole import PRIVATE, put_whole
+        from assent.store.atomic_file import PRIVATE, write_atomically
 
         source, before = self._user_file()
         more = "\n".join(map(mode_toml, modes))
@@ -57,7 +57,7 @@ class ModeDesk:
         after = before + (gap + more).encode("utf-8")
         self._check(before, after, modes)
         rights = S_IMODE(source.mode) if source.mode else PRIVATE
-        put_whole(os.path.realpath(self.file), after, rights)
+        write_atomically(os.path.realpath(self.file), after, rights)
 
     def _user_file(self) -> tuple[ConfigFile, bytes]:
         try:

@@ -4,14 +4,14 @@ import os
 
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
-from assent.store.whole import PRIVATE, put_whole
+from assent.store.atomic_file import PRIVATE, write_atomically
 
 
 def write_out(folder: str, name: str, content: bytes) -> None:
     """Puts a whole file in its place; only a file of the same kind is ever replaced."""
     path = check_out(folder, name, content)
     mode = os.stat(path).st_mode & 0o777 if os.path.lexists(path) else PRIVATE
-    put_whole(path, content, mode)
+    write_atomically(path, content, mode)
 
 
 def write_new(folder: str, name: str, content: bytes) -> None:
@@ -22,7 +22,7 @@ def write_new(folder: str, name: str, content: bytes) -> None:
         raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
     if os.path.lexists(path):
         raise Refused(f"{told} is there already. Nothing was written.", f"ls -l {told}")
-    put_whole(path, content, PRIVATE)
+    write_atomically(path, content, PRIVATE)
 
 
 def check_out(folder: str, name: str, content: bytes) -> str:

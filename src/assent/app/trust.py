@@ -13,7 +13,7 @@ from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
 from assent.engine.trusts import Trusts
-from assent.store.trusts import TrustFile
+from assent.store.trust_list import TrustListFile
 from assent.workspace.disk import Disk
 
 
@@ -40,7 +40,7 @@ class TrustDesk:
         here = places_here()
         self._cwd, self.root = located(folder)
         self._trusted: WorkspaceTrust = trusted_here(self.root, here)
-        self._book = TrustFile(here.state / FILE)
+        self._book = TrustListFile(here.state / FILE)
         self._unread: tuple[str, ...] = ()
 
     @property

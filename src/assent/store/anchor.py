@@ -11,14 +11,14 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _LARGEST = 4096
 
 Position = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]  # as SQLite counts
-Chain = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
+ChainHash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
 
 
-class Anchor(msgspec.Struct, frozen=True):
+class LogAnchor(msgspec.Struct, frozen=True):
     """The newest event when the log was last closed, and the hash that it carried."""
 
     position: Position = 0
-    chain: Chain = ""
+    chain: ChainHash = ""
 
 
 class AnchorFile:
@@ -27,28 +27,28 @@ class AnchorFile:
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def read(self) -> Anchor:
+    def read(self) -> LogAnchor:
         """Returns the anchor; an empty one vouches for nothing."""
         return self.found()[0]
 
-    def found(self) -> tuple[Anchor, str]:
+    def found(self) -> tuple[LogAnchor, str]:
         """Returns the anchor, and what is wrong with its file; that there is none is not wrong."""
         try:
             file = os.open(self._path, _OPEN)
         except FileNotFoundError:
-            return Anchor(), ""
+            return LogAnchor(), ""
         except OSError as error:
-            return Anchor(), os.strerror(error.errno or 0)
+            return LogAnchor(), os.strerror(error.errno or 0)
         try:
             if not S_ISREG(os.fstat(file).st_mode):
-                return Anchor(), "it is no plain file"
-            return msgspec.json.decode(os.read(file, _LARGEST), type=Anchor), ""
+                return LogAnchor(), "it is no plain file"
+            return msgspec.json.decode(os.read(file, _LARGEST), type=LogAnchor), ""
         except (OSError, ValueError, msgspec.MsgspecError) as error:
-            return Anchor(), str(error)
+            return LogAnchor(), str(error)
         finally:
             os.close(file)
 
-    def write(self, anchor: Anchor) -> None:
+    def write(self, anchor: LogAnchor) -> None:
         """Replaces the anchor in one step."""
         young = f"{self._path}.new"
         with suppress(OSError):

@@ -8,10 +8,10 @@ from contextlib import suppress
 
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
-from assent.store.faults import system_fault
-from assent.store.temporary import Names, abandoned
+from assent.store.errors import system_error
+from assent.store.temp_names import TempNames, is_abandoned
 
-MANY = 16  # with more files than this, one sync of the file system beats a sync of each
+SYNCFS_THRESHOLD = 16  # with more files than this, one sync of the file system beats a sync of each
 
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -25,7 +25,7 @@ class BlobWriter:
         self._root = root
         self._disk = disk
         self._temporary = f"{root}/tmp"
-        self._names = Names(self._temporary)
+        self._names = TempNames(self._temporary)
         self._unsynced: set[str] = set()
         self._swept = False
 
@@ -46,7 +46,7 @@ class BlobWriter:
 
     def sync(self, paths: Sequence[str]) -> None:
         """Returns when the bytes, or of folders the names, are on disk."""
-        if len(paths) > MANY and self._sync_everything():
+        if len(paths) > SYNCFS_THRESHOLD and self._sync_everything():
             return
         for path in paths:
             fd = self._disk.open(path, _OPEN)
@@ -86,7 +86,7 @@ class BlobWriter:
             self._disk.unlink(path)
 
     def write_error(self, error: OSError) -> StoreError:
-        return system_fault("store contents in", self._root, error)
+        return system_error("store contents in", self._root, error)
 
     def _created(self, path: str) -> int:
         try:
@@ -138,5 +138,5 @@ class BlobWriter:
         with suppress(OSError):
             for name in self._disk.listdir(self._temporary):
                 path = f"{self._temporary}/{name}"
-                if abandoned(name, time.time() - self._disk.stat(path).st_mtime):
+                if is_abandoned(name, time.time() - self._disk.stat(path).st_mtime):
                     self.discard(path)

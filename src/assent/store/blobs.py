@@ -10,21 +10,21 @@ from threading import RLock
 
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
-from assent.store.blob_writer import MANY, BlobWriter
-from assent.store.faults import SAFE, system_fault
-from assent.store.marks import Marks
-from assent.store.packs import Packs, Place, packed
+from assent.store.blob_timestamps import BlobTimestamps
+from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobWriter
+from assent.store.errors import SAFE, system_error
+from assent.store.packs import PackLocation, Packs, build_pack
 
 CHUNK = 1024 * 1024
-SMALL = 64 * 1024  # a content up to this size may share a file with others
-HELD = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
+MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others
+MAX_PENDING_BYTES = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
 
 _FIRST = 64 * 1024  # most contents are read in one go
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LENGTH = 64
 
 
-class FileBlobs:
+class FileBlobStore:
     """Implements ports.Blobs below one folder; safe to call from several threads and processes."""
 
     def __init__(self, root: str | os.PathLike[str], disk: BlobDisk | None = None) -> None:
@@ -33,7 +33,7 @@ class FileBlobs:
         self._disk = disk or BlobDisk()
         self._writer = BlobWriter(self._root, self._disk)
         self._packs = Packs(f"{self._root}/packs", self._disk)
-        self._marks = Marks(self._disk)
+        self._marks = BlobTimestamps(self._disk)
         self._pending: dict[str, str] = {}
         self._crowd: dict[str, bytes] = {}  # small contents that come after many others
         self._weight = 0
@@ -49,7 +49,7 @@ class FileBlobs:
             if not self._stored(digest, len(first)):
                 self._admit(digest, first)
             return digest, len(first)
-        content = _Measured(chain((first, second), source))
+        content = _DigestedChunks(chain((first, second), source))
         path = self._writer.write(content)
         self._register(content.digest, content.size, path)
         return content.digest, content.size
@@ -129,14 +129,14 @@ class FileBlobs:
         if hashed.hexdigest() != digest:
             raise self._damaged(digest, self._path(digest))
 
-    def _packed(self, place: Place, digest: str) -> bytes | None:
+    def _packed(self, place: PackLocation, digest: str) -> bytes | None:
         """Returns a content that lies sound in a pack."""
         try:
             content = self._packs.read(place)
         except FileNotFoundError:
             return None  # what is still needed was packed anew
         except OSError as error:
-            raise system_fault("read", place[0], error) from error
+            raise system_error("read", place[0], error) from error
         return content if sha256(content).hexdigest() == digest else None
 
     def _alone(self, digest: str) -> bytes:
@@ -160,11 +160,11 @@ class FileBlobs:
             return content
         raise self._damaged(digest, place[0])
 
-    def _found(self, digest: str) -> Place | None:
+    def _found(self, digest: str) -> PackLocation | None:
         try:
             return self._packs.find(digest)
         except OSError as error:
-            raise system_fault("read", self._packs.folder, error) from error
+            raise system_error("read", self._packs.folder, error) from error
 
     def _path(self, digest: str) -> str:
         if not _is_name(digest):
@@ -188,7 +188,7 @@ class FileBlobs:
         except OSError as error:
             raise self._unreadable(digest, error) from error
 
-    def _place(self, digest: str, *, look: bool = False) -> Place | None:
+    def _place(self, digest: str, *, look: bool = False) -> PackLocation | None:
         """Returns where a content lies in a pack, marked so that no collection takes it."""
         place = self._found(digest) if look else self._packs.places.get(digest)
         if place is None or self._marks.set(place[0]):
@@ -211,13 +211,13 @@ class FileBlobs:
 
     def _admit(self, digest: str, content: bytes) -> None:
         """Writes a content, unless it is small and comes after many: then it waits for a pack."""
-        if len(self._pending) < MANY or len(content) > SMALL:
+        if len(self._pending) < SYNCFS_THRESHOLD or len(content) > MAX_PACKED_BLOB_BYTES:
             self._register(digest, len(content), self._writer.write((content,)))
             return
         with self._turn:
             self._crowd[digest] = content
             self._weight += len(content)
-            if self._weight > HELD:
+            if self._weight > MAX_PENDING_BYTES:
                 self._relieve()
 
     def _relieve(self) -> None:
@@ -234,7 +234,7 @@ class FileBlobs:
         """Writes what waits in memory to a temporary pack; returns its name by its path."""
         if not self._crowd:
             return {}
-        name, pieces = packed(self._crowd)
+        name, pieces = build_pack(self._crowd)
         return {self._writer.write(pieces): name}
 
     def _publish(self, packs: dict[str, str]) -> None:
@@ -259,7 +259,7 @@ class FileBlobs:
     def _unreadable(self, digest: str, error: OSError) -> StoreError:
         path = self._path(digest)
         if not isinstance(error, FileNotFoundError):
-            return system_fault("read", path, error)
+            return system_error("read", path, error)
         return StoreError(
             f"The stored content {path} is missing. Nothing was changed. Staging the same content "
             "again stores it anew.",
@@ -285,7 +285,7 @@ def _is_name(digest: str) -> bool:
     return len(digest) == _LENGTH and digest.isalnum()  # so it leads nowhere else
 
 
-class _Measured:
+class _DigestedChunks:
     """Passes chunks on and knows in the end what they were."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:

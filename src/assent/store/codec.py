@@ -7,7 +7,7 @@ import msgspec
 from assent.core.errors import StoreError
 from assent.core.event import Event, StoredEvent, event_tag
 
-Row: TypeAlias = tuple[int, str, int, str, str, str]
+EventRow: TypeAlias = tuple[int, str, int, str, str, str]
 
 KINDS = frozenset(str(cls.__struct_config__.tag) for cls in get_args(Event))
 
@@ -15,12 +15,12 @@ _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 
 
-def encoded(event: Event) -> tuple[str, str]:
+def encode_event(event: Event) -> tuple[str, str]:
     """Returns the kind and the body of an event as the log keeps them."""
     return event_tag(event), _encoder.encode(event).decode()
 
 
-def recorded(row: Row) -> StoredEvent:
+def decode_event(row: EventRow) -> StoredEvent:
     """Returns the event of a row: position, stream, seq, at, kind and body."""
     position, stream, seq, at, word, body = row
     if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
@@ -31,7 +31,7 @@ def recorded(row: Row) -> StoredEvent:
         raise _unreadable(row, str(error)) from error
 
 
-def _unreadable(row: Row, details: str) -> StoreError:
+def _unreadable(row: EventRow, details: str) -> StoreError:
     position, stream, seq, _, word, _ = row
     name = f"Event {seq} of {stream} (number {position} of the log)"
     safe = "Nothing was changed."

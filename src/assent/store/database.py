@@ -16,15 +16,15 @@ from threading import RLock
 from typing import Any, TypeAlias
 
 from assent.core.errors import StoreError
-from assent.store.faults import OUSTED, SAFE, damaged, naming, system_fault
+from assent.store.errors import REPLACED_FILE_ERRORS, SAFE, damaged_log, store_errors, system_error
+from assent.store.file_ownership import refuse_shared
 from assent.store.folders import make_folder, sync_folder
-from assent.store.locks import PATIENCE, acquired, release
-from assent.store.migrate import Migrations
-from assent.store.private import refuse_shared
+from assent.store.locks import TIMEOUT_S, acquired, release
+from assent.store.schema_migrations import Migrations
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
-GROWN = 4 * 1024 * 1024
+MAX_WAL_BYTES = 4 * 1024 * 1024
 
 # What SQLite says where it cannot make the companions (-wal, -shm) that reading needs.
 _FROZEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
@@ -36,7 +36,7 @@ class Database:
     def __init__(
         self,
         path: str,
-        patience: float = PATIENCE,
+        patience: float = TIMEOUT_S,
         migrations: Migrations | None = None,
         leave: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
@@ -53,7 +53,7 @@ class Database:
 
     def rows(self, question: str, values: Sequence[object]) -> Rows:
         """Answers a question from what is committed; a database that does not exist is empty."""
-        with self._turn, naming("read the log", self._path):
+        with self._turn, store_errors("read the log", self._path):
             if not self._exists():
                 return []
             try:
@@ -66,13 +66,13 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Does everything in it durably or, after any exception, nothing of it."""
-        with self._turn, naming("write the log", self._path), self._locked():
+        with self._turn, store_errors("write the log", self._path), self._locked():
             connection = self._writing()
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
                 self._migrations.check(connection, self._path)  # a newer version may run by now
                 yield connection
-            if _size(f"{self._path}-wal") > GROWN:
+            if _size(f"{self._path}-wal") > MAX_WAL_BYTES:
                 _shrink(connection)
 
     def close(self) -> None:
@@ -103,7 +103,7 @@ class Database:
             if file is None:
                 self._disconnect()
                 reason = "it is gone; put it back, or set the rest aside to begin anew"
-                raise damaged("use the log", self._path, "its -wal file is still there", reason)
+                raise damaged_log("use the log", self._path, "its -wal file is still there", reason)
         if file != self._file:
             self._disconnect()
             self._refuse_shared()
@@ -124,9 +124,9 @@ class Database:
             return None
         if not S_ISREG(found.st_mode):
             refuse_shared("The log", self._path)
-            raise damaged("use the log", self._path, "it is no plain file")
+            raise damaged_log("use the log", self._path, "it is no plain file")
         if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
-            raise damaged("use the log", self._path, "it is empty")
+            raise damaged_log("use the log", self._path, "it is empty")
         return found.st_dev, found.st_ino
 
     def _reading(self) -> sqlite3.Connection:
@@ -195,9 +195,9 @@ class Database:
         try:
             lock = acquired(self._lock, self._patience, how)
         except OSError as error:
-            if error.errno not in OUSTED:
+            if error.errno not in REPLACED_FILE_ERRORS:
                 raise
-            raise system_fault("lock the log with", self._lock, error) from error
+            raise system_error("lock the log with", self._lock, error) from error
         if lock is None:
             raise StoreError(
                 f"Could not use the log {self._path}: another process has been writing to it for "

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from assent.core.errors import Busy
-from assent.store.faults import naming
+from assent.store.errors import store_errors
 from assent.store.folders import make_folder
 
-PATIENCE = 10.0
+TIMEOUT_S = 10.0
 _SHORTEST, _LONGEST = 0.001, 0.05
 _SHOWN = 200
 
@@ -18,7 +18,7 @@ _SHOWN = 200
 class FileLocks:
     """Implements ports.Locks with one file per lock. The text in the file is for display only."""
 
-    def __init__(self, folder: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+    def __init__(self, folder: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._folder = os.fspath(folder)
         self._patience = patience
 
@@ -26,7 +26,7 @@ class FileLocks:
     def hold(self, name: str, owner: str) -> Iterator[None]:
         """Holds a lock; whoever has to wait too long is told the owner and this process's id."""
         path = os.path.join(self._folder, f"{name}.lock")
-        with naming("lock", path):
+        with store_errors("lock", path):
             make_folder(self._folder)
             lock = acquired(path, self._patience)
         if lock is None:
@@ -41,7 +41,7 @@ class FileLocks:
     def is_held(self, name: str) -> bool:
         """Tells whether anybody holds the lock at this moment."""
         path = os.path.join(self._folder, f"{name}.lock")
-        with naming("lock", path):
+        with store_errors("lock", path):
             # Shared: whoever only asks keeps nobody else from asking.
             lock = acquired(path, 0, fcntl.LOCK_SH) if os.path.exists(path) else -1
         if lock is not None and lock >= 0:
@@ -106,7 +106,7 @@ def _busy(path: str) -> Busy:
 
 def _signed(path: str) -> tuple[str, str]:
     """Returns who signed a lock, in words, and the number of the process."""
-    with naming("read", path), open(path, encoding="utf-8", errors="replace") as file:
+    with store_errors("read", path), open(path, encoding="utf-8", errors="replace") as file:
         pid, _, owner = file.read(_SHOWN).partition("\n")
     shown = "".join(c if c.isprintable() else "?" for c in owner) or "another process"
     return (f"{shown} (process {pid})" if pid.isdecimal() else shown), pid

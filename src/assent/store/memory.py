@@ -6,12 +6,12 @@ from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
-from assent.store.chain import START, Fields, Follower, fields, link
-from assent.store.codec import encoded
-from assent.store.log import require_end
+from assent.store.append_check import require_last_seq
+from assent.store.codec import encode_event
+from assent.store.hash_chain import START, ChainVerifier, Fields, hashed_fields, link_hash
 
 
-class MemoryStore:
+class MemoryEventStore:
     """Implements ports.Store for one process."""
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class MemoryStore:
         ends: dict[str, int] = {}
         heads: dict[str, tuple[int, bytes]] = {}
         for batch in batches:
-            require_end(batch, ends.get(batch.stream, self._ends.get(batch.stream, 0)))
+            require_last_seq(batch, ends.get(batch.stream, self._ends.get(batch.stream, 0)))
             for seq, event in enumerate(batch.events, batch.after + 1):
                 position = len(self._log) + len(added) + 1
                 added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
@@ -68,7 +68,7 @@ class MemoryStore:
         return {stream: self._heads[stream] for stream in whole}
 
     def verify(self) -> LogCheck:
-        follower = Follower()
+        follower = ChainVerifier()
         pairs = zip(self._log, self._chain, strict=True)
         follower.follow((one.position, _fields(one), carried) for one, carried in pairs)
         return LogCheck(follower.events, follower.broken, self._anchored)
@@ -84,11 +84,11 @@ class MemoryStore:
     def _links(self, added: Sequence[StoredEvent]) -> list[bytes]:
         links = [self._chain[-1] if self._chain else START]
         for one in added:
-            links.append(link(links[-1], one.position, _fields(one)))
+            links.append(link_hash(links[-1], one.position, _fields(one)))
         return links[1:]
 
 
-class MemoryBlobs:
+class MemoryBlobStore:
     """Implements ports.Blobs for one process; `contents` lies open for a test to damage."""
 
     def __init__(self) -> None:
@@ -123,4 +123,4 @@ class MemoryBlobs:
 
 
 def _fields(one: StoredEvent) -> Fields:
-    return fields(one.stream, one.seq, one.at, *encoded(one.event))
+    return hashed_fields(one.stream, one.seq, one.at, *encode_event(one.event))

@@ -17,7 +17,7 @@ from assent.store.blob_disk import BlobDisk
 WINDOW = 1 << 20  # read ahead where contents are asked for in the order they lie in, or against it
 OPEN = 4  # packs that are read at the same time, as old and new contents are
 
-Place: TypeAlias = tuple[str, int, int]  # the pack's path, offset and size
+PackLocation: TypeAlias = tuple[str, int, int]  # the pack's path, offset and size
 Window: TypeAlias = tuple[int, bytes]  # where some bytes of a pack begin, and the bytes
 
 NOTHING: Window = (-1, b"")
@@ -35,18 +35,20 @@ class Packs:
     def __init__(self, folder: str, disk: BlobDisk) -> None:
         self.folder = folder
         self._disk = disk
-        self.places: dict[str, Place] = {}  # of contents, as far as packs have been looked at
+        self.places: dict[
+            str, PackLocation
+        ] = {}  # of contents, as far as packs have been looked at
         self._loaded: frozenset[str] = frozenset()
         self._windows: dict[str, Window] = {}  # what was read last, by pack
         self._alone = RLock()  # several threads may look for packs at the same time
 
-    def find(self, digest: str) -> Place | None:
+    def find(self, digest: str) -> PackLocation | None:
         """Returns where a content is, after a look at packs that are new."""
         with self._alone:
             self._refresh()
             return self.places.get(digest)
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: PackLocation) -> bytes:
         """Returns the bytes of a place, unchecked; fewer if the pack was cut off."""
         path, offset, size = place
         start, held = self._windows.get(path, NOTHING)
@@ -56,7 +58,7 @@ class Packs:
             at = offset - start
         return held[at : at + size]
 
-    def _moved(self, place: Place, start: int, held: bytes) -> Window:
+    def _moved(self, place: PackLocation, start: int, held: bytes) -> Window:
         """Reads a place, and more where it is next to what was read before."""
         path, offset, size = place
         end = offset + size
@@ -96,7 +98,7 @@ class Packs:
         for path in self._loaded - paths:
             self.forget(path)
 
-    def _index(self, path: str) -> dict[str, Place]:
+    def _index(self, path: str) -> dict[str, PackLocation]:
         """Reads where a pack's contents are; nothing of a pack that is damaged there."""
         size = self._disk.stat(path).st_size
         count, hashed, mark = 0, b"", b""
@@ -124,7 +126,7 @@ class Packs:
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def packed(contents: Mapping[str, bytes]) -> tuple[str, Sequence[bytes]]:
+def build_pack(contents: Mapping[str, bytes]) -> tuple[str, Sequence[bytes]]:
     """Returns the name of a pack with these contents, and its bytes."""
     offsets = accumulate(map(len, contents.values()), initial=0)
     places = zip(contents.items(), offsets, strict=False)

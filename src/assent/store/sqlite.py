@@ -10,14 +10,23 @@ import msgspec
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
-from assent.store.anchor import Anchor, AnchorFile
-from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
-from assent.store.codec import encoded, recorded
+from assent.store.anchor import AnchorFile, LogAnchor
+from assent.store.append_check import require_last_seq
+from assent.store.codec import decode_event, encode_event
 from assent.store.database import Database, Rows
-from assent.store.faults import damaged
-from assent.store.form import FORM, HIDDEN, HIDES, INDEXES, STRAYS, disordered, foreign_form, stray
-from assent.store.locks import PATIENCE
-from assent.store.log import require_end
+from assent.store.errors import damaged_log
+from assent.store.hash_chain import FIELDS, PAGE, START, ChainVerifier, hashed_fields, link_hash
+from assent.store.locks import TIMEOUT_S
+from assent.store.schema_check import (
+    HIDDEN,
+    HIDES,
+    INDEXES,
+    MISTYPED_QUERY,
+    SCHEMA_QUERY,
+    index_damage,
+    mistyped_event,
+    schema_difference,
+)
 
 _EVENT = "position, stream, seq, at, kind, body"
 _READ = f"SELECT {_EVENT} FROM events WHERE stream = ? AND seq > ? ORDER BY seq"
@@ -67,10 +76,10 @@ _BEFORE = """
 _KEEP_HEAD = "INSERT OR REPLACE INTO heads (stream, seq, body) VALUES (?, ?, ?)"
 
 
-class SqliteStore:
+class SqliteEventStore:
     """Implements ports.Store with one database file; nothing is opened before it is needed."""
 
-    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+    def __init__(self, path: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._path = os.path.abspath(path)
         self._database = Database(self._path, patience, leave=self._mark_end)
         # With a name that goes where the log goes, if that is set aside.
@@ -80,20 +89,20 @@ class SqliteStore:
         """Records all batches or, if any stream has moved on, none of them."""
         with self._database.transaction() as connection:
             if connection.execute(HIDDEN).fetchone()[0]:
-                raise damaged("write the log", self._path, HIDES)
-            end = _End(connection)
+                raise damaged_log("write the log", self._path, HIDES)
+            end = _LogEnd(connection)
             return tuple(one for batch in batches for one in _added(connection, batch, end))
 
     def read(self, stream: str, after: int = 0) -> list[StoredEvent]:
-        found = [recorded(row) for row in self._rows(_READ, (stream, after))]
+        found = [decode_event(row) for row in self._rows(_READ, (stream, after))]
         for seq, one in enumerate(found, after + 1):
             if one.seq != seq:  # folding the rest would tell another story
-                raise damaged("read the log", self._path, f"{stream} has lost its event {seq}")
+                raise damaged_log("read the log", self._path, f"{stream} has lost its event {seq}")
         return found
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[StoredEvent]:
         rows = self._rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
-        return [recorded(row) for row in rows]
+        return [decode_event(row) for row in rows]
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
@@ -116,13 +125,13 @@ class SqliteStore:
     def verify(self) -> LogCheck:
         anchor, odd = self._anchor.found()  # before the log, which may grow meanwhile
         ask = self._database.rows
-        foreign = foreign_form(ask(FORM, ()))
+        foreign = schema_difference(ask(SCHEMA_QUERY, ()))
         given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
-        follower = Follower(anchor.position)
+        follower = ChainVerifier(anchor.position)
         while rows := ask(_LINKS, (follower.reached,)):
             follower.follow((position, tuple(rest), carried) for position, carried, *rest in rows)
         broken = foreign or follower.broken or _cut_off(follower, anchor, given)
-        broken = broken or stray(ask(STRAYS, ())) or disordered(ask(INDEXES, ()))
+        broken = broken or mistyped_event(ask(MISTYPED_QUERY, ())) or index_damage(ask(INDEXES, ()))
         return LogCheck(follower.events, broken, anchor.position, unanchored=self._unanchored(odd))
 
     def _unanchored(self, odd: str) -> str:
@@ -141,7 +150,7 @@ class SqliteStore:
         if first is None:
             return StreamTrace(())
         reached, before = next(iter(ask(_BEFORE, (first,))), (first - 1, START))
-        follower = Follower(reached=reached, before=before or b"")
+        follower = ChainVerifier(reached=reached, before=before or b"")
         found: list[StoredEvent] = []
         faults: list[tuple[int, str]] = []
         while rows := ask(_LINKS, (follower.reached,)):
@@ -152,7 +161,7 @@ class SqliteStore:
                 if follows and covered[0] == name:
                     found += _readable(position, covered)
         given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
-        if cut := _cut_off(follower, Anchor(self._anchor.read().position), given, ends=True):
+        if cut := _cut_off(follower, LogAnchor(self._anchor.read().position), given, ends=True):
             faults.append((follower.reached + 1, cut))
         return StreamTrace(tuple(found), last if isinstance(last, int) else 0, tuple(faults))
 
@@ -163,17 +172,17 @@ class SqliteStore:
         """Answers a question, unless an event could be hidden from it."""
         found = self._database.rows(question, values)
         if self._database.rows(HIDDEN, ()) == [(1,)]:
-            raise damaged("read the log", self._path, HIDES)
+            raise damaged_log("read the log", self._path, HIDES)
         return found
 
     def _mark_end(self, connection: sqlite3.Connection) -> None:
         """Moves the anchor to the newest event, unless the log has lost the one it lies at."""
         known = self._anchor.read()
         found = connection.execute(_CHAIN, (known.position,)).fetchone()
-        end = _End(connection)
+        end = _LogEnd(connection)
         whole = not known.position or (found is not None and found[0].hex() == known.chain)
         if whole and end.position > known.position:
-            self._anchor.write(Anchor(end.position, end.chain.hex()))
+            self._anchor.write(LogAnchor(end.position, end.chain.hex()))
 
 
 def _stamp(path: str) -> tuple[int, ...]:
@@ -184,7 +193,7 @@ def _stamp(path: str) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class _End:
+class _LogEnd:
     """The end of the log: its newest number, and the hash that the next event has to cover."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
@@ -195,7 +204,7 @@ class _End:
     def add(self, covered: tuple[bytes, ...]) -> tuple[int, bytes]:
         """Returns the number and the hash of one more event."""
         self.position += 1
-        self.chain = link(self.chain, self.position, covered)
+        self.chain = link_hash(self.chain, self.position, covered)
         return self.position, self.chain
 
 
@@ -207,12 +216,12 @@ def _readable(position: int, covered: Sequence[bytes]) -> list[StoredEvent]:
     """Returns the event of a row, or nothing if this version of Assent cannot read it."""
     try:
         stream, seq, *rest = [each.decode() for each in covered]
-        return [recorded((position, stream, int(seq), rest[0], rest[1], rest[2]))]
+        return [decode_event((position, stream, int(seq), rest[0], rest[1], rest[2]))]
     except (StoreError, ValueError):
         return []
 
 
-def _cut_off(follower: Follower, anchor: Anchor, given: int, *, ends: bool = False) -> str:
+def _cut_off(follower: ChainVerifier, anchor: LogAnchor, given: int, *, ends: bool = False) -> str:
     """Says that the newest events are gone, if they are; with `ends`, looks at nothing else."""
     had = max(anchor.position, given)
     if had > follower.reached:
@@ -228,13 +237,13 @@ def _cut_off(follower: Follower, anchor: Anchor, given: int, *, ends: bool = Fal
     return ""
 
 
-def _added(connection: sqlite3.Connection, batch: EventBatch, end: _End) -> list[StoredEvent]:
+def _added(connection: sqlite3.Connection, batch: EventBatch, end: _LogEnd) -> list[StoredEvent]:
     last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
-    require_end(batch, last)
+    require_last_seq(batch, last)
     added = []
     for seq, event in enumerate(batch.events, batch.after + 1):
-        row = (batch.stream, seq, batch.at, *encoded(event))
-        position, chain = end.add(fields(*row))
+        row = (batch.stream, seq, batch.at, *encode_event(event))
+        position, chain = end.add(hashed_fields(*row))
         connection.execute(_ADD, (position, *row, chain))
         added.append(StoredEvent(position, batch.stream, seq, batch.at, event))
     if batch.head is not None:

@@ -15,11 +15,11 @@ from assent.engine.run.commanding import ProcessCommander
 from assent.execute.executor import Executor
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.store.blob_disk import BlobDisk
-from assent.store.blobs import FileBlobs
+from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
-from assent.store.keys import FileSigner
 from assent.store.locks import FileLocks
-from assent.store.sqlite import SqliteStore
+from assent.store.signing_key import FileSigner
+from assent.store.sqlite import SqliteEventStore
 from assent.testing.watched import Listener, silent, watched
 from assent.workspace.branch import repository
 from assent.workspace.disk import Disk
@@ -53,12 +53,12 @@ def open_site(
 
     files = LocalFiles(root, root, disk("files"))
     place = Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
-    blobs = FileBlobs(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
+    blobs = FileBlobStore(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
     spares = LocalSpares(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
     hands = LocalHands(root, disk("hands"), spares=spares)
     doors = Doors(
-        store=watched(store or SqliteStore(site.state / "log.db"), "store", listen),
+        store=watched(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
         locks=FileLocks(site.state / "locks", patience=60),  # many tests run at once

@@ -5,13 +5,13 @@ import sqlite3
 from collections.abc import Callable
 
 from assent.core.errors import StoreError
-from assent.store.chain import chain_all
-from assent.store.faults import damaged
+from assent.store.errors import damaged_log
+from assent.store.hash_chain import chain_all_events
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
 
 # What SQL cannot compute is done after its step, in the same transaction.
-_FILLS: dict[str, Callable[[sqlite3.Connection], None]] = {"0002_chain.sql": chain_all}
+_FILLS: dict[str, Callable[[sqlite3.Connection], None]] = {"0002_chain.sql": chain_all_events}
 
 
 class Migrations:
@@ -31,7 +31,7 @@ class Migrations:
                 "pip install --upgrade assent",
             )
         if found < 1:
-            raise damaged("use the log", path, "it has no tables of Assent")
+            raise damaged_log("use the log", path, "it has no tables of Assent")
 
     def missing(self, connection: sqlite3.Connection) -> bool:
         """Tells whether a log lacks a step."""

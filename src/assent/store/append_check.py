@@ -4,7 +4,7 @@ from assent.core.errors import ConcurrentChange
 from assent.ports import EventBatch
 
 
-def require_end(batch: EventBatch, last: int) -> None:
+def require_last_seq(batch: EventBatch, last: int) -> None:
     """Refuses a batch that does not follow its stream's last event."""
     if batch.after != last:
         raise ConcurrentChange(

@@ -3,17 +3,17 @@
 import os
 from contextlib import suppress
 
-from assent.store.faults import naming
+from assent.store.errors import store_errors
 from assent.store.folders import make_folder, sync_folder
 
 PRIVATE = 0o600
 
 
-def put_whole(path: str, content: bytes, mode: int = PRIVATE) -> None:
+def write_atomically(path: str, content: bytes, mode: int = PRIVATE) -> None:
     """Puts a content in the place of a file's; whoever reads sees the old one or the new one."""
     folder = os.path.dirname(path)
     young = f"{path}.{os.urandom(8).hex()}"
-    with naming("write", path):
+    with store_errors("write", path):
         make_folder(folder)
         try:
             _write(young, content, mode)

@@ -17,8 +17,8 @@ from assent.core.errors import StoreError
 from assent.ports import CollectionResult
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import BlobWriter
-from assent.store.faults import SAFE, system_fault
-from assent.store.packs import Packs, packed
+from assent.store.errors import SAFE, system_error
+from assent.store.packs import Packs, build_pack
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
 EVERY = 24 * 3600.0  # seconds between two collections that nobody asked for
@@ -28,7 +28,7 @@ _FOLDER = re.compile("[0-9a-f]{2}")
 _DIGEST = re.compile("[0-9a-f]{64}")
 
 
-class BlobCollector:
+class BlobGarbageCollector:
     """Implements ports.Collector below the folder of the blobs."""
 
     def __init__(
@@ -56,7 +56,7 @@ class BlobCollector:
             for one in chain(self._alone(needed), self._packed(needed)):
                 freed.append(one)  # one by one: what fails later takes back none of it
         except OSError as error:
-            raise _halfway(system_fault("collect contents in", self._root, error), freed) from error
+            raise _halfway(system_error("collect contents in", self._root, error), freed) from error
         except StoreError as error:
             raise _halfway(error, freed) from error
         self._stamp()
@@ -103,7 +103,7 @@ class BlobCollector:
                 )
             contents[digest] = content
         writer = BlobWriter(self._root, self._disk)
-        name, pieces = packed(contents)
+        name, pieces = build_pack(contents)
         fresh = writer.write(pieces)
         writer.sync((fresh,))
         writer.publish(fresh, f"{self._packs.folder}/{name}")

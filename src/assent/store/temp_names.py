@@ -7,7 +7,7 @@ from itertools import count
 DAY = 24 * 60 * 60
 
 
-class Names:
+class TempNames:
     """Fresh names in one folder; each tells which process made it."""
 
     def __init__(self, folder: str) -> None:
@@ -21,7 +21,7 @@ class Names:
         return f"{self._folder}/{_space()}-{os.getpid()}-{self._token}-{number}"
 
 
-def abandoned(name: str, age: float) -> bool:
+def is_abandoned(name: str, age: float) -> bool:
     """Tells whether a file's maker is gone; of one from elsewhere only its age can tell."""
     space, _, rest = name.partition("-")
     pid = rest.partition("-")[0]

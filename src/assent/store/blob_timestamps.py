@@ -4,10 +4,10 @@ import time
 
 from assent.store.blob_disk import BlobDisk
 
-AGAIN = 60.0  # seconds after which a mark is set again
+REFRESH_AFTER_S = 60.0  # seconds after which a mark is set again
 
 
-class Marks:
+class BlobTimestamps:
     """Marks files that are needed from now on."""
 
     def __init__(self, disk: BlobDisk) -> None:
@@ -17,9 +17,9 @@ class Marks:
     def set(self, path: str, marked: float | None = None) -> bool:
         """Marks a file, unless it bears a young mark; tells whether it is there."""
         if marked is None:
-            if time.monotonic() - self._set.get(path, -AGAIN) < AGAIN:
+            if time.monotonic() - self._set.get(path, -REFRESH_AFTER_S) < REFRESH_AFTER_S:
                 return True
-        elif 0 <= time.time() - marked < AGAIN:
+        elif 0 <= time.time() - marked < REFRESH_AFTER_S:
             return True
         try:
             self._disk.utime(path)

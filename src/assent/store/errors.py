@@ -10,14 +10,14 @@ from contextlib import contextmanager
 from assent.core.errors import STORED, StoreError
 
 SAFE = STORED
-ASIDE = "mkdir {folder}/aside && mv {path}* {folder}/aside/"
+MOVE_ASIDE_COMMAND = "mkdir {folder}/aside && mv {path}* {folder}/aside/"
 
 _SPACE = ("no space is left", "df -h {folder}")
 _RIGHTS = ("its folder or file does not permit it", "ls -ld {folder} {path}")
 _OPEN_FILES = ("too many files are open", "ulimit -n 4096")
 _DAMAGED = (
     "it is damaged or is no log of Assent; restore a copy, or set it aside to begin anew",
-    ASIDE,
+    MOVE_ASIDE_COMMAND,
 )
 _LOCKED = ("another program keeps it locked", "fuser -v {path}")
 _DEVICE = ("the disk reports an error", "dmesg | tail")
@@ -37,7 +37,7 @@ _BY_ERRNO = {
     errno.ENXIO: ("something else than a file is in its place; move it away", _AWAY),
 }
 # Something else stands where a file of ours is expected.
-OUSTED = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
+REPLACED_FILE_ERRORS = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
 _BY_SQLITE_CODE = {
     sqlite3.SQLITE_ERROR: _DAMAGED,  # our statements are right, so the tables are not
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
@@ -53,30 +53,30 @@ _BY_SQLITE_CODE = {
 
 
 @contextmanager
-def naming(doing: str, path: str) -> Iterator[None]:
+def store_errors(doing: str, path: str) -> Iterator[None]:
     """Turns errors of the system and of SQLite into a StoreError about one file."""
     try:
         yield
     except OSError as error:
-        raise system_fault(doing, path, error) from error
+        raise system_error(doing, path, error) from error
     except sqlite3.ProgrammingError:
         raise  # a fault of ours, not of the file
     except UnicodeDecodeError as error:
-        raise damaged(doing, path, str(error)) from error  # what was written was UTF-8
+        raise damaged_log(doing, path, str(error)) from error  # what was written was UTF-8
     except sqlite3.DatabaseError as error:
         raise _sqlite_fault(doing, path, error) from error
 
 
-def system_fault(doing: str, path: str, error: OSError) -> StoreError:
+def system_error(doing: str, path: str, error: OSError) -> StoreError:
     """Says which file could not be used, why, what is safe and what to type next."""
     reason, next = _BY_ERRNO.get(error.errno or 0, ("", _RIGHTS[1]))
     details = os.strerror(error.errno) if error.errno else str(error)
     return _fault(doing, path, (reason, details), next)
 
 
-def damaged(doing: str, path: str, details: str, reason: str = _DAMAGED[0]) -> StoreError:
+def damaged_log(doing: str, path: str, details: str, reason: str = _DAMAGED[0]) -> StoreError:
     """Says that a log cannot be trusted and how to set it aside without losing a byte of it."""
-    return _fault(doing, path, (reason, details), ASIDE)
+    return _fault(doing, path, (reason, details), MOVE_ASIDE_COMMAND)
 
 
 def _sqlite_fault(doing: str, path: str, error: sqlite3.DatabaseError) -> StoreError:

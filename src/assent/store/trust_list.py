@@ -6,9 +6,9 @@ from collections.abc import Callable
 import msgspec
 
 from assent.core.permission.trust import TrustedFile, TrustList
-from assent.store.faults import damaged, naming
-from assent.store.locks import PATIENCE, FileLocks
-from assent.store.whole import put_whole
+from assent.store.atomic_file import write_atomically
+from assent.store.errors import damaged_log, store_errors
+from assent.store.locks import TIMEOUT_S, FileLocks
 
 BROKEN = "it is damaged; set it aside, and what was trusted is to be trusted again"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -16,10 +16,10 @@ _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _decode = msgspec.json.Decoder(TrustList).decode
 
 
-class TrustFile:
+class TrustListFile:
     """Writes what a person trusts; whether it counts is decided where it is read."""
 
-    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+    def __init__(self, path: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._path = os.path.abspath(path)
         self._locks = FileLocks(os.path.join(os.path.dirname(self._path), "locks"), patience)
 
@@ -36,15 +36,15 @@ class TrustFile:
             book = self._book()
             other = changed(book)
             if other != book:
-                put_whole(self._path, msgspec.json.encode(other) + b"\n")
+                write_atomically(self._path, msgspec.json.encode(other) + b"\n")
 
     def _book(self) -> TrustList:
         try:
-            with naming("read", self._path):
+            with store_errors("read", self._path):
                 text = self._text()
             return _decode(text) if text else TrustList()
         except msgspec.DecodeError as error:
-            raise damaged("read", self._path, str(error), BROKEN) from None
+            raise damaged_log("read", self._path, str(error), BROKEN) from None
 
     def _text(self) -> bytes:
         try:

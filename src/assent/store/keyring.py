@@ -4,20 +4,20 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
-from assent.store.locks import PATIENCE, FileLocks
-from assent.store.whole import put_whole
+from assent.store.atomic_file import write_atomically
+from assent.store.locks import TIMEOUT_S, FileLocks
 
 HEAD = "# Written by `assent keys`; whose approvals of bundles count here.\n"
 
 
-class KeyBook:
+class KeyFileWriter:
     """Writes which keys a person trusts; whether they count is decided where they are read."""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
         locks: str | os.PathLike[str],
-        patience: float = PATIENCE,
+        patience: float = TIMEOUT_S,
     ) -> None:
         self._path = os.path.abspath(path)
         self._locks = FileLocks(os.fspath(locks), patience)
@@ -31,4 +31,4 @@ class KeyBook:
         rows = [f'"{name}" = "{key}"\n' for name, key in sorted(keys.items())]
         gone = ", ".join(f'"{key}"' for key in revoked)
         text = f"{HEAD}revoked = [{gone}]\n\n[keys]\n{''.join(rows)}"
-        put_whole(self._path, text.encode())
+        write_atomically(self._path, text.encode())

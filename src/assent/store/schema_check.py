@@ -5,9 +5,11 @@ from contextlib import closing
 from typing import Any, Final
 
 from assent.store.database import Rows
-from assent.store.migrate import Migrations
+from assent.store.schema_migrations import Migrations
 
-FORM: Final = "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY 1, 2"
+SCHEMA_QUERY: Final = (
+    "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY 1, 2"
+)
 INDEXES: Final = "PRAGMA integrity_check(1)"
 # Hashes cover what is written and not how: as bytes, a name is none that a question finds.
 _WRITTEN: Final = {
@@ -18,7 +20,7 @@ _WRITTEN: Final = {
     "body": "text",
     "chain": "blob",
 }
-STRAYS: Final = f"""
+MISTYPED_QUERY: Final = f"""
     SELECT position, CAST(kind AS BLOB), CAST(seq AS BLOB), CAST(stream AS BLOB) FROM events
     WHERE {" OR ".join(f"typeof({name}) <> '{kind}'" for name, kind in _WRITTEN.items())}
     ORDER BY position LIMIT 1
@@ -28,11 +30,11 @@ HIDDEN: Final = "SELECT EXISTS (SELECT 1 FROM events WHERE stream >= x'')"
 HIDES: Final = "it holds events under names that are no text; `assent log --verify` names them"
 
 
-def foreign_form(found: Rows) -> str:
+def schema_difference(found: Rows) -> str:
     """Says what a log has that no migration makes, or lacks; nothing if it is as it should be."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         Migrations().apply(connection)
-        made = connection.execute(FORM).fetchall()
+        made = connection.execute(SCHEMA_QUERY).fetchall()
     here, due = set(map(_plain, found)), set(map(_plain, made))
     if not found or here == due:
         return ""
@@ -41,7 +43,7 @@ def foreign_form(found: Rows) -> str:
     return f"The {kind} {name} of the log {told}: Assent makes no log of this form."
 
 
-def stray(found: Rows) -> str:
+def mistyped_event(found: Rows) -> str:
     """Names an event whose values were stored as something else than was written."""
     for position, *rest in found:
         kind, seq, stream = [each.decode("utf-8", "backslashreplace") for each in rest]
@@ -52,7 +54,7 @@ def stray(found: Rows) -> str:
     return ""
 
 
-def disordered(found: Rows) -> str:
+def index_damage(found: Rows) -> str:
     """Says that the indexes of a log do not tell what its tables hold."""
     details = next((str(row[0]) for row in found), "ok")
     return "" if details == "ok" else f"The file of the log is not in order: {details}."

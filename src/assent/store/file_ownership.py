@@ -16,10 +16,10 @@ def refuse_shared(what: str, path: str) -> None:
         found = os.lstat(path)
     except FileNotFoundError:
         return
-    refuse_found(what, path, found, OTHERS_WRITE)
+    refuse_shared_stat(what, path, found, OTHERS_WRITE)
 
 
-def refuse_found(what: str, path: str, found: os.stat_result, rights: int) -> None:
+def refuse_shared_stat(what: str, path: str, found: os.stat_result, rights: int) -> None:
     """Refuses what was found under a name, if others own it or have any of these rights."""
     quoted = shlex.quote(path)
     if stat.S_ISLNK(found.st_mode):

@@ -9,9 +9,9 @@ from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypai
 from nacl.exceptions import CryptoError
 
 from assent.core.errors import StoreError
-from assent.store.faults import naming
+from assent.store.errors import store_errors
+from assent.store.file_ownership import refuse_shared_stat
 from assent.store.folders import make_folder, sync_folder
-from assent.store.private import refuse_found
 
 _SEED = 32
 _SIGNATURE = 64
@@ -37,16 +37,16 @@ class FileSigner:
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         """Tells whether this machine's key made the signature; of garbage it did not."""
         pair = self._loaded()
-        return pair is not None and key == pair[0].hex() and made_by(key, payload, signature)
+        return pair is not None and key == pair[0].hex() and is_signed_by(key, payload, signature)
 
     def _loaded(self) -> tuple[bytes, bytes] | None:
         if self._pair is None:
-            with naming("read the key", self._path), suppress(FileNotFoundError):
+            with store_errors("read the key", self._path), suppress(FileNotFoundError):
                 self._pair = crypto_sign_seed_keypair(self._seed())
         return self._pair
 
     def _made(self) -> tuple[bytes, bytes]:
-        with naming("make the key", self._path):
+        with store_errors("make the key", self._path):
             _create(self._path, os.urandom(_SEED))
             self._pair = crypto_sign_seed_keypair(self._seed())
         return self._pair
@@ -62,7 +62,7 @@ class FileSigner:
 
     def _refuse(self, found: os.stat_result) -> None:
         quoted = shlex.quote(self._path)
-        refuse_found("The key", self._path, found, 0)
+        refuse_shared_stat("The key", self._path, found, 0)
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise StoreError(
                 f"The key {self._path} can be read by others, so nothing is signed or verified "
@@ -78,7 +78,7 @@ class FileSigner:
             )
 
 
-def made_by(key: str, payload: bytes, signature: str) -> bool:
+def is_signed_by(key: str, payload: bytes, signature: str) -> bool:
     """Tells whether whoever holds a public key made the signature; of garbage nobody did."""
     try:
         public, raw = bytes.fromhex(key), bytes.fromhex(signature)

@@ -17,29 +17,29 @@ _ROWS = f"SELECT position, {FIELDS} FROM events WHERE position > ? ORDER BY posi
 _SET = "UPDATE events SET chain = ? WHERE position = ?"
 
 
-def link(before: bytes, position: int, fields: Fields) -> bytes:
+def link_hash(before: bytes, position: int, fields: Fields) -> bytes:
     """Returns the hash of an event that follows the one with the hash `before`."""
     return hashlib.sha256(pack(before, b"%d" % position, *fields)).digest()
 
 
-def fields(stream: str, seq: int, *texts: str) -> Fields:
+def hashed_fields(stream: str, seq: int, *texts: str) -> Fields:
     """Returns what the hash of an event covers besides its place; `texts`: at, kind and body."""
     return (stream.encode(), b"%d" % seq, *[text.encode() for text in texts])
 
 
-def chain_all(connection: sqlite3.Connection) -> None:
+def chain_all_events(connection: sqlite3.Connection) -> None:
     """Chains the events of a log that has been written without."""
     before, reached = START, 0
     while rows := connection.execute(_ROWS, (reached, PAGE)).fetchall():
         links = []
         for position, *covered in rows:
-            before = link(before, position, tuple(covered))
+            before = link_hash(before, position, tuple(covered))
             links.append((before, position))
         connection.executemany(_SET, links)
         reached = rows[-1][0]
 
 
-class Follower:
+class ChainVerifier:
     """Follows the chain event by event, and remembers the first that does not fit."""
 
     def __init__(self, watched: int = 0, reached: int = 0, before: bytes = START) -> None:
@@ -66,7 +66,7 @@ class Follower:
         Where events are missing before it, it follows all the same if it was written after that.
         """
         fault = self._fault(position, covered, carried)
-        follows = carried == link(self._before, position, covered)
+        follows = carried == link_hash(self._before, position, covered)
         self._before, self.reached = carried, position
         return follows, fault
 
@@ -80,7 +80,7 @@ class Follower:
         name = f"Event {position} ({kind}, number {seq} of {stream})"
         if not carried:
             return f"{name} was inserted by something else than Assent: it has no hash."
-        if carried != link(self._before, position, covered):
+        if carried != link_hash(self._before, position, covered):
             return (
                 f"{name} is not what was written there: it was changed, or events were removed, "
                 "inserted or put in another order just before it."
