@@ -20,13 +20,13 @@ from bench.starting import ASSENT, BARE
 from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolCall, ToolResult
 from assent.core.llm.provider import RetrySettings
 from assent.core.llm.request import ModelRequest, PartCompleted, ToolDefinition
-from assent.models.asking import Door, WireModel
-from assent.models.net.address import address
-from assent.models.net.client import HttpClient
-from assent.models.retry import Retrying
-from assent.models.sorting import Who
-from assent.models.wires.chat import Chat
-from assent.models.wires.wire import Asked
+from assent.llm.errors import ErrorContext
+from assent.llm.http.client import HttpClient
+from assent.llm.http.url import parse_url
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.retry import RetryingModel
+from assent.llm.wires.chat import ChatWire
+from assent.llm.wires.wire import WireTarget
 
 SYSTEM = "You plan changes. " * 60
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
@@ -96,10 +96,10 @@ class Ours:
 
     def __init__(self, port: int, characters: int) -> None:
         base = f"http://127.0.0.1:{port}/v1"
-        door = Door(Who("bench", "m"), address(base, "bench"), {})
+        door = ProviderEndpoint(ErrorContext("bench", "m"), parse_url(base, "bench"), {})
         self._client = HttpClient(_no_tls, {})
-        wire = Chat(Asked("bench", "m"))
-        self._model = Retrying(WireModel(wire, door, self._client), RetrySettings())
+        wire = ChatWire(WireTarget("bench", "m"))
+        self._model = RetryingModel(HttpModel(wire, door, self._client), RetrySettings())
         starts = range(0, characters, PIECE)
         texts = [f"{start} {FOUND * 9}"[:PIECE] for start in starts]
         self._messages = tuple(ChatMessage("user", (TextPart(text),)) for text in texts)

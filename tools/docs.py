@@ -27,8 +27,8 @@ from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
 from assent.gate.readonly.spec import Spec
 from assent.gate.readonly.tables import versions
-from assent.models.accounts import PROVIDERS
-from assent.models.catalog import Catalog
+from assent.llm.catalog import ModelCatalog
+from assent.llm.providers import PROVIDERS
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
 from assent.tools.registry import TOOLS
@@ -228,7 +228,7 @@ def providers() -> str:
 
 def catalog() -> str:
     """A row per model of the catalogue."""
-    known = [model for provider in PROVIDERS for model in Catalog().of(provider.name)]
+    known = [model for provider in PROVIDERS for model in ModelCatalog().of(provider.name)]
     rows = [
         (
             f"`{model.full}`",

@@ -15,12 +15,12 @@ from tests.models.server import serving
 
 from assent.core.llm.message import ChatMessage, TextPart
 from assent.core.llm.request import ModelRequest
-from assent.models.asking import Door, WireModel
-from assent.models.net.address import address
-from assent.models.net.client import HttpClient
-from assent.models.sorting import Who
-from assent.models.wires.chat import Chat
-from assent.models.wires.wire import Asked
+from assent.llm.errors import ErrorContext
+from assent.llm.http.client import HttpClient
+from assent.llm.http.url import parse_url
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.wires.chat import ChatWire
+from assent.llm.wires.wire import WireTarget
 
 ASK = ("models", "ask", "openai/m", "Hi")
 KEY = {"OPENAI_API_KEY": "sk-secret"}
@@ -71,9 +71,9 @@ def test_a_connection_is_kept(certificate: tuple[Path, ssl.SSLContext]) -> None:
 
     with serving(tls=certificate[1]) as server:
         client = HttpClient(secure, {})
-        base = address(f"https://127.0.0.1:{server.port}/v1", "url")
-        door = Door(Who("test", "m"), base, {})
-        model = WireModel(Chat(Asked("test", "m")), door, client)
+        base = parse_url(f"https://127.0.0.1:{server.port}/v1", "url")
+        door = ProviderEndpoint(ErrorContext("test", "m"), base, {})
+        model = HttpModel(ChatWire(WireTarget("test", "m")), door, client)
         long = ModelRequest((), (ChatMessage("user", (TextPart("x" * 3_000_000),)),))
         for _ in range(3):
             assert shown(list(model.stream(long))) == "Hello there."

@@ -18,7 +18,7 @@ from assent.core.llm.request import (
 from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
-from assent.models.cut import Cuttable
+from assent.llm.cancellation import CancellableModelStream
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
@@ -34,10 +34,10 @@ class Spoken:
         self.asked: list[ModelRequest] = []
         self.closed = 0
 
-    def stream(self, prompt: ModelRequest) -> Cuttable:
+    def stream(self, prompt: ModelRequest) -> CancellableModelStream:
         self.asked.append(prompt)
         script = self._scripts.pop(0)
-        return Cuttable(lambda cut: self._answer(script))
+        return CancellableModelStream(lambda cut: self._answer(script))
 
     def _answer(self, script: list[Move]) -> Iterator[StreamEvent]:
         try:

@@ -24,7 +24,7 @@ from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.ending import KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits, Purse, Spent
-from assent.models.cut import Cut, Cuttable
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
@@ -263,10 +263,10 @@ class Waiting:
     def __init__(self, on_wait: Callable[[], None]) -> None:
         self._on_wait = on_wait
 
-    def stream(self, prompt: ModelRequest) -> Cuttable:
-        return Cuttable(self._answer)
+    def stream(self, prompt: ModelRequest) -> CancellableModelStream:
+        return CancellableModelStream(self._answer)
 
-    def _answer(self, cut: Cut) -> Iterator[StreamEvent]:
+    def _answer(self, cut: StreamCancelToken) -> Iterator[StreamEvent]:
         yield StreamDelta("text", "ha")
         self._on_wait()
         cut.wait(30)

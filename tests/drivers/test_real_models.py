@@ -13,7 +13,7 @@ from assent.core.session.prompt_context import PromptContext
 from assent.drivers.native.ending import GO_ON, KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
-from assent.models.scripted import Script, Scripted
+from assent.llm.scripted import ModelScript, ScriptedModel
 from assent.ports import Model, OpenedModel
 from assent.testing.turns import MemoryTurn
 
@@ -77,14 +77,14 @@ def test_f109_the_last_request_offers_no_tool(wire: str) -> None:
 
 def test_the_scripted_model_answers_each_step_with_its_turn() -> None:
     turns = [{"text": "One.", "calls": [{"tool": "read", "args": {"path": "a"}}]}, {"text": "Two."}]
-    script = msgspec.convert({"turns": turns}, Script)
+    script = msgspec.convert({"turns": turns}, ModelScript)
     turn = MemoryTurn(tools=TOOLS)
-    drive(Scripted(script, "scripted:x"), turn)
+    drive(ScriptedModel(script, "scripted:x"), turn)
     assert turn.messages[2].parts == (ToolResult("call_main_1_1", "content of a"),)
     assert turn.record.steps == 2
     turn.begin("And now?")
     with pytest.raises(ModelError) as caught:
-        drive(Scripted(script, "scripted:x"), turn)
+        drive(ScriptedModel(script, "scripted:x"), turn)
     assert caught.value.message == (f"scripted:x has 2 turns and was asked for number 3. {KEPT}")
     assert caught.value.next != GO_ON
 

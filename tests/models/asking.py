@@ -14,16 +14,16 @@ from assent.core.llm.request import (
     StreamDelta,
     StreamEvent,
 )
-from assent.models.asking import Door, WireModel
-from assent.models.cut import Cut
-from assent.models.net.address import address
-from assent.models.net.client import HttpClient
-from assent.models.retry import Retrying
-from assent.models.sorting import Who
-from assent.models.wires.anthropic import Anthropic
-from assent.models.wires.chat import Chat
-from assent.models.wires.responses import Responses
-from assent.models.wires.wire import Asked, Wire
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.errors import ErrorContext
+from assent.llm.http.client import HttpClient
+from assent.llm.http.url import parse_url
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.retry import RetryingModel
+from assent.llm.wires.anthropic import AnthropicWire
+from assent.llm.wires.chat import ChatWire
+from assent.llm.wires.responses import ResponsesWire
+from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import Model
 
 KEY = "sk-secret-key"
@@ -33,10 +33,10 @@ CLIENTS: list[HttpClient] = []  # closed after each test
 NOW = 1_800_000_000.0
 
 
-def wire(name: str, asked: Asked | None = None) -> Wire:
-    asked = asked or Asked("test", "model-1", reasons=True)
-    kinds: Mapping[str, type[Anthropic] | type[Chat] | type[Responses]]
-    kinds = {"anthropic": Anthropic, "chat": Chat, "responses": Responses}
+def wire(name: str, asked: WireTarget | None = None) -> WireProtocol:
+    asked = asked or WireTarget("test", "model-1", reasons=True)
+    kinds: Mapping[str, type[AnthropicWire] | type[ChatWire] | type[ResponsesWire]]
+    kinds = {"anthropic": AnthropicWire, "chat": ChatWire, "responses": ResponsesWire}
     return kinds[name](asked)
 
 
@@ -45,27 +45,31 @@ def client(idle_s: float = 60, environment: Mapping[str, str] | None = None) -> 
     return CLIENTS[-1]
 
 
-def model(server: Server, name: str, http: HttpClient | None = None) -> WireModel:
+def model(server: Server, name: str, http: HttpClient | None = None) -> HttpModel:
     base = server.url if name == "anthropic" else f"{server.url}/v1"
-    who = Who("test", "model-1", base, "TEST_KEY", KEY)
-    door = Door(who, address(base, "url"), {"x-more": "yes"}, bearer=name != "anthropic")
-    return WireModel(wire(name), door, http or client(), lambda: NOW)
+    who = ErrorContext("test", "model-1", base, "TEST_KEY", KEY)
+    door = ProviderEndpoint(
+        who, parse_url(base, "url"), {"x-more": "yes"}, bearer=name != "anthropic"
+    )
+    return HttpModel(wire(name), door, http or client(), lambda: NOW)
 
 
-def retrying(inner: Model, waits: list[float], tries: int = 5, chance: float = 0.0) -> Retrying:
+def retrying(
+    inner: Model, waits: list[float], tries: int = 5, chance: float = 0.0
+) -> RetryingModel:
     """A patient model that never really waits."""
     return pausing(inner, waits.append, tries, chance)
 
 
 def pausing(
     inner: Model, pause: Callable[[float], object], tries: int = 5, chance: float = 0.0
-) -> Retrying:
+) -> RetryingModel:
     """A patient model, and what is done in its pauses."""
 
-    def sleep(cut: Cut, seconds: float) -> None:
+    def sleep(cut: StreamCancelToken, seconds: float) -> None:
         pause(seconds)
 
-    return Retrying(inner, RetrySettings(tries=tries), sleep, lambda: chance)
+    return RetryingModel(inner, RetrySettings(tries=tries), sleep, lambda: chance)
 
 
 def insecure(sock: socket.socket, host: str) -> socket.socket:

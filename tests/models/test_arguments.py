@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assent.core.llm.message import ToolCall
-from assent.models.wires.arguments import arguments, call
+from assent.llm.wires.tool_arguments import parse_arguments, tool_call
 
 FENCE = "`" * 3
 READ: dict[str, tuple[str, dict[str, Any] | None]] = {
@@ -33,16 +33,18 @@ READ: dict[str, tuple[str, dict[str, Any] | None]] = {
 
 @pytest.mark.parametrize(("raw", "args"), READ.values(), ids=READ)
 def test_arguments(raw: str, args: dict[str, Any] | None) -> None:
-    assert arguments(raw) == args
-    assert call("1", "read", raw) == ToolCall("1", "read", args, "" if args is not None else raw)
+    assert parse_arguments(raw) == args
+    assert tool_call("1", "read", raw) == ToolCall(
+        "1", "read", args, "" if args is not None else raw
+    )
 
 
 @pytest.mark.parametrize("depth", [101, 300, 5000, 100_000])
 def test_arguments_that_are_nested_too_deeply_mean_nothing(depth: int) -> None:
     lists = '{"a":' + "[" * depth + "]" * depth + "}"
     tables = '{"a":' * depth + "1" + "}" * depth
-    assert (arguments(lists), arguments(tables)) == (None, None)
-    assert call("c", "read", lists).raw == lists
+    assert (parse_arguments(lists), parse_arguments(tables)) == (None, None)
+    assert tool_call("c", "read", lists).raw == lists
 
 
 @pytest.mark.parametrize(
@@ -54,4 +56,4 @@ def test_arguments_that_are_nested_too_deeply_mean_nothing(depth: int) -> None:
     ],
 )
 def test_long_arguments_that_mean_nothing_are_given_up_at_once(raw: str) -> None:
-    assert arguments(raw) is None
+    assert parse_arguments(raw) is None

@@ -11,11 +11,11 @@ from assent.core.errors import Interrupted, Unavailable
 from assent.core.llm.message import TextPart
 from assent.core.llm.provider import RetrySettings
 from assent.core.llm.request import RequestRetried, StreamDelta, StreamEvent
-from assent.models.cut import Cut
-from assent.models.net.address import address
-from assent.models.net.client import HttpClient, Request
-from assent.models.net.reply import Broken
-from assent.models.retry import Retrying
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.http.client import HttpClient, HttpRequest
+from assent.llm.http.response_parser import HttpError
+from assent.llm.http.url import parse_url
+from assent.llm.retry import RetryingModel
 
 PATIENCE_S = 60
 
@@ -80,9 +80,9 @@ def test_a_silent_server_is_given_up() -> None:
 def test_nobody_there() -> None:
     with serving() as server:
         gone = server.url
-    target = address(gone, "url")
-    with pytest.raises(Broken, match="cannot be reached"):
-        client().send(Request(target, {}), Cut())
+    target = parse_url(gone, "url")
+    with pytest.raises(HttpError, match="cannot be reached"):
+        client().send(HttpRequest(target, {}), StreamCancelToken())
 
 
 @pytest.mark.parametrize("wire", NAMES)
@@ -113,7 +113,7 @@ def test_closing_from_another_thread_ends_the_request_at_once(wire: str) -> None
 
 def test_closing_ends_the_pause_before_another_try() -> None:
     with serving(Turn(fault="server_error")) as server:
-        patient = Retrying(model(server, "chat"), RetrySettings(first_s=60, max_s=60))
+        patient = RetryingModel(model(server, "chat"), RetrySettings(first_s=60, max_s=60))
         stream = patient.stream(HELLO)
         retried = next(stream)
         assert isinstance(retried, RequestRetried)
@@ -162,8 +162,8 @@ def test_plain_http_goes_through_a_proxy_with_the_whole_url() -> None:
     with serving(Turn(raw=body)) as proxy:
         environment = {"http_proxy": f"http://me:secret@127.0.0.1:{proxy.port}"}
         http = client(environment=environment)
-        target = address("http://model.test:99/v1/things", "url")
-        response = http.send(Request(target, {"a": "b"}, [b"{", b"}"]), Cut())
+        target = parse_url("http://model.test:99/v1/things", "url")
+        response = http.send(HttpRequest(target, {"a": "b"}, [b"{", b"}"]), StreamCancelToken())
         assert b"".join(response.pieces()) == b"hello"
         response.close()
         (heard,) = proxy.heard
@@ -175,9 +175,9 @@ def test_plain_http_goes_through_a_proxy_with_the_whole_url() -> None:
 def test_a_proxy_may_refuse_to_connect() -> None:
     with serving(Turn(raw=whole(b"403 Forbidden", b"no"))) as proxy:
         http = client(environment={"HTTPS_PROXY": proxy.url})
-        request = Request(address("https://model.test/v1", "url"), {})
-        with pytest.raises(Broken, match=r"does not let model\.test:443 through") as caught:
-            http.send(request, Cut())
+        request = HttpRequest(parse_url("https://model.test/v1", "url"), {})
+        with pytest.raises(HttpError, match=r"does not let model\.test:443 through") as caught:
+            http.send(request, StreamCancelToken())
         assert caught.value.fatal
         assert [heard.line for heard in proxy.heard] == ["CONNECT model.test:443 HTTP/1.1"]
 

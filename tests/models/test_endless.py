@@ -14,19 +14,19 @@ from assent.core.errors import AnswerTooLong, ModelError
 from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
 from assent.core.llm.provider import AnswerSettings
 from assent.core.llm.request import PartCompleted, StreamEvent
-from assent.models.accounts import Account
-from assent.models.asking import Door, WireModel
-from assent.models.listing import names_at
-from assent.models.net.address import address
-from assent.models.sorting import Who
-from assent.models.wires.anthropic import Anthropic
-from assent.models.wires.chat import Chat
-from assent.models.wires.responses import Responses
-from assent.models.wires.wire import Asked, Wire
+from assent.llm.errors import ErrorContext
+from assent.llm.http.url import parse_url
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.model_list import list_model_names
+from assent.llm.providers import ProviderAccount
+from assent.llm.wires.anthropic import AnthropicWire
+from assent.llm.wires.chat import ChatWire
+from assent.llm.wires.responses import ResponsesWire
+from assent.llm.wires.wire import WireProtocol, WireTarget
 
 SMALL = AnswerSettings(0.1, 0.1, 0.1, calls=20, events=2000, total_mb=4)
-WIRES: dict[str, Callable[[Asked], Wire]] = {
-    "anthropic": Anthropic, "chat": Chat, "responses": Responses
+WIRES: dict[str, Callable[[WireTarget], WireProtocol]] = {
+    "anthropic": AnthropicWire, "chat": ChatWire, "responses": ResponsesWire
 }  # fmt: skip
 
 
@@ -35,8 +35,12 @@ def asked(
 ) -> tuple[list[StreamEvent], ModelError]:
     """Asks patiently; returns what was said and the error in which it ended, after one request."""
     base = server.url if name == "anthropic" else f"{server.url}/v1"
-    door = Door(Who("test", "model-1", base, "TEST_KEY", KEY), address(base, "url"), {})
-    model = WireModel(WIRES[name](Asked("test", "model-1", answer_limits=most)), door, client())
+    door = ProviderEndpoint(
+        ErrorContext("test", "model-1", base, "TEST_KEY", KEY), parse_url(base, "url"), {}
+    )
+    model = HttpModel(
+        WIRES[name](WireTarget("test", "model-1", answer_limits=most)), door, client()
+    )
     found: list[StreamEvent] = []
     waits: list[float] = []
     with pytest.raises(ModelError) as caught:
@@ -129,8 +133,10 @@ def test_an_endless_body_that_is_no_stream_of_events_is_not_read_on(kind: bytes)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\n\r\n" % kind
     with serving(Turn(raw=head + b'{"error": "', forever=b"x" * 1000)) as server:
         base = f"{server.url}/v1"
-        door = Door(Who("test", "model-1", base), address(base, "url"), {})
-        model = WireModel(Chat(Asked("test", "model-1", answer_limits=SMALL)), door, client())
+        door = ProviderEndpoint(ErrorContext("test", "model-1", base), parse_url(base, "url"), {})
+        model = HttpModel(
+            ChatWire(WireTarget("test", "model-1", answer_limits=SMALL)), door, client()
+        )
         with pytest.raises(ModelError) as caught:
             list(model.stream(HELLO))
     assert len(caught.value.message) < 600
@@ -152,8 +158,8 @@ def test_what_follows_an_answer_without_end_keeps_no_later_request_waiting() -> 
     endless_end = Turn(raw=HEAD + done + b"data: [DONE]\n\n", forever=b": more\n\n" * 999)
     with serving(endless_end) as server:
         base = f"{server.url}/v1"
-        door = Door(Who("test", "model-1", base), address(base, "url"), {})
-        model = WireModel(Chat(Asked("test", "model-1")), door, client())
+        door = ProviderEndpoint(ErrorContext("test", "model-1", base), parse_url(base, "url"), {})
+        model = HttpModel(ChatWire(WireTarget("test", "model-1")), door, client())
         for _ in range(2):
             said = [a.part for a in model.stream(HELLO) if isinstance(a, PartCompleted)]
             assert said == [TextPart("Hi")]
@@ -163,9 +169,9 @@ def test_an_endless_list_of_models_ends() -> None:
     head = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{"data": ['
     with serving(Turn(raw=head, forever=b'{"id": "m"},' * 4000)) as server:
         server.endless = True
-        account = Account("test", address(f"{server.url}/v1", "url"), "chat")
+        account = ProviderAccount("test", parse_url(f"{server.url}/v1", "url"), "chat")
         with pytest.raises(ModelError, match="the list of its models has no end"):
-            names_at(account, client())
+            list_model_names(account, client())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -174,8 +180,8 @@ def test_an_event_nested_without_end_is_one_that_cannot_be_read(name: str) -> No
     bad = [b'data: {"%b": %b}\n\n' % (field, deep) for field in (b"delta", b"item", b"other")]
     with serving(Turn(raw=HEAD + b"".join(bad), close=True)) as server:
         base = server.url if name == "anthropic" else f"{server.url}/v1"
-        door = Door(Who("test", "model-1", base), address(base, "url"), {})
-        model = WireModel(WIRES[name](Asked("test", "model-1")), door, client())
+        door = ProviderEndpoint(ErrorContext("test", "model-1", base), parse_url(base, "url"), {})
+        model = HttpModel(WIRES[name](WireTarget("test", "model-1")), door, client())
         with pytest.raises(ModelError, match="broke off before its end"):
             list(model.stream(HELLO))
 

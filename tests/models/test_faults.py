@@ -18,9 +18,8 @@ from assent.core.llm.request import (
     StreamEnded,
     StreamEvent,
 )
-from assent.models.cut import Cuttable
-from assent.models.scripted import Script, Scripted
-from assent.models.scripted import Turn as ScriptedTurn
+from assent.llm.cancellation import CancellableModelStream
+from assent.llm.scripted import ModelScript, ScriptedModel, ScriptedTurn
 from assent.ports import Model, ModelStream
 
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
@@ -121,9 +120,9 @@ def test_what_cannot_be_mended_is_not_tried_again() -> None:
 
 
 def test_a_part_passes_at_once_and_is_void_after_a_retry() -> None:
-    script = Script((ScriptedTurn(text="Half."),))
+    script = ModelScript((ScriptedTurn(text="Half."),))
     broken = Broken([PartCompleted(TextPart("Half.")), PartCompleted(ToolCall("1", "read", {}))])
-    answers = list(retrying(First(broken, Scripted(script, "s")), []).stream(HELLO))
+    answers = list(retrying(First(broken, ScriptedModel(script, "s")), []).stream(HELLO))
     told = [answer for answer in answers if not isinstance(answer, StreamDelta)]
     assert told[:2] == [PartCompleted(TextPart("Half.")), PartCompleted(ToolCall("1", "read", {}))]
     assert told[2:4] == [RequestRetried(1, 2.0, "It broke."), PartCompleted(TextPart("Half."))]
@@ -136,8 +135,8 @@ class Broken:
     def __init__(self, said: list[StreamEvent]) -> None:
         self._said = said
 
-    def stream(self, prompt: ModelRequest) -> Cuttable:
-        return Cuttable(lambda cut: self._answer())
+    def stream(self, prompt: ModelRequest) -> CancellableModelStream:
+        return CancellableModelStream(lambda cut: self._answer())
 
     def _answer(self) -> Iterator[StreamEvent]:
         yield from self._said

@@ -8,7 +8,7 @@ from tests.models.asking import client
 from tests.models.server import Turn, serving
 
 from assent.core.errors import Refused, Unavailable
-from assent.models.fetching import HOPS, HttpFetch
+from assent.llm.fetch import MAX_REDIRECTS, HttpPageFetcher
 from assent.ports import FetchResponse
 
 LIMIT = 1000
@@ -32,7 +32,7 @@ def fetch(
     allowed: Callable[[str], bool] | None = None,
 ) -> FetchResponse:
     own = allowed or (lambda host: host == "127.0.0.1")
-    return HttpFetch(client(), seconds).get(url, limit, own)
+    return HttpPageFetcher(client(), seconds).get(url, limit, own)
 
 
 def test_a_page_is_got_without_credentials() -> None:
@@ -86,9 +86,9 @@ def test_a_redirect_to_another_scheme_or_with_a_login_is_refused(location: str) 
 
 def test_redirects_without_end_are_refused() -> None:
     with serving(moved("/again")) as server:
-        with pytest.raises(Refused, match=f"more than {HOPS} times"):
+        with pytest.raises(Refused, match=f"more than {MAX_REDIRECTS} times"):
             fetch(server.url)
-        assert len(server.heard) == HOPS + 1
+        assert len(server.heard) == MAX_REDIRECTS + 1
 
 
 @pytest.mark.parametrize(

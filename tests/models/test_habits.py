@@ -7,9 +7,9 @@ import pytest
 
 from assent.core.llm.message import MessagePart, ReasoningPart, TextPart, ToolCall
 from assent.core.llm.request import PartCompleted, StopReason, StreamEnded, TokenUsage
-from assent.models.net.sse import Event
-from assent.models.wires.chat_answer import ChatDecoder
-from assent.models.wires.wire import Failed
+from assent.llm.http.sse import SseEvent
+from assent.llm.wires.chat_decoder import ChatDecoder
+from assent.llm.wires.wire import ResponseFailed
 
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
@@ -90,9 +90,9 @@ def decoded(
 ) -> tuple[list[MessagePart], StreamEnded] | None:
     decoder = ChatDecoder("call_7")
     for chunk in chunks:
-        list(decoder.feed(Event("", msgspec.json.encode(chunk))))
+        list(decoder.feed(SseEvent("", msgspec.json.encode(chunk))))
     if done:
-        list(decoder.feed(Event("", b"[DONE]")))
+        list(decoder.feed(SseEvent("", b"[DONE]")))
     ended = decoder.ended()
     if ended is None:
         return None
@@ -131,6 +131,6 @@ def test_cache_hits_under_another_name() -> None:
     [({"code": 502, "message": "no"}, "502"), ("no", ""), ({"type": "x", "message": "no"}, "x")],
 )
 def test_errors_in_the_middle(error: object, kind: str) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(ResponseFailed) as caught:
         decoded([delta(content="yes"), {"error": error}], done=False)
     assert (caught.value.kind, str(caught.value)) == (kind, "no")

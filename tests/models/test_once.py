@@ -7,7 +7,7 @@ from tests.models.asking import NAMES, wire
 
 from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolResult
 from assent.core.llm.request import ModelRequest
-from assent.models.wires.wire import Once
+from assent.llm.wires.wire import EncodingCache
 
 STEPS = 50
 
@@ -19,7 +19,7 @@ def test_values_are_made_once() -> None:
         made.append(value.role)
         return b"x"
 
-    once = Once(make)
+    once = EncodingCache(make)
     history: tuple[ChatMessage, ...] = ()
     for _ in range(STEPS):
         history = (*history, ChatMessage("user", ()), ChatMessage("assistant", ()))
@@ -35,7 +35,7 @@ def test_what_left_the_conversation_is_forgotten_but_not_for_a_title() -> None:
         return b"x"
 
     first, second = ChatMessage("user", (TextPart("1"),)), ChatMessage("user", (TextPart("2"),))
-    once = Once(make)
+    once = EncodingCache(make)
     once.all((first, second))
     once.all((first,), forget=False)
     once.all((first, second))

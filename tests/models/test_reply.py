@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from assent.models.net.reply import HEAD_LIMIT, Broken, Head, Reply
+from assent.llm.http.response_parser import HEAD_LIMIT, HttpError, ResponseHead, ResponseParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -54,7 +54,7 @@ BROKEN = {
 def test_a_response_is_read(
     content: bytes, body: bytes, done: bool, keeps: bool, step: int
 ) -> None:
-    reply = Reply()
+    reply = ResponseParser()
     pieces = [content[start : start + step] for start in range(0, len(content), step)]
     found = b"".join(part for piece in pieces for part in reply.feed(piece))
     assert (found, reply.done, reply.keeps) == (body, done, keeps)
@@ -62,8 +62,8 @@ def test_a_response_is_read(
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
 def test_what_makes_no_sense_is_refused(content: bytes) -> None:
-    with pytest.raises(Broken):
-        list(Reply().feed(content))
+    with pytest.raises(HttpError):
+        list(ResponseParser().feed(content))
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,15 @@ def test_what_makes_no_sense_is_refused(content: bytes) -> None:
     [b"", OK, OK + b"Content-Length: 9\r\n\r\nhello", CHUNKED + b"5\r\nhello\r\n"],
 )
 def test_an_end_that_comes_too_early_is_no_end(content: bytes) -> None:
-    reply = Reply()
+    reply = ResponseParser()
     list(reply.feed(content))
-    with pytest.raises(Broken):
+    with pytest.raises(HttpError):
         reply.end()
 
 
 def test_closing_may_be_the_end() -> None:
-    reply = Reply()
+    reply = ResponseParser()
     list(reply.feed(OK + b"X-A: 1\r\nx-a: 2\r\n\r\nhello"))
     reply.end()
     assert (reply.done, reply.keeps) == (True, False)
-    assert reply.head == Head(200, {"x-a": "1, 2"})
+    assert reply.head == ResponseHead(200, {"x-a": "1, 2"})

@@ -18,7 +18,7 @@ from assent.core.llm.request import (
     StreamEnded,
     TokenUsage,
 )
-from assent.models.scripted import Fault, Script, Scripted, read_script
+from assent.llm.scripted import ModelScript, ScriptedFault, ScriptedModel, read_script
 
 DOCS = Path(__file__).parents[2] / "docs" / "models.md"
 SCRIPT = {
@@ -30,8 +30,8 @@ SCRIPT = {
 }
 
 
-def script(content: object) -> Script:
-    return msgspec.json.decode(msgspec.json.encode(content), type=Script)
+def script(content: object) -> ModelScript:
+    return msgspec.json.decode(msgspec.json.encode(content), type=ModelScript)
 
 
 def after(turns: int, **more: object) -> ModelRequest:
@@ -45,32 +45,32 @@ def after(turns: int, **more: object) -> ModelRequest:
 
 
 def test_a_turn_answers_the_request_with_its_number() -> None:
-    model = Scripted(script(SCRIPT), "scripted:x")
+    model = ScriptedModel(script(SCRIPT), "scripted:x")
     first = list(model.stream(after(0)))
     call = ToolCall("call_main_1_1", "read", {"a": 1})
     assert parts(first) == [ReasoningPart("Hm."), TextPart("First."), call]
     assert first[-1] == StreamEnded(StopReason.CALLS, TokenUsage(1, 4))
     assert (shown(first), shown(first, "reasoning")) == ("First.", "Hm.")
     assert shown(first, "call") == '{"a":1}'
-    again = Scripted(script(SCRIPT), "scripted:x")  # another process
+    again = ScriptedModel(script(SCRIPT), "scripted:x")  # another process
     assert parts(list(again.stream(after(1)))) == [TextPart("Second.")]
     assert parts(list(again.stream(after(0)))) == parts(first)
 
 
 def test_a_number_that_is_given_counts() -> None:
-    model = Scripted(script(SCRIPT), "scripted:x")
+    model = ScriptedModel(script(SCRIPT), "scripted:x")
     assert parts(list(model.stream(after(0, turn=2)))) == [TextPart("Second.")]
 
 
 def test_titles_and_summaries_take_no_turn() -> None:
-    model = Scripted(script(SCRIPT), "scripted:x")
+    model = ScriptedModel(script(SCRIPT), "scripted:x")
     assert parts(list(model.stream(after(1, kind="title")))) == [TextPart("Go on Go on")]
     assert parts(list(model.stream(after(1, kind="compact")))) == [TextPart("Summary: Go on Go on")]
     assert parts(list(model.stream(after(1)))) == [TextPart("Second.")]
 
 
 def test_children_have_turns_of_their_own() -> None:
-    model = Scripted(script(SCRIPT), "scripted:x")
+    model = ScriptedModel(script(SCRIPT), "scripted:x")
     assert parts(list(model.stream(after(0, kind="explore")))) == [TextPart("Explored.")]
     with pytest.raises(ModelError, match="0 turns for other and was asked for number 1"):
         list(model.stream(after(0, kind="other")))
@@ -78,7 +78,7 @@ def test_children_have_turns_of_their_own() -> None:
 
 def test_past_the_end_is_an_error() -> None:
     with pytest.raises(ModelError, match="has 2 turns and was asked for number 3") as caught:
-        list(Scripted(script(SCRIPT), "scripted:x").stream(after(2)))
+        list(ScriptedModel(script(SCRIPT), "scripted:x").stream(after(2)))
     assert (caught.value.exit, type(caught.value)) == (1, ModelError)
 
 
@@ -87,7 +87,7 @@ def test_a_fault_happens_once_and_says_nothing_twice(fault: str) -> None:
     turns = [{"text": "One two three.", "calls": [{"tool": "read"}], "fault": fault}]
     waits: list[float] = []
     answers = list(
-        retrying(Scripted(script({"turns": turns}), "scripted:x"), waits).stream(after(0))
+        retrying(ScriptedModel(script({"turns": turns}), "scripted:x"), waits).stream(after(0))
     )
     assert parts(answers) == [TextPart("One two three."), ToolCall("call_main_1_1", "read", {})]
     assert waits == ([] if fault == "drip" else [1.0 if fault == "rate_limit_after" else 2.0])
@@ -97,7 +97,7 @@ def test_a_fault_happens_once_and_says_nothing_twice(fault: str) -> None:
 def test_the_faults_have_the_names_of_the_documentation() -> None:
     section = DOCS.read_text(encoding="utf-8").partition("## Faults")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
-    assert sorted(named) == sorted(FAULTS) == sorted(get_args(Fault))
+    assert sorted(named) == sorted(FAULTS) == sorted(get_args(ScriptedFault))
 
 
 BAD = {

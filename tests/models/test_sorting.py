@@ -7,10 +7,16 @@ from tests.models.server import Turn, serving, whole
 
 from assent.core.errors import ContextOverflow, ModelError, Unauthorized, Unavailable
 from assent.core.text.redaction import remember_secrets
-from assent.models.sorting import Who, broken, refused, reported, retry_after
-from assent.models.wires.wire import Failed
+from assent.llm.errors import (
+    ErrorContext,
+    connection_error,
+    http_status_error,
+    retry_after,
+    stream_error,
+)
+from assent.llm.wires.wire import ResponseFailed
 
-WHO = Who("acme", "m-1", "https://acme.test/v1", "ACME_KEY", KEY)
+WHO = ErrorContext("acme", "m-1", "https://acme.test/v1", "ACME_KEY", KEY)
 
 OVERFLOWS = (
     "prompt is too long: 210000 tokens > 200000 maximum",
@@ -49,7 +55,7 @@ def body(words: str) -> bytes:
 
 @pytest.mark.parametrize(("status", "words", "kind"), KINDS.values(), ids=KINDS)
 def test_an_answer_that_is_no_success(status: int, words: str, kind: type[ModelError]) -> None:
-    error = refused(WHO, status, {}, body(words), NOW)
+    error = http_status_error(WHO, status, {}, body(words), NOW)
     assert type(error) is kind
     assert words.rstrip(".") in error.message
     assert error.message.endswith(".")
@@ -71,7 +77,7 @@ IN_STREAM: dict[str, type[ModelError]] = {
 
 @pytest.mark.parametrize(("kind", "wanted"), IN_STREAM.items())
 def test_an_error_in_the_middle(kind: str, wanted: type[ModelError]) -> None:
-    assert type(reported(WHO, Failed(kind, "told"))) is wanted
+    assert type(stream_error(WHO, ResponseFailed(kind, "told"))) is wanted
 
 
 BODIES: dict[bytes, str] = {
@@ -91,23 +97,23 @@ BODIES: dict[bytes, str] = {
 
 @pytest.mark.parametrize(("content", "words"), BODIES.items())
 def test_the_words_are_found_in_any_body(content: bytes, words: str) -> None:
-    told = refused(WHO, 400, {}, content, NOW).message
+    told = http_status_error(WHO, 400, {}, content, NOW).message
     assert told == f"acme refused the request (400): {words}."
 
 
 def test_a_person_learns_which_variable_and_what_to_type() -> None:
-    error = refused(WHO, 401, {}, body(f"Incorrect key: {KEY}"), NOW)
+    error = http_status_error(WHO, 401, {}, body(f"Incorrect key: {KEY}"), NOW)
     assert error.message == (
         "acme does not accept the key in ACME_KEY (401): Incorrect key: (the key) (x_error)."
     )
     assert error.next == "export ACME_KEY=..."
-    keyless = Who("acme", "m-1", "https://acme.test/v1", "ACME_KEY")
-    told = refused(keyless, 401, {}, b"", NOW).message
+    keyless = ErrorContext("acme", "m-1", "https://acme.test/v1", "ACME_KEY")
+    told = http_status_error(keyless, 401, {}, b"", NOW).message
     assert told == "acme wants a key, and ACME_KEY is not set (401): status 401."
-    error = refused(WHO, 404, {}, b"", NOW)
+    error = http_status_error(WHO, 404, {}, b"", NOW)
     assert "acme knows no model m-1, or nothing at https://acme.test/v1" in error.message
     assert error.next == "assent models list"
-    assert type(broken(WHO, "cut", fatal=True)) is ModelError
+    assert type(connection_error(WHO, "cut", fatal=True)) is ModelError
 
 
 AFTER: dict[str, tuple[dict[str, str], float]] = {
@@ -139,7 +145,9 @@ def test_f92_keys_of_other_providers_and_forms_of_keys_are_not_repeated_from_a_b
     form = "gsk_" + "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
     try:
         remember_secrets(["the-key-of-another"])
-        error = refused(WHO, 400, {}, body(f"You sent the-key-of-another and {form}."), NOW)
+        error = http_status_error(
+            WHO, 400, {}, body(f"You sent the-key-of-another and {form}."), NOW
+        )
     finally:
         remember_secrets([])
     assert "the-key-of-another" not in error.message

@@ -23,7 +23,7 @@ from assent.core.llm.request import (
     TokenUsage,
     ToolDefinition,
 )
-from assent.models.wires.wire import Asked
+from assent.llm.wires.wire import WireTarget
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object", "properties": {}})
 PICTURE = ImagePart("image/png", b"\x89PNG")
@@ -53,7 +53,7 @@ def talk(name: str, who: str = SELF) -> ModelRequest:
     )
 
 
-def sent(name: str, prompt: ModelRequest, asked: Asked | None = None) -> dict[str, Any]:
+def sent(name: str, prompt: ModelRequest, asked: WireTarget | None = None) -> dict[str, Any]:
     return msgspec.json.decode(b"".join(wire(name, asked).body(prompt)), type=dict[str, Any])
 
 
@@ -183,7 +183,7 @@ def test_thoughts_of_another_model_are_not_sent(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_options_of_the_configuration_join_the_body(name: str) -> None:
-    asked = Asked("test", "model-1", options={"temperature": 0.5, "model": "not this"})
+    asked = WireTarget("test", "model-1", options={"temperature": 0.5, "model": "not this"})
     body = sent(name, HELLO, asked)
     assert (body["temperature"], body["model"]) == (0.5, "model-1")
 
@@ -192,9 +192,9 @@ def test_options_of_the_configuration_join_the_body(name: str) -> None:
 def test_f10_the_temperature_of_an_agent_is_sent_except_to_models_that_reason(name: str) -> None:
     warm = ModelRequest((), HELLO.messages, temperature=0.0)
     options = {"temperature": 0.5}
-    assert sent(name, warm, Asked("test", "m", options=options))["temperature"] == 0.0
-    assert "temperature" not in sent(name, warm, Asked("test", "m", reasons=True))
-    assert "temperature" not in sent(name, HELLO, Asked("test", "m"))
+    assert sent(name, warm, WireTarget("test", "m", options=options))["temperature"] == 0.0
+    assert "temperature" not in sent(name, warm, WireTarget("test", "m", reasons=True))
+    assert "temperature" not in sent(name, HELLO, WireTarget("test", "m"))
 
 
 def test_anthropic_names_a_tool_where_tools_were_used_and_none_is_allowed() -> None:
@@ -209,7 +209,7 @@ def test_anthropic_names_a_tool_where_tools_were_used_and_none_is_allowed() -> N
 
 @pytest.mark.parametrize(("known", "wanted"), [(0, 16_000), (8_192, 8_192), (128_000, 32_000)])
 def test_anthropic_always_names_a_limit(known: int, wanted: int) -> None:
-    assert sent("anthropic", HELLO, Asked("test", "m", known))["max_tokens"] == wanted
+    assert sent("anthropic", HELLO, WireTarget("test", "m", known))["max_tokens"] == wanted
 
 
 def test_anthropic_marks_the_tools_where_there_is_no_system_prompt() -> None:
@@ -251,13 +251,13 @@ def test_half_characters_do_no_harm(name: str) -> None:
 
 
 def test_responses_ask_only_models_that_reason_for_their_thoughts() -> None:
-    body = sent("responses", HELLO, Asked("openai", "gpt-4o"))
+    body = sent("responses", HELLO, WireTarget("openai", "gpt-4o"))
     assert "include" not in body
 
 
 def test_openai_itself_wants_another_word_for_the_limit() -> None:
     prompt = ModelRequest((), HELLO.messages, output=5)
-    assert sent("chat", prompt, Asked("openai", "gpt-5"))["max_completion_tokens"] == 5
+    assert sent("chat", prompt, WireTarget("openai", "gpt-5"))["max_completion_tokens"] == 5
 
 
 def test_what_was_attached_to_a_call_goes_back_with_it() -> None:
@@ -273,7 +273,7 @@ def test_what_was_attached_to_a_call_goes_back_with_it() -> None:
 
 
 def test_mistral_counts_without_being_asked() -> None:
-    assert "stream_options" not in sent("chat", HELLO, Asked("mistral", "m"))
+    assert "stream_options" not in sent("chat", HELLO, WireTarget("mistral", "m"))
 
 
 HEADERS = {

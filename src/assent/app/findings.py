@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from assent.app.models import PROBE_S, open_models, secure
 from assent.app.settings import load_settings, located, places_here
 from assent.core.errors import AssentError, ModelError
-from assent.models.accounts import PROVIDERS, Account, accounts
-from assent.models.listing import names_at
-from assent.models.net.client import HttpClient
+from assent.llm.http.client import HttpClient
+from assent.llm.model_list import list_model_names
+from assent.llm.providers import PROVIDERS, ProviderAccount, provider_accounts
 from assent.render.onboarding import LocalModelServer, SetupFindings
 
 
@@ -20,7 +20,7 @@ def findings(folder: str) -> SetupFindings:
     keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
     try:
         settings = load_settings(located(folder)[1], places_here(), lenient=False).settings
-        known = accounts(dict(os.environ), settings.providers)
+        known = provider_accounts(dict(os.environ), settings.providers)
         local = [account for account in known.values() if account.local]
         with ThreadPoolExecutor(max_workers=max(len(local), 1)) as pool:
             servers = tuple(pool.map(_server, local))
@@ -31,11 +31,11 @@ def findings(folder: str) -> SetupFindings:
     )
 
 
-def _server(account: Account) -> LocalModelServer:
+def _server(account: ProviderAccount) -> LocalModelServer:
     where = account.base.origin + account.base.path
     client = HttpClient(secure, dict(os.environ), PROBE_S, PROBE_S)
     try:
-        return LocalModelServer(account.name, where, len(names_at(account, client)))
+        return LocalModelServer(account.name, where, len(list_model_names(account, client)))
     except ModelError:
         return LocalModelServer(account.name, where)
     finally:

@@ -10,7 +10,7 @@ from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
-from assent.models.accounts import PROVIDERS
+from assent.llm.providers import PROVIDERS
 from assent.sandbox.hooks import LocalHooks, Site
 
 

@@ -24,9 +24,7 @@ class ListedKeys:
         return self.ring.counts(key)
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
-        from assent.store.signing_key import (
-            is_signed_by,  # the library, for the first signature only
-        )
+        from assent.store.signing_key import is_signed_by
 
         return is_signed_by(key, payload, signature)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from assent.core.llm.provider import ProviderSettings
 from assent.core.text.secrets import looks_like_secret
-from assent.models.accounts import PROVIDERS
+from assent.llm.providers import PROVIDERS
 
 _NAMED = re.compile(r"(?i)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
 _PROVING = re.compile(r"(?i)authorization|cookie|key|token|secret|password|credential")

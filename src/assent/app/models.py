@@ -11,14 +11,14 @@ import msgspec
 from assent.app.settings import load_settings, located, places_here
 from assent.config.settings import Settings
 from assent.core.errors import ModelError, UsageError
-from assent.models.accounts import Account, accounts, usable
-from assent.models.asking import Door, WireModel
-from assent.models.catalog import Catalog, Known
-from assent.models.choose import Chooser
-from assent.models.net.client import HttpClient
-from assent.models.retry import Retrying
-from assent.models.sorting import Who
-from assent.models.wires.wire import Asked, Wire
+from assent.llm.catalog import ModelCatalog, ModelInfo
+from assent.llm.errors import ErrorContext
+from assent.llm.http.client import HttpClient
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.providers import ProviderAccount, provider_accounts, usable_accounts
+from assent.llm.retry import RetryingModel
+from assent.llm.selector import ModelSelector
+from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import OpenedModel
 
 SCRIPTED = "scripted:"
@@ -42,11 +42,11 @@ class Models:
     def __init__(self, settings: Settings, environment: Mapping[str, str], folder: bytes) -> None:
         self._settings = settings
         self._folder = Path(os.fsdecode(folder))
-        self._accounts = accounts(environment, settings.providers)
-        self._catalog = Catalog(settings.models)
+        self._accounts = provider_accounts(environment, settings.providers)
+        self._catalog = ModelCatalog(settings.models)
         self._environment = environment
         self._names: dict[str, list[str]] = {}
-        self._chooser = Chooser(self._accounts, self._catalog, self._names_at)
+        self._chooser = ModelSelector(self._accounts, self._catalog, self._names_at)
 
     def open(self, name: str = "") -> OpenedModel:
         """Opens the model of that name, else the one in the settings, else the default."""
@@ -55,7 +55,7 @@ class Models:
             return self._scripted(name)
         account, known = self._chooser.choose(name)
         model = self._asked(account, known)
-        retrying = Retrying(model, self._settings.retry, random=_chance)
+        retrying = RetryingModel(model, self._settings.retry, random=_chance)
         return OpenedModel(
             retrying, known.full, known.context, known.output, known.prices, model.connect_early
         )
@@ -86,38 +86,38 @@ class Models:
         if "_client" in self.__dict__:
             self._client.close()
 
-    def _asked(self, account: Account, known: Known) -> WireModel:
-        asked = Asked(account.name, known.name, known.output, known.reasons, account.options)
+    def _asked(self, account: ProviderAccount, known: ModelInfo) -> HttpModel:
+        asked = WireTarget(account.name, known.name, known.output, known.reasons, account.options)
         asked = msgspec.structs.replace(asked, answer_limits=self._settings.answer)
         where = account.base.origin + account.base.path
-        who = Who(account.name, known.name, where, account.key_env, account.key)
-        door = Door(who, account.base, account.headers, account.bearer)
-        return WireModel(_wire(account, asked), door, self._client)
+        who = ErrorContext(account.name, known.name, where, account.key_env, account.key)
+        door = ProviderEndpoint(who, account.base, account.headers, account.bearer)
+        return HttpModel(_wire(account, asked), door, self._client)
 
     def _scripted(self, name: str) -> OpenedModel:
-        from assent.models.scripted import Scripted, read_script
+        from assent.llm.scripted import ScriptedModel, read_script
 
         script = read_script(self._folder / name.removeprefix(SCRIPTED), name)
-        return OpenedModel(Retrying(Scripted(script, name), self._settings.retry), name)
+        return OpenedModel(RetryingModel(ScriptedModel(script, name), self._settings.retry), name)
 
-    def _offered(self, account: Account) -> list[Known]:
-        if account not in usable([account]) and account.basis != "local":
+    def _offered(self, account: ProviderAccount) -> list[ModelInfo]:
+        if account not in usable_accounts([account]) and account.basis != "local":
             return []
         if not account.has_custom_url and not account.local:
             return self._catalog.of(account.name)
         return [self._catalog.find(account.name, name) for name in self._names_at(account)]
 
-    def _row(self, account: Account, known: Known) -> Found:
+    def _row(self, account: ProviderAccount, known: ModelInfo) -> Found:
         return Found(known.full, account.name, _why(account), known.context, known.output)
 
-    def _names_at(self, account: Account) -> list[str]:
+    def _names_at(self, account: ProviderAccount) -> list[str]:
         """Asks a server once; one that is only guessed at gets little time."""
-        from assent.models.listing import names_at
+        from assent.llm.model_list import list_model_names
 
         if account.name not in self._names:
             seconds = PROBE_S if account.basis == "local" else LIST_S
             client = HttpClient(secure, self._environment, seconds, seconds)
-            self._names[account.name] = names_at(account, client)
+            self._names[account.name] = list_model_names(account, client)
         return self._names[account.name]
 
     @cached_property
@@ -141,35 +141,35 @@ def default_model(folder: str) -> str:
         opened.close()
 
 
-def _wire(account: Account, asked: Asked) -> Wire:
+def _wire(account: ProviderAccount, asked: WireTarget) -> WireProtocol:
     """Loads one of the wires."""
     match account.wire:
         case "anthropic":
-            from assent.models.wires.anthropic import Anthropic
+            from assent.llm.wires.anthropic import AnthropicWire
 
-            return Anthropic(asked)
+            return AnthropicWire(asked)
         case "chat":
-            from assent.models.wires.chat import Chat
+            from assent.llm.wires.chat import ChatWire
 
-            return Chat(asked)
+            return ChatWire(asked)
         case "responses":
-            from assent.models.wires.responses import Responses
+            from assent.llm.wires.responses import ResponsesWire
 
-            return Responses(asked)
+            return ResponsesWire(asked)
 
 
 def secure(sock: socket.socket, host: str) -> socket.socket:
     """Loads TLS when the first https connection needs it."""
-    from assent.models.net.tls import secure
+    from assent.llm.http.tls import wrap_tls
 
-    return secure(sock, host)
+    return wrap_tls(sock, host)
 
 
 def _chance() -> float:
     return int.from_bytes(os.urandom(2), "big") / (1 << 16)
 
 
-def _why(account: Account) -> str:
+def _why(account: ProviderAccount) -> str:
     where = account.base.origin + account.base.path
     match account.basis:
         case "key":

@@ -162,7 +162,7 @@ def _servers(
 
 def _fetch(settings: Settings) -> PageFetcher:
     from assent.app.models import secure
-    from assent.models.fetching import HttpFetch
-    from assent.models.net.client import HttpClient
+    from assent.llm.fetch import HttpPageFetcher
+    from assent.llm.http.client import HttpClient
 
-    return HttpFetch(HttpClient(secure, dict(os.environ), settings.http.idle_s))
+    return HttpPageFetcher(HttpClient(secure, dict(os.environ), settings.http.idle_s))

@@ -5,25 +5,31 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.models.cut import Cut
-from assent.models.net.address import Address
-from assent.models.net.link import Link, Secure, Way, open_link, proxy_headers
-from assent.models.net.proxies import proxy_for
-from assent.models.net.reply import Broken, Head
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.http.connection import (
+    HttpConnection,
+    HttpRoute,
+    TlsWrapper,
+    open_connection,
+    proxy_headers,
+)
+from assent.llm.http.proxy import proxy_for
+from assent.llm.http.response_parser import HttpError, ResponseHead
+from assent.llm.http.url import HttpUrl
 
 CONNECT_S = 10.0
-AT_ONCE_S = 1.0  # a connection that dies sooner had died before the request arrived
-KEPT = 8
+STALE_CONNECTION_S = 1.0  # a connection that dies sooner had died before the request arrived
+MAX_IDLE_CONNECTIONS = 8
 
 
-class Request(msgspec.Struct, frozen=True):
+class HttpRequest(msgspec.Struct, frozen=True):
     """What is sent, and where."""
 
-    target: Address
+    target: HttpUrl
     headers: dict[str, str]
     body: Sequence[bytes] | None = None
 
-    def head(self, proxy: Address | None) -> bytes:
+    def head(self, proxy: HttpUrl | None) -> bytes:
         """Returns the request line and headers; a proxy of plain HTTP sees the whole URL."""
         by_proxy = proxy is not None and self.target.scheme == "http"
         where = f"{self.target.origin}{self.target.path}" if by_proxy else self.target.path or "/"
@@ -37,10 +43,10 @@ class Request(msgspec.Struct, frozen=True):
         return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-class Response:
+class HttpResponse:
     """An answer whose body is still coming."""
 
-    def __init__(self, link: Link, head: Head, first: list[bytes]) -> None:
+    def __init__(self, link: HttpConnection, head: ResponseHead, first: list[bytes]) -> None:
         self.head = head
         self.link = link
         self.again = False  # whether the request had to be sent a second time
@@ -55,7 +61,7 @@ class Response:
         """Yields what came at once; between two of them somebody waits for the server."""
         yield self._first
         while not self.link.reply.done:
-            yield received(self.link)
+            yield receive_more(self.link)
 
     def close(self) -> None:
         """Ends the request, and with it the connection."""
@@ -67,7 +73,7 @@ class HttpClient:
 
     def __init__(
         self,
-        secure: Secure,
+        secure: TlsWrapper,
         environment: Mapping[str, str],
         idle_s: float = 120,
         connect_s: float = CONNECT_S,
@@ -75,9 +81,9 @@ class HttpClient:
         self._secure = secure
         self._environment = environment
         self._limits = connect_s, idle_s
-        self._kept: list[Link] = []
+        self._kept: list[HttpConnection] = []
 
-    def send(self, request: Request, cut: Cut) -> Response:
+    def send(self, request: HttpRequest, cut: StreamCancelToken) -> HttpResponse:
         """Sends a request and waits for the head of its answer.
 
         A kept connection may have died meanwhile. If the request did not go out, or the connection
@@ -92,19 +98,19 @@ class HttpClient:
             if response is not None:
                 return response
             cut.raise_if_cancelled()
-        link = open_link(way, self._secure, cut)
+        link = open_connection(way, self._secure, cut)
         cut.on_cancel(link.wake)
         response = self._asked(link, request)
         if response is None:
-            raise Broken(f"{request.target.origin} closed the connection without an answer")
+            raise HttpError(f"{request.target.origin} closed the connection without an answer")
         response.again = again
         return response
 
-    def connect_early(self, target: Address) -> None:
+    def connect_early(self, target: HttpUrl) -> None:
         """Opens a connection that the first request will find; trouble will show then."""
         try:
-            link = open_link(self._way(target), self._secure, Cut())
-        except Broken:
+            link = open_connection(self._way(target), self._secure, StreamCancelToken())
+        except HttpError:
             return
         link.reply.done = link.reply.keeps = True
         self._kept.append(link)
@@ -114,11 +120,11 @@ class HttpClient:
         while self._kept:
             self._kept.pop().close()
 
-    def _way(self, target: Address) -> Way:
+    def _way(self, target: HttpUrl) -> HttpRoute:
         bare = msgspec.structs.replace(target, path="")
-        return Way(bare, proxy_for(target, self._environment), *self._limits)
+        return HttpRoute(bare, proxy_for(target, self._environment), *self._limits)
 
-    def _ready(self, way: Way) -> Link | None:
+    def _ready(self, way: HttpRoute) -> HttpConnection | None:
         """Takes a kept connection that still works."""
         for link in [link for link in self._kept if link.way == way]:
             try:
@@ -130,16 +136,16 @@ class HttpClient:
             link.close()
         return None
 
-    def keep(self, response: Response) -> None:
+    def keep(self, response: HttpResponse) -> None:
         """Keeps the connection of an answer that said all it had to say.
 
         Its last bytes may be still to come; the next request looks for them, and nobody waits.
         """
         self._kept.append(response.link)
-        while len(self._kept) > KEPT:
+        while len(self._kept) > MAX_IDLE_CONNECTIONS:
             self._kept.pop(0).close()
 
-    def _asked(self, link: Link, request: Request) -> Response | None:
+    def _asked(self, link: HttpConnection, request: HttpRequest) -> HttpResponse | None:
         """Sends and reads the head; None if the server cannot have taken the request."""
         try:
             return self._exchange(link, request)
@@ -147,11 +153,11 @@ class HttpClient:
             link.close()
             raise
 
-    def _exchange(self, link: Link, request: Request) -> Response | None:
+    def _exchange(self, link: HttpConnection, request: HttpRequest) -> HttpResponse | None:
         try:
             link.send([request.head(link.way.proxy), *(request.body or ())])
         except TimeoutError:
-            raise Broken(f"{request.target.origin} does not read the request") from None
+            raise HttpError(f"{request.target.origin} does not read the request") from None
         except OSError:
             link.close()
             return None
@@ -167,26 +173,26 @@ class HttpClient:
             else:
                 why = "closed"
             if not piece:
-                if time.monotonic() - sent < AT_ONCE_S:
+                if time.monotonic() - sent < STALE_CONNECTION_S:
                     link.close()
                     return None
-                raise Broken(f"the connection ended without an answer ({why})")
+                raise HttpError(f"the connection ended without an answer ({why})")
             first += link.reply.feed(piece)
-        return Response(link, link.reply.head, first)
+        return HttpResponse(link, link.reply.head, first)
 
 
-def received(link: Link) -> list[bytes]:
+def receive_more(link: HttpConnection) -> list[bytes]:
     """Waits for more of a body."""
     try:
         piece = link.receive()
     except TimeoutError:
         raise _silent(link) from None
     except OSError as error:
-        raise Broken(f"the connection broke in the answer ({error.strerror or error})") from None
+        raise HttpError(f"the connection broke in the answer ({error.strerror or error})") from None
     if not piece:
         link.reply.end()
     return list(link.reply.feed(piece))
 
 
-def _silent(link: Link) -> Broken:
-    return Broken(f"nothing came for {link.way.idle_s:g} seconds")
+def _silent(link: HttpConnection) -> HttpError:
+    return HttpError(f"nothing came for {link.way.idle_s:g} seconds")

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 from assent.core.errors import Unavailable
 from assent.core.llm.provider import RetrySettings
 from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
-from assent.models.cut import Cut, Cuttable
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import Model
 
-LONGEST_S = 300.0  # a server that wants to be left alone for longer is told to the person
+MAX_DELAY_S = 300.0  # a server that wants to be left alone for longer is told to the person
 
 
-class Retrying:
+class RetryingModel:
     """A model that is asked again when asking again may help.
 
     Everything passes at once, so that what is complete can be stored while the rest still comes.
@@ -23,7 +23,7 @@ class Retrying:
         self,
         model: Model,
         settings: RetrySettings,
-        sleep: Callable[[Cut, float], object] = Cut.wait,
+        sleep: Callable[[StreamCancelToken, float], object] = StreamCancelToken.wait,
         random: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._model = model
@@ -31,24 +31,24 @@ class Retrying:
         self._sleep = sleep
         self._random = random
 
-    def stream(self, prompt: ModelRequest) -> Cuttable:
-        return Cuttable(lambda cut: self._tried(prompt, cut))
+    def stream(self, prompt: ModelRequest) -> CancellableModelStream:
+        return CancellableModelStream(lambda cut: self._tried(prompt, cut))
 
-    def _tried(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
+    def _tried(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
         for attempt in range(1, max(1, self._settings.tries) + 1):
             try:
                 yield from self._once(prompt, cut)
                 return
             except Unavailable as error:
                 wait = self._wait(attempt, error.after)
-                if attempt >= self._settings.tries or wait > LONGEST_S:
+                if attempt >= self._settings.tries or wait > MAX_DELAY_S:
                     raise self._given_up(error, attempt) from None
                 reason = error.message
             yield RequestRetried(attempt, wait, reason)
             self._sleep(cut, wait)
             cut.raise_if_cancelled()
 
-    def _once(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
+    def _once(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
         """Passes one attempt on, up to its end."""
         answers = self._model.stream(prompt)
         cut.on_cancel(answers.close)
@@ -69,7 +69,7 @@ class Retrying:
         return float(usual * (1 - 0.25 * self._random()))
 
     def _given_up(self, error: Unavailable, attempts: int) -> Unavailable:
-        if attempts == 1 and error.after <= LONGEST_S:
+        if attempts == 1 and error.after <= MAX_DELAY_S:
             return error
         tried = f"Tried {attempts} times." if attempts > 1 else "It wants too long a pause."
         return Unavailable(f"{error.message} {tried}", error.next, error.after)

@@ -16,13 +16,13 @@ _CONTROL = re.compile(r"[\x00-\x1f]")
 _DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
 
 
-def call(id: str, tool: str, raw: str) -> ToolCall:
+def tool_call(id: str, tool: str, raw: str) -> ToolCall:
     """Makes a call; arguments that mean nothing are None, and stay there to be read."""
-    args = arguments(raw)
+    args = parse_arguments(raw)
     return ToolCall(id, tool, args, raw if args is None else "")
 
 
-def arguments(raw: str) -> dict[str, Any] | None:
+def parse_arguments(raw: str) -> dict[str, Any] | None:
     """Returns the arguments, or None where they can only be guessed."""
     for mend in _MENDINGS:
         found = _read(mend(raw), _DEPTH)

@@ -11,7 +11,7 @@ _VERSION = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 _REASONS = re.compile(r"o[1-9]|gpt-[5-9](?!.*chat)|codex")  # of OpenAI's; others are not asked
 
 
-class Known(msgspec.Struct, frozen=True):
+class ModelInfo(msgspec.Struct, frozen=True):
     """A model: its limits in tokens, 0 where unknown, and its prices where they are simple."""
 
     provider: str
@@ -72,12 +72,12 @@ _ROWS: dict[
 _ROWS = {"anthropic": _ANTHROPIC, "openai": _OPENAI}
 
 
-class Catalog:
+class ModelCatalog:
     """What is known of each model, with what the user's configuration adds or corrects."""
 
     def __init__(self, added: Mapping[str, ModelSettings] | None = None) -> None:
         self._known = {
-            f"{provider}/{name}": Known(provider, name, context, output, _prices(rest))
+            f"{provider}/{name}": ModelInfo(provider, name, context, output, _prices(rest))
             for provider, rows in _ROWS.items()
             for name, context, output, *rest in rows
         }
@@ -85,17 +85,17 @@ class Catalog:
             provider, _, name = full.partition("/")
             self._known[full] = _corrected(self.find(provider, name), more)
 
-    def of(self, provider: str) -> list[Known]:
+    def of(self, provider: str) -> list[ModelInfo]:
         """Returns a provider's models, those to be recommended first."""
         return [known for known in self._known.values() if known.provider == provider]
 
-    def find(self, provider: str, name: str) -> Known:
+    def find(self, provider: str, name: str) -> ModelInfo:
         """Returns what is known; a dated name means the one without a date."""
         found = self._known.get(f"{provider}/{name}")
         base = _VERSION.sub("", name)
         if found is None and base != name and f"{provider}/{base}" in self._known:
             found = msgspec.structs.replace(self._known[f"{provider}/{base}"], name=name)
-        return found or Known(provider, name)
+        return found or ModelInfo(provider, name)
 
     def providers_of(self, name: str) -> list[str]:
         """Returns who has a model of this name."""
@@ -106,8 +106,8 @@ def _prices(numbers: list[float]) -> Prices | None:
     return Prices(*numbers) if numbers else None
 
 
-def _corrected(known: Known, more: ModelSettings) -> Known:
-    return Known(
+def _corrected(known: ModelInfo, more: ModelSettings) -> ModelInfo:
+    return ModelInfo(
         known.provider,
         known.name,
         more.context or known.context,

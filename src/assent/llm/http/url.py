@@ -15,7 +15,7 @@ _PORTS = {"http": 80, "https": 443}
 _LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
 
 
-class Address(msgspec.Struct, frozen=True):
+class HttpUrl(msgspec.Struct, frozen=True):
     """Scheme, host, port and path; `user` only where a proxy wants to know who asks."""
 
     scheme: str
@@ -39,12 +39,12 @@ class Address(msgspec.Struct, frozen=True):
     def is_loopback(self) -> bool:
         return _LOOPBACK.fullmatch(self.host) is not None
 
-    def below(self, path: str) -> "Address":
+    def below(self, path: str) -> "HttpUrl":
         """Returns the address of something under this one."""
         return msgspec.structs.replace(self, path=self.path.rstrip("/") + path)
 
 
-def address(url: str, whose: str) -> Address:
+def parse_url(url: str, whose: str) -> HttpUrl:
     """Reads a URL; `whose` names the setting or variable that has it."""
     found = _URL.fullmatch(url.strip())
     if found is None or not 0 < int(found["port"] or 80) < 1 << 16:
@@ -52,4 +52,4 @@ def address(url: str, whose: str) -> Address:
     scheme = found["scheme"].lower()
     host = found["host"].lower().strip("[]")
     port = int(found["port"] or _PORTS[scheme])
-    return Address(scheme, host, port, found["path"] or "", found["user"] or "")
+    return HttpUrl(scheme, host, port, found["path"] or "", found["user"] or "")

@@ -5,7 +5,7 @@ import ssl
 from functools import cache
 
 
-def secure(sock: socket.socket, host: str) -> socket.socket:
+def wrap_tls(sock: socket.socket, host: str) -> socket.socket:
     """Returns the wrapped socket; its handshake is still to be made.
 
     The system's certificates count, or those that SSL_CERT_FILE and SSL_CERT_DIR name.

@@ -7,9 +7,9 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.llm.provider import ProviderSettings, WireName
-from assent.models.net.address import Address, address
+from assent.llm.http.url import HttpUrl, parse_url
 
-Basis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
+AccountBasis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
 
 
 class Provider(msgspec.Struct, frozen=True):
@@ -57,18 +57,18 @@ PROVIDERS = (
 )
 
 
-class Account(msgspec.Struct, frozen=True):
+class ProviderAccount(msgspec.Struct, frozen=True):
     """A provider as it can be used here. Without a basis it cannot."""
 
     name: str
-    base: Address
+    base: HttpUrl
     wire: WireName
     default: str = ""
     headers: dict[str, str] = {}
     options: dict[str, object] = {}
     key_env: str = ""
     key: str = ""
-    basis: Basis = ""
+    basis: AccountBasis = ""
     local: bool = False
 
     @property
@@ -81,9 +81,9 @@ class Account(msgspec.Struct, frozen=True):
         return not self.key_env.endswith("_API_KEY") or self.wire != "anthropic"
 
 
-def accounts(
+def provider_accounts(
     environment: Mapping[str, str], settings: Mapping[str, ProviderSettings]
-) -> dict[str, Account]:
+) -> dict[str, ProviderAccount]:
     """Returns every provider by its name, those of the configuration first."""
     for name in settings:
         _check_name(name)
@@ -99,19 +99,19 @@ def accounts(
 
 def _account(
     provider: Provider, settings: ProviderSettings, environment: Mapping[str, str]
-) -> Account:
+) -> ProviderAccount:
     from_env = _url(provider, environment)
     url = settings.base_url or from_env or provider.url
     if not url:
         told = f"[providers.{provider.name}] has no base_url."
         raise UsageError(told, "add base_url to it in the user's configuration")
     setting = f"providers.{provider.name}.base_url"
-    base = address(url, setting if settings.base_url else provider.url_env)
+    base = parse_url(url, setting if settings.base_url else provider.url_env)
     names = (settings.key_env,) if settings.key_env else provider.keys
     key_env = next((name for name in names if environment.get(name)), "".join(names[:1]))
     key = environment.get(key_env, "").strip()
     moved = bool(settings.base_url or from_env)
-    return Account(
+    return ProviderAccount(
         name=provider.name,
         base=base,
         wire=settings.wire or ("chat" if moved and provider.wire == "responses" else provider.wire),
@@ -125,7 +125,7 @@ def _account(
     )
 
 
-def _basis(provider: Provider, settings: ProviderSettings, from_env: str, key: str) -> Basis:
+def _basis(provider: Provider, settings: ProviderSettings, from_env: str, key: str) -> AccountBasis:
     """Says by what an account can be used."""
     if settings.base_url:
         return "configured" if key or not settings.key_env else ""
@@ -166,6 +166,6 @@ def _plain(value: str, whose: str) -> str:
     return value
 
 
-def usable(found: Iterable[Account]) -> list[Account]:
+def usable_accounts(found: Iterable[ProviderAccount]) -> list[ProviderAccount]:
     """Returns the accounts that can be used without looking for a server."""
     return [account for account in found if account.basis not in ("", "local")]

@@ -8,10 +8,10 @@ import msgspec
 
 from assent.core.errors import AnswerTooLong, ContextOverflow, ModelError, Unauthorized, Unavailable
 from assent.core.text.redaction import redact
-from assent.models.wires.wire import Failed
+from assent.llm.wires.wire import ResponseFailed
 
 NO_WAIT = -1.0
-WORDS = 300  # characters of a server's own message
+MAX_MESSAGE_CHARS = 300  # characters of a server's own message
 LIST = "assent models list"
 
 _OVERFLOW = re.compile(
@@ -55,7 +55,7 @@ _PAYMENT, _MISSING, _TOO_LARGE, _MANY = 402, 404, 413, 429
 SECRET = 8  # characters: a shorter key stands in ordinary words, and guards nothing
 
 
-class Who(msgspec.Struct, frozen=True):
+class ErrorContext(msgspec.Struct, frozen=True):
     """Who was asked, in the words of messages; the key is known so that it is never shown."""
 
     provider: str
@@ -65,15 +65,15 @@ class Who(msgspec.Struct, frozen=True):
     key: str = ""
 
 
-def refused(
-    who: Who, status: int, headers: Mapping[str, str], body: bytes, now: float
+def http_status_error(
+    who: ErrorContext, status: int, headers: Mapping[str, str], body: bytes, now: float
 ) -> ModelError:
     """Sorts an answer that is no success."""
     words = _words(who, _message(body), f"status {status}")
     return _sorted(who, status, words, _overflow_in(body), retry_after(headers, now))
 
 
-def reported(who: Who, failed: Failed) -> ModelError:
+def stream_error(who: ErrorContext, failed: ResponseFailed) -> ModelError:
     """Sorts an error that came in the middle of an answer."""
     status = _KINDS.get(failed.kind, 500)
     if failed.kind.isdecimal() and len(failed.kind) == len("500"):
@@ -83,7 +83,7 @@ def reported(who: Who, failed: Failed) -> ModelError:
     return _sorted(who, status, words, bool(_OVERFLOW.search(text)), NO_WAIT)
 
 
-def broken(who: Who, reason: str, *, fatal: bool = False) -> ModelError:
+def connection_error(who: ErrorContext, reason: str, *, fatal: bool = False) -> ModelError:
     """Sorts a connection or an answer that came to no good end."""
     told = f"{who.provider} did not answer: {_words(who, reason, reason)}."
     if fatal:
@@ -91,7 +91,7 @@ def broken(who: Who, reason: str, *, fatal: bool = False) -> ModelError:
     return Unavailable(told, f"assent models ask {who.provider}/{who.model} 'Are you there?'")
 
 
-def too_long(who: Who, over: Exception) -> AnswerTooLong:
+def response_too_long(who: ErrorContext, over: Exception) -> AnswerTooLong:
     """Says that an answer was larger than the settings allow; asking again would not help."""
     setting = getattr(over, "setting", "")
     told = f"The answer of {who.provider}/{who.model} was cut off: {over}."
@@ -112,7 +112,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float:
     return max(0.0, moment.replace(tzinfo=UTC).timestamp() - now)
 
 
-def _sorted(who: Who, status: int, words: str, too_long: bool, after: float) -> ModelError:
+def _sorted(who: ErrorContext, status: int, words: str, too_long: bool, after: float) -> ModelError:
     if _NO_MONEY.search(words) or status == _PAYMENT:
         return ModelError(f"{who.provider} wants to be paid first: {words}.", LIST)
     if status != _MANY and (too_long or status == _TOO_LARGE):
@@ -128,7 +128,7 @@ def _sorted(who: Who, status: int, words: str, too_long: bool, after: float) -> 
     return ModelError(f"{who.provider} refused the request ({status}): {words}.", LIST)
 
 
-def _unauthorized(who: Who, status: int, words: str) -> Unauthorized:
+def _unauthorized(who: ErrorContext, status: int, words: str) -> Unauthorized:
     if not who.key:
         name = who.key_env or "a key"
         told = f"{who.provider} wants a key, and {name} is not set ({status}): {words}."
@@ -166,11 +166,11 @@ def _plain(body: bytes) -> str:
     return title[1] if title else re.sub(r"<[^>]*>", " ", text)
 
 
-def _words(who: Who, message: str, otherwise: str) -> str:
+def _words(who: ErrorContext, message: str, otherwise: str) -> str:
     """Returns a server's message as one short line in which no key stands."""
     told = " ".join(message.split()) or otherwise
     if len(who.key) >= SECRET:
         told = told.replace(who.key, "(the key)")
     told = redact(told)  # and of other keys, too: a proxy may repeat what it was sent
-    told = told if len(told) <= WORDS else told[:WORDS] + "…"
+    told = told if len(told) <= MAX_MESSAGE_CHARS else told[:MAX_MESSAGE_CHARS] + "…"
     return told.rstrip(".")

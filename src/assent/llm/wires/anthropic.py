@@ -13,24 +13,26 @@ from assent.core.llm.message import (
     ToolResult,
 )
 from assent.core.llm.request import ModelRequest, ToolDefinition
-from assent.models.wires.anthropic_answer import AnthropicDecoder
-from assent.models.wires.meter import Meter
-from assent.models.wires.wire import Speaker, as_json, listed, messages_of, opened
+from assent.llm.wires.anthropic_decoder import AnthropicDecoder
+from assent.llm.wires.response_limits import ResponseMeter
+from assent.llm.wires.wire import BaseWire, encode_json, encoded_messages, list_member, open_object
 
 VERSION = "2023-06-01"
-USUAL_OUTPUT = 32_000  # asked for where the model could say more; the request must name a limit
-UNKNOWN_OUTPUT = 16_000
+DEFAULT_MAX_TOKENS = (
+    32_000  # asked for where the model could say more; the request must name a limit
+)
+FALLBACK_MAX_TOKENS = 16_000
 _NEWEST = 2  # marked messages: where this request ends, and where the one before it ended
 
 _MARK = {"type": "ephemeral"}
 _MARKED = b',"cache_control":{"type":"ephemeral"}'
 # Where calls were made before, a request must name tools, also one that allows no more of them.
 _USED = b'"type":"tool_use"'
-_NO_TOOL = as_json({"name": "none", "description": "", "input_schema": {"type": "object"}})
+_NO_TOOL = encode_json({"name": "none", "description": "", "input_schema": {"type": "object"}})
 _ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class Anthropic(Speaker):
+class AnthropicWire(BaseWire):
     """Speaks the Messages API with one model."""
 
     path = "/v1/messages"
@@ -44,9 +46,11 @@ class Anthropic(Speaker):
         """Returns the request; what changes least stands first, so that caches find it."""
         members = {
             **self._members(prompt),
-            "max_tokens": prompt.output or min(self._asked.output, USUAL_OUTPUT) or UNKNOWN_OUTPUT,
+            "max_tokens": prompt.output
+            or min(self._asked.output, DEFAULT_MAX_TOKENS)
+            or FALLBACK_MAX_TOKENS,
         }
-        messages = messages_of(self._messages, prompt)
+        messages = encoded_messages(self._messages, prompt)
         tools = self._tools.all(prompt.tools)
         if not tools and any(_USED in message for message in messages):
             tools, members["tool_choice"] = [_NO_TOOL], {"type": "none"}
@@ -54,24 +58,24 @@ class Anthropic(Speaker):
         if tools and not system:
             tools[-1] = tools[-1][:-1] + _MARKED + b"}"
         return [
-            opened(members),
-            *(listed(b"tools", tools) if tools else ()),
-            *(listed(b"system", system) if system else ()),
-            *listed(b"messages", _marked(messages)),
+            open_object(members),
+            *(list_member(b"tools", tools) if tools else ()),
+            *(list_member(b"system", system) if system else ()),
+            *list_member(b"messages", _marked(messages)),
             b"}",
         ]
 
     def decoder(self, serial: str) -> AnthropicDecoder:
-        return AnthropicDecoder(Meter(self._asked.answer_limits))
+        return AnthropicDecoder(ResponseMeter(self._asked.answer_limits))
 
     def _message(self, message: ChatMessage) -> bytes:
         own = message.model == self._asked.full
         parts = sorted(message.parts, key=lambda part: not isinstance(part, ToolResult))
         blocks = [block for part in parts if (block := _block(part, own=own))]
-        return as_json({"role": message.role, "content": blocks}) if blocks else b""
+        return encode_json({"role": message.role, "content": blocks}) if blocks else b""
 
     def _tool(self, offer: ToolDefinition) -> bytes:
-        return as_json(
+        return encode_json(
             {"name": offer.name, "description": offer.description, "input_schema": offer.schema}
         )
 
@@ -81,7 +85,7 @@ def _system(texts: tuple[str, ...]) -> list[bytes]:
     blocks: list[dict[str, Any]] = [{"type": "text", "text": t} for t in texts if t.strip()]
     for block in (*blocks[:1], *blocks[-1:]):
         block["cache_control"] = _MARK
-    return [as_json(block) for block in blocks]
+    return [encode_json(block) for block in blocks]
 
 
 def _marked(messages: list[bytes]) -> list[bytes]:

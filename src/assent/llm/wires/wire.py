@@ -8,12 +8,12 @@ import msgspec
 from assent.core.llm.message import ChatMessage, ImagePart
 from assent.core.llm.provider import AnswerSettings
 from assent.core.llm.request import ModelRequest, StreamEnded, StreamEvent, ToolDefinition
-from assent.models.net.sse import Event
+from assent.llm.http.sse import SseEvent
 
 Made = TypeVar("Made")
 
 
-class Asked(msgspec.Struct, frozen=True):
+class WireTarget(msgspec.Struct, frozen=True):
     """The model that is asked, and what is known about it."""
 
     provider: str
@@ -29,7 +29,7 @@ class Asked(msgspec.Struct, frozen=True):
         return f"{self.provider}/{self.name}"
 
 
-class Failed(Exception):
+class ResponseFailed(Exception):
     """The answer itself says that something went wrong."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -37,14 +37,14 @@ class Failed(Exception):
         self.kind = kind
 
 
-class Decoder(Protocol):
+class StreamDecoder(Protocol):
     """Reads one answer."""
 
     @property
     def done(self) -> bool:
         """Whether nothing of interest can follow."""
 
-    def feed(self, event: Event) -> Iterable[StreamEvent]:
+    def feed(self, event: SseEvent) -> Iterable[StreamEvent]:
         """Raises Failed, OverLimit, or msgspec.MsgspecError for an event that cannot be read."""
 
     def unfinished_parts(self) -> Iterable[StreamEvent]:
@@ -54,7 +54,7 @@ class Decoder(Protocol):
         """Returns what is left to say, and the end; None if the answer was cut off."""
 
 
-class Wire(Protocol):
+class WireProtocol(Protocol):
     """Speaks one protocol with one model."""
 
     path: str
@@ -68,17 +68,17 @@ class Wire(Protocol):
     def body(self, prompt: ModelRequest) -> list[bytes]:
         """Returns the request in pieces, because a long conversation is not copied for fun."""
 
-    def decoder(self, serial: str) -> Decoder:
+    def decoder(self, serial: str) -> StreamDecoder:
         """Returns a fresh one; `serial` makes ids for calls that come without."""
 
 
-class Speaker:
+class BaseWire:
     """What the wires share: values are encoded once, and some members are in every request."""
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: WireTarget) -> None:
         self._asked = asked
-        self._messages = Once(self._message)
-        self._tools = Once(self._tool)
+        self._messages = EncodingCache(self._message)
+        self._tools = EncodingCache(self._tool)
 
     @property
     def answer_limits(self) -> AnswerSettings:
@@ -102,7 +102,7 @@ class Speaker:
         raise NotImplementedError
 
 
-class Once(Generic[Made]):
+class EncodingCache(Generic[Made]):
     """Makes bytes of each value only once, however many prompts it stands in.
 
     Values are told apart by identity, which costs nothing; those not in the newest prompt of the
@@ -124,12 +124,12 @@ class Once(Generic[Made]):
         return [content for value in values if (content := found[id(value)][1])]
 
 
-def messages_of(once: Once[ChatMessage], prompt: ModelRequest) -> list[bytes]:
+def encoded_messages(once: EncodingCache[ChatMessage], prompt: ModelRequest) -> list[bytes]:
     """Returns the encoded messages; a title or summary on the side forgets none of the others."""
     return once.all(prompt.messages, forget=prompt.kind not in ("title", "compact"))
 
 
-def as_json(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Encodes; half characters, which file names may have, become question marks."""
     try:
         return msgspec.json.encode(value)
@@ -137,17 +137,17 @@ def as_json(value: object) -> bytes:
         return msgspec.json.encode(_valid(value))
 
 
-def opened(members: dict[str, Any]) -> bytes:
+def open_object(members: dict[str, Any]) -> bytes:
     """Encodes an object that more members will follow in."""
-    return as_json(members)[:-1]
+    return encode_json(members)[:-1]
 
 
-def listed(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, bytes]:
+def list_member(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, bytes]:
     """Returns a further member of an object: a list of encoded items."""
     return b',"%b":[' % name, b",".join(items), b"]"
 
 
-def as_url(image: ImagePart) -> str:
+def data_url(image: ImagePart) -> str:
     """Returns an image as an address that contains it."""
     content = msgspec.json.encode(image.content)[1:-1].decode("ascii")
     return f"data:{image.media_type};base64,{content}"

@@ -8,42 +8,42 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.models.cut import Cut
-from assent.models.net.address import Address
-from assent.models.net.reply import Broken, Reply
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.http.response_parser import HttpError, ResponseParser
+from assent.llm.http.url import HttpUrl
 
-PIECE, SLICE = 1 << 16, 1 << 20
-REST = 1 << 20  # bytes of an answer that may follow what ends it
+RECEIVE_BYTES, SLICE = 1 << 16, 1 << 20
+MAX_TRAILING_BYTES = 1 << 20  # bytes of an answer that may follow what ends it
 
-Secure: TypeAlias = Callable[[socket.socket, str], socket.socket]
+TlsWrapper: TypeAlias = Callable[[socket.socket, str], socket.socket]
 
 
-class Way(msgspec.Struct, frozen=True):
+class HttpRoute(msgspec.Struct, frozen=True):
     """How to get to a server: directly or by a proxy, and how long to wait on the way."""
 
-    target: Address
-    proxy: Address | None
+    target: HttpUrl
+    proxy: HttpUrl | None
     connect_s: float
     idle_s: float
 
 
-class Link:
+class HttpConnection:
     """A connection, and the reply that is being read from it."""
 
-    def __init__(self, sock: socket.socket, way: Way) -> None:
+    def __init__(self, sock: socket.socket, way: HttpRoute) -> None:
         self._sock = sock
         self.way = way
-        self.reply = Reply()
+        self.reply = ResponseParser()
 
     def send(self, pieces: Sequence[bytes]) -> None:
         """Sends a request; raises OSError if not all of it went out.
 
         Small pieces go out together, in as few packets as they need; large ones are not copied.
         """
-        self.reply = Reply()
+        self.reply = ResponseParser()
         small: list[bytes] = []
         for piece in pieces:
-            if len(piece) < PIECE:
+            if len(piece) < RECEIVE_BYTES:
                 small.append(piece)
                 continue
             self._sock.sendall(b"".join(small))
@@ -54,22 +54,22 @@ class Link:
 
     def receive(self) -> bytes:
         """Waits for bytes, as long as the limit allows; none are the end."""
-        return self._sock.recv(PIECE)
+        return self._sock.recv(RECEIVE_BYTES)
 
     def is_ready(self) -> bool:
         """Tells whether the last answer is over and the server still listens, without waiting."""
         self._sock.settimeout(0)
-        most = self.reply.received + REST
+        most = self.reply.received + MAX_TRAILING_BYTES
         try:
             while not self.reply.done or self.reply.keeps:
-                piece = self._sock.recv(PIECE)
+                piece = self._sock.recv(RECEIVE_BYTES)
                 if not piece or self.reply.done or self.reply.received > most:
                     return False
                 for _ in self.reply.feed(piece):
                     pass
         except OSError as error:
             return _would_wait(error) and self.reply.done and self.reply.keeps
-        except Broken:
+        except HttpError:
             return False
         finally:
             self._sock.settimeout(self.way.idle_s)
@@ -85,7 +85,7 @@ class Link:
         self._sock.close()
 
 
-def open_link(way: Way, secure: Secure, cut: Cut) -> Link:
+def open_connection(way: HttpRoute, secure: TlsWrapper, cut: StreamCancelToken) -> HttpConnection:
     """Connects. Everything that can go wrong is a Broken that says what."""
     next_stop = way.proxy or way.target
     sock = _connected(next_stop, way.connect_s, cut)
@@ -94,16 +94,16 @@ def open_link(way: Way, secure: Secure, cut: Cut) -> Link:
             if way.proxy is not None:
                 _tunnel(sock, way.target, way.proxy)
             sock = secure(sock, way.target.host)
-            cut.on_cancel(Link(sock, way).wake)
+            cut.on_cancel(HttpConnection(sock, way).wake)
             _shake_hands(sock, way.target)
         sock.settimeout(way.idle_s)
-        return Link(sock, way)
+        return HttpConnection(sock, way)
     except BaseException:
         sock.close()
         raise
 
 
-def _connected(stop: Address, seconds: float, cut: Cut) -> socket.socket:
+def _connected(stop: HttpUrl, seconds: float, cut: StreamCancelToken) -> socket.socket:
     trouble = f"{stop.origin} has no address"
     for family, kind, protocol, _, where in _addresses(stop):
         sock = socket.socket(family, kind, protocol)
@@ -119,21 +119,21 @@ def _connected(stop: Address, seconds: float, cut: Cut) -> socket.socket:
         except BaseException:
             sock.close()
             raise
-    raise Broken(trouble)
+    raise HttpError(trouble)
 
 
-def _addresses(stop: Address) -> list[tuple[int, int, int, str, Any]]:
+def _addresses(stop: HttpUrl) -> list[tuple[int, int, int, str, Any]]:
     try:
         return [*socket.getaddrinfo(stop.host, stop.port, type=socket.SOCK_STREAM)]
     except OSError as error:
-        raise Broken(f"the name {stop.host} cannot be looked up ({error.strerror})") from None
+        raise HttpError(f"the name {stop.host} cannot be looked up ({error.strerror})") from None
 
 
-def _tunnel(sock: socket.socket, target: Address, proxy: Address) -> None:
+def _tunnel(sock: socket.socket, target: HttpUrl, proxy: HttpUrl) -> None:
     """Asks a proxy to pass bytes on."""
     goal = f"{target.authority}:443" if target.port == 443 else target.authority  # noqa: PLR2004 (https)
     lines = [f"CONNECT {goal} HTTP/1.1", f"Host: {goal}", *proxy_headers(proxy), "", ""]
-    reply = Reply()
+    reply = ResponseParser()
     try:
         sock.sendall("\r\n".join(lines).encode("latin-1"))
         while reply.head is None:
@@ -143,27 +143,27 @@ def _tunnel(sock: socket.socket, target: Address, proxy: Address) -> None:
             for _ in reply.feed(piece):
                 break
     except OSError as error:
-        raise Broken(f"the proxy {_told(error, proxy)}") from None
+        raise HttpError(f"the proxy {_told(error, proxy)}") from None
     if reply.head.status // 100 != 2:  # noqa: PLR2004 (any 2xx)
         told = f"the proxy {proxy.origin} does not let {goal} through ({reply.head.status})"
-        raise Broken(told, fatal=reply.head.status < 500)  # noqa: PLR2004 (not its fault)
+        raise HttpError(told, fatal=reply.head.status < 500)  # noqa: PLR2004 (not its fault)
 
 
-def proxy_headers(proxy: Address) -> list[str]:
+def proxy_headers(proxy: HttpUrl) -> list[str]:
     """Returns the header that tells a proxy who asks, if its address says so."""
     if not proxy.user:
         return []
     return [f"Proxy-Authorization: Basic {b2a_base64(proxy.user.encode(), newline=False).decode()}"]
 
 
-def _shake_hands(sock: socket.socket, target: Address) -> None:
+def _shake_hands(sock: socket.socket, target: HttpUrl) -> None:
     try:
         getattr(sock, "do_handshake")()  # noqa: B009 (only TLS sockets have it)
     except OSError as error:
         untrusted = getattr(error, "verify_message", "")
         if not untrusted:
-            raise Broken(_told(error, target)) from None
-        raise Broken(
+            raise HttpError(_told(error, target)) from None
+        raise HttpError(
             f"the certificate of {target.authority} is not trusted ({untrusted}); if it should be, "
             "let SSL_CERT_FILE name the certificates that vouch for it",
             fatal=True,
@@ -180,7 +180,7 @@ def _shut(sock: socket.socket) -> None:
         sock.shutdown(socket.SHUT_RDWR)
 
 
-def _told(error: OSError, stop: Address) -> str:
+def _told(error: OSError, stop: HttpUrl) -> str:
     if isinstance(error, TimeoutError):
         return f"{stop.origin} does not answer"
     return f"{stop.origin} cannot be reached ({error.strerror or error})"

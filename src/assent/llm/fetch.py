@@ -5,17 +5,17 @@ import time
 from collections.abc import Callable
 
 from assent.core.errors import Refused, Unavailable, UsageError
-from assent.models.cut import Cut
-from assent.models.net.address import Address, address
-from assent.models.net.client import HttpClient, Request, Response
-from assent.models.net.reply import Broken
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
+from assent.llm.http.response_parser import HttpError
+from assent.llm.http.url import HttpUrl, parse_url
 from assent.ports import FetchResponse
 
-HOPS = 5  # redirects
+MAX_REDIRECTS = 5  # redirects
 SECONDS = 60.0  # for all of it; a server may send a byte now and then for ever
 HEADERS = {"user-agent": "assent", "accept": "text/html, text/*, application/json, */*;q=0.5"}
 REDIRECTS = (301, 302, 303, 307, 308)
-PACKED = ("", "identity", "gzip", "x-gzip", "deflate")  # that the client can unpack
+CONTENT_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")  # that the client can unpack
 
 _SCHEME = re.compile(r"https?://", re.IGNORECASE)
 _URL = re.compile(
@@ -25,7 +25,7 @@ _ODD = re.compile(r"[^\x21-\x7e]+")
 _LONGEST = 8000
 
 
-class HttpFetch:
+class HttpPageFetcher:
     """Implements ports.Fetch with a client whose connections are not kept."""
 
     def __init__(
@@ -42,33 +42,33 @@ class HttpFetch:
         """Gets a page and follows redirects to hosts that are allowed."""
         until = self._now() + self._seconds
         where = _target(url)
-        for _ in range(HOPS + 1):
+        for _ in range(MAX_REDIRECTS + 1):
             answer = self._asked(where, limit, until)
             if isinstance(answer, FetchResponse):
                 return answer
             following = _target(_joined(where, answer))
             _check(where, following, allowed)
             where = following
-        raise Refused(f"{url} redirects more than {HOPS} times; nothing was read.")
+        raise Refused(f"{url} redirects more than {MAX_REDIRECTS} times; nothing was read.")
 
-    def _asked(self, where: Address, limit: int, until: float) -> FetchResponse | str:
+    def _asked(self, where: HttpUrl, limit: int, until: float) -> FetchResponse | str:
         """Returns what came, or where a redirect leads."""
         try:
-            response = self._client.send(Request(where, HEADERS), Cut())
+            response = self._client.send(HttpRequest(where, HEADERS), StreamCancelToken())
             try:
                 return self._answer(where, response, limit, until)
             finally:
                 response.close()
-        except Broken as broken:
+        except HttpError as broken:
             raise Unavailable(f"{where.origin} could not be read: {broken}.") from None
 
     def _answer(
-        self, where: Address, response: Response, limit: int, until: float
+        self, where: HttpUrl, response: HttpResponse, limit: int, until: float
     ) -> FetchResponse | str:
         head = response.head
         if head.status in REDIRECTS and "location" in head.headers:
             return head.headers["location"]
-        if head.headers.get("content-encoding", "").lower() not in PACKED:
+        if head.headers.get("content-encoding", "").lower() not in CONTENT_ENCODINGS:
             raise Refused(f"{where.origin} sends the page packed in a way that cannot be read.")
         content, cut = bytearray(), False
         for piece in response.pieces():
@@ -81,7 +81,7 @@ class HttpFetch:
         return FetchResponse(url, head.status, media, bytes(content[:limit]), cut)
 
 
-def _target(url: str) -> Address:
+def _target(url: str) -> HttpUrl:
     """Reads a URL of a page, which may have a query, and letters that the wire does not carry."""
     found = _URL.match(url)
     if found is None or len(url) > _LONGEST:
@@ -90,7 +90,7 @@ def _target(url: str) -> Address:
         raise Refused("The URL holds a login, and none is ever sent; leave it out.")
     rest = found["rest"] if found["rest"].startswith("/") else f"/{found['rest']}"
     try:
-        return address(found["origin"] + _ODD.sub(_escaped, rest), "The URL to fetch")
+        return parse_url(found["origin"] + _ODD.sub(_escaped, rest), "The URL to fetch")
     except UsageError as error:
         raise Refused(error.message) from None
 
@@ -99,7 +99,7 @@ def _escaped(odd: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in odd[0].encode("utf-8", "replace"))
 
 
-def _joined(where: Address, location: str) -> str:
+def _joined(where: HttpUrl, location: str) -> str:
     """Returns the URL that a redirect names, which may be seen from where it was sent."""
     if _SCHEME.match(location):
         return location
@@ -111,7 +111,7 @@ def _joined(where: Address, location: str) -> str:
     return f"{where.origin}{folder}/{location}"
 
 
-def _check(where: Address, following: Address, allowed: Callable[[str], bool]) -> None:
+def _check(where: HttpUrl, following: HttpUrl, allowed: Callable[[str], bool]) -> None:
     url = f"{following.origin}{following.path}"
     if not allowed(following.host):
         raise Refused(f"{where.origin} redirects to {url}, on another host. Fetch that if needed.")

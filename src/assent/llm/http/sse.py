@@ -9,18 +9,18 @@ LINE = 40  # bytes that a line takes besides what it says
 _NAME = 200  # bytes of an event's name
 
 
-class TooLong(Exception):
+class SseEventTooLong(Exception):
     """An event that no provider would send."""
 
 
-class Event(msgspec.Struct, frozen=True):
+class SseEvent(msgspec.Struct, frozen=True):
     """One event: its name, empty if it has none, and its lines of data."""
 
     name: str
     data: bytes
 
 
-class Events:
+class SseParser:
     """An incremental parser. Comments, ids and retry times are of no interest here."""
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -32,7 +32,7 @@ class Events:
         self._size = 0
         self._begun = False
 
-    def feed(self, piece: bytes) -> Iterator[Event]:
+    def feed(self, piece: bytes) -> Iterator[SseEvent]:
         """Yields the events that this piece completes; what has no blank line yet waits."""
         if not self._begun:
             piece, self._begun = self._without_mark(piece)
@@ -80,14 +80,14 @@ class Events:
         else:
             self.count += 1
 
-    def _event(self) -> Event:
-        event = Event(self._name, b"\n".join(self._lines))
+    def _event(self) -> SseEvent:
+        event = SseEvent(self._name, b"\n".join(self._lines))
         self._name, self._lines, self._size = "", [], 0
         return event
 
     def _check(self, size: int) -> None:
         if size > self._limit:
-            raise TooLong(f"an event is longer than {self._limit} bytes")
+            raise SseEventTooLong(f"an event is longer than {self._limit} bytes")
 
 
 _MARK = b"\xef\xbb\xbf"  # a byte order mark, which may stand at the very beginning

@@ -15,10 +15,10 @@ from assent.core.llm.request import (
     StreamEvent,
     TokenUsage,
 )
-from assent.models.net.sse import Event
-from assent.models.wires.arguments import call
-from assent.models.wires.meter import Meter, Pieces
-from assent.models.wires.wire import Failed
+from assent.llm.http.sse import SseEvent
+from assent.llm.wires.response_limits import ResponseMeter, TextBuffer
+from assent.llm.wires.tool_arguments import tool_call
+from assent.llm.wires.wire import ResponseFailed
 
 DELTAS = {
     "response.output_text.delta": "text",
@@ -32,61 +32,61 @@ LAST = ("response.completed", "response.incomplete")
 _KEPT = ("id", "summary", "content", "encrypted_content")
 
 
-class _Content(msgspec.Struct):
+class _ResponsesContent(msgspec.Struct):
     type: str = ""
     text: str | None = None
     refusal: str | None = None
 
 
-class _Item(msgspec.Struct):
+class _ResponsesItem(msgspec.Struct):
     type: str = ""
-    content: list[_Content] | None = None
-    summary: list[_Content] | None = None
+    content: list[_ResponsesContent] | None = None
+    summary: list[_ResponsesContent] | None = None
     call_id: str | None = None
     name: str | None = None
     arguments: str | None = None
 
 
-class _Details(msgspec.Struct):
+class _ResponsesTokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
 
 
-class _Count(msgspec.Struct):
+class _ResponsesUsage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
-    input_tokens_details: _Details | None = None
-    output_tokens_details: _Details | None = None
+    input_tokens_details: _ResponsesTokenDetails | None = None
+    output_tokens_details: _ResponsesTokenDetails | None = None
 
 
-class _Why(msgspec.Struct):
+class _ResponsesIncompleteDetails(msgspec.Struct):
     reason: str | None = None
 
 
-class _Trouble(msgspec.Struct):
+class _ResponsesError(msgspec.Struct):
     code: str | int | None = None
     type: str | None = None
     message: str | None = None
 
 
-class _Response(msgspec.Struct):
-    usage: _Count | None = None
-    incomplete_details: _Why | None = None
-    error: _Trouble | None = None
+class _ResponsesBody(msgspec.Struct):
+    usage: _ResponsesUsage | None = None
+    incomplete_details: _ResponsesIncompleteDetails | None = None
+    error: _ResponsesError | None = None
 
 
-class _Line(msgspec.Struct):
+class _ResponsesEvent(msgspec.Struct):
     type: str = ""
     delta: str | dict[str, Any] | None = None
     item: msgspec.Raw = msgspec.Raw(b"{}")
-    response: _Response | None = None
-    error: _Trouble | None = None
+    response: _ResponsesBody | None = None
+    error: _ResponsesError | None = None
     code: str | int | None = None
     message: str | None = None
 
 
-_LINE, _ITEM = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Item)
+_LINE, _ITEM = msgspec.json.Decoder(_ResponsesEvent), msgspec.json.Decoder(_ResponsesItem)
 
 
 class ResponsesDecoder:
@@ -94,14 +94,17 @@ class ResponsesDecoder:
 
     def __init__(self, serial: str, most: AnswerSettings | None = None) -> None:
         self.done = False
-        self._live, self._whole = Meter(most), Meter(most)  # pieces, and the items they become
-        self._saying = {"text": Pieces(), "reasoning": Pieces()}
+        self._live, self._whole = (
+            ResponseMeter(most),
+            ResponseMeter(most),
+        )  # pieces, and the items they become
+        self._saying = {"text": TextBuffer(), "reasoning": TextBuffer()}
         self._serial = serial
         self._calls = 0
-        self._last = _Line()
+        self._last = _ResponsesEvent()
         self._refusal = ""
 
-    def feed(self, event: Event) -> Iterator[StreamEvent]:
+    def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         if event.data.strip() == b"[DONE]":
             return
@@ -119,7 +122,7 @@ class ResponsesDecoder:
         """Returns the end, if the event that says so came."""
         if not self.done:
             return None
-        response = self._last.response or _Response()
+        response = self._last.response or _ResponsesBody()
         return [], StreamEnded(self._stop(response), _usage(response.usage), self._refusal)
 
     def unfinished_parts(self) -> Iterator[StreamEvent]:
@@ -136,7 +139,7 @@ class ResponsesDecoder:
             self._saying[kind].append(piece)
         return StreamDelta(kind, piece)
 
-    def _stop(self, response: _Response) -> StopReason:
+    def _stop(self, response: _ResponsesBody) -> StopReason:
         reason = response.incomplete_details and response.incomplete_details.reason
         if self._refusal or reason == "content_filter":
             return StopReason.REFUSED
@@ -154,12 +157,12 @@ class ResponsesDecoder:
         if part is not None:
             yield PartCompleted(part)
 
-    def _part(self, item: _Item, raw: msgspec.Raw, said: str) -> MessagePart | None:
+    def _part(self, item: _ResponsesItem, raw: msgspec.Raw, said: str) -> MessagePart | None:
         match item.type:
             case "message":
                 self._whole.part()
                 self._whole.add("text", said)
-                self._saying["text"] = Pieces()
+                self._saying["text"] = TextBuffer()
                 return TextPart(said) if said else None
             case "reasoning":
                 summary = "\n\n".join(piece.text or "" for piece in item.summary or ())
@@ -167,7 +170,7 @@ class ResponsesDecoder:
                 kept = {key: whole[key] for key in _KEPT if whole.get(key) is not None}
                 self._whole.part()
                 self._whole.add_value("reasoning", kept)
-                self._saying["reasoning"] = Pieces()
+                self._saying["reasoning"] = TextBuffer()
                 return ReasoningPart(summary or said, kept)
             case "function_call":
                 self._whole.call()
@@ -175,18 +178,18 @@ class ResponsesDecoder:
                 self._whole.add("arguments", said)
                 self._calls += 1
                 id = item.call_id or f"{self._serial}_{self._calls}"
-                return call(id, item.name or "", item.arguments or "")
+                return tool_call(id, item.name or "", item.arguments or "")
             case _:
                 return None
 
 
-def _failed(line: _Line) -> Failed:
-    inner = line.error or (line.response and line.response.error) or _Trouble()
+def _failed(line: _ResponsesEvent) -> ResponseFailed:
+    inner = line.error or (line.response and line.response.error) or _ResponsesError()
     kind = inner.code or inner.type or line.code or ""
-    return Failed(str(kind), inner.message or line.message or "")
+    return ResponseFailed(str(kind), inner.message or line.message or "")
 
 
-def _usage(count: _Count | None) -> TokenUsage:
+def _usage(count: _ResponsesUsage | None) -> TokenUsage:
     if count is None:
         return TokenUsage()
     before, after = count.input_tokens_details, count.output_tokens_details

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from assent.core.errors import UsageError
-from assent.models.net.address import Address, address
+from assent.llm.http.url import HttpUrl, parse_url
 
 
-def proxy_for(target: Address, environment: Mapping[str, str]) -> Address | None:
+def proxy_for(target: HttpUrl, environment: Mapping[str, str]) -> HttpUrl | None:
     """Returns the proxy for a target; never for this machine itself."""
     if target.is_loopback or _spared(target, _value(environment, "no_proxy")[1]):
         return None
@@ -14,7 +14,7 @@ def proxy_for(target: Address, environment: Mapping[str, str]) -> Address | None
         variable, url = _value(environment, name)
         if not url:
             continue
-        proxy = address(url if "://" in url else f"http://{url}", variable)
+        proxy = parse_url(url if "://" in url else f"http://{url}", variable)
         if proxy.scheme == "http":
             return proxy
         raise UsageError(
@@ -24,11 +24,11 @@ def proxy_for(target: Address, environment: Mapping[str, str]) -> Address | None
     return None
 
 
-def _spared(target: Address, listed: str) -> bool:
+def _spared(target: HttpUrl, listed: str) -> bool:
     return any(_covers(entry.strip().lower(), target) for entry in listed.split(",") if entry)
 
 
-def _covers(entry: str, target: Address) -> bool:
+def _covers(entry: str, target: HttpUrl) -> bool:
     name, _, port = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
     if port and port != str(target.port):
         return False

@@ -27,12 +27,12 @@ from assent.core.llm.request import (
     StreamEvent,
     TokenUsage,
 )
-from assent.models.cut import Cut, Cuttable
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 
 LIMIT = 64 << 20
 LIST = "assent models list"
 
-Fault = Literal[
+ScriptedFault = Literal[
     "rate_limit",
     "rate_limit_after",
     "server_error",
@@ -76,24 +76,24 @@ class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     args: dict[str, Any] = {}
 
 
-class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptedTurn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One answer."""
 
     text: str = ""
     reasoning: str = ""
     calls: tuple[ScriptedCall, ...] = ()
     delay_ms: float = 0
-    fault: Fault | None = None
+    fault: ScriptedFault | None = None
 
 
-class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModelScript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A whole file."""
 
-    turns: tuple[Turn, ...] = ()
-    children: dict[str, tuple[Turn, ...]] = {}
+    turns: tuple[ScriptedTurn, ...] = ()
+    children: dict[str, tuple[ScriptedTurn, ...]] = {}
 
 
-def read_script(path: Path, name: str) -> Script:
+def read_script(path: Path, name: str) -> ModelScript:
     """Reads a script; `name` is what the person called it."""
     try:
         if path.exists() and not path.is_file():
@@ -105,7 +105,7 @@ def read_script(path: Path, name: str) -> Script:
     if len(content) > LIMIT:
         raise UsageError(f"The script {name} is longer than {LIMIT} bytes.", LIST)
     try:
-        script = msgspec.json.decode(content, type=Script)
+        script = msgspec.json.decode(content, type=ModelScript)
     except RecursionError:
         raise _deep(name) from None
     except msgspec.MsgspecError as error:
@@ -121,22 +121,22 @@ def _deep(name: str) -> UsageError:
     return UsageError(told, LIST)
 
 
-class Scripted:
+class ScriptedModel:
     """Answers a session's k-th main request with turn k.
 
     k comes from the prompt, so it survives the end of a process. A turn's fault happens once; asked
     again, the turn is answered.
     """
 
-    def __init__(self, script: Script, name: str) -> None:
+    def __init__(self, script: ModelScript, name: str) -> None:
         self._script = script
         self._name = name
         self._failed: set[tuple[str, int]] = set()
 
-    def stream(self, prompt: ModelRequest) -> Cuttable:
-        return Cuttable(lambda cut: self._answer(prompt, cut))
+    def stream(self, prompt: ModelRequest) -> CancellableModelStream:
+        return CancellableModelStream(lambda cut: self._answer(prompt, cut))
 
-    def _answer(self, prompt: ModelRequest, cut: Cut) -> Iterator[StreamEvent]:
+    def _answer(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
         if prompt.kind in ("title", "compact"):
             yield from _aside(prompt)
             return
@@ -156,7 +156,7 @@ class Scripted:
         stop = StopReason.CALLS if turn.calls else StopReason.END
         yield StreamEnded(stop, TokenUsage(_size(prompt.messages) // 4, _length(parts) // 4))
 
-    def _turn(self, kind: str, number: int) -> Turn:
+    def _turn(self, kind: str, number: int) -> ScriptedTurn:
         turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
         if number > len(turns):
             whose = "" if kind == "main" else f" for {kind}"
@@ -164,21 +164,21 @@ class Scripted:
             raise ModelError(told, "add a turn to the script, or start a new session")
         return turns[number - 1]
 
-    def _due(self, turn: Turn, kind: str, number: int) -> str:
+    def _due(self, turn: ScriptedTurn, kind: str, number: int) -> str:
         if turn.fault is None or (kind, number) in self._failed:
             return ""
         self._failed.add((kind, number))
         return turn.fault
 
 
-def _parts(turn: Turn, serial: str) -> list[MessagePart]:
+def _parts(turn: ScriptedTurn, serial: str) -> list[MessagePart]:
     parts: list[MessagePart] = [ReasoningPart(turn.reasoning)] if turn.reasoning else []
     parts += [TextPart(turn.text)] if turn.text else []
     calls = enumerate(turn.calls, start=1)
     return [*parts, *(ToolCall(f"call_{serial}_{n}", call.tool, call.args) for n, call in calls)]
 
 
-def _deltas(turn: Turn, *, drip: bool, half: bool) -> Iterator[StreamEvent]:
+def _deltas(turn: ScriptedTurn, *, drip: bool, half: bool) -> Iterator[StreamEvent]:
     said = [("reasoning", turn.reasoning), ("text", turn.text)]
     said += [("call", msgspec.json.encode(call.args).decode()) for call in turn.calls]
     for kind, text in said:

@@ -8,7 +8,7 @@ from assent.core.errors import Interrupted
 from assent.core.llm.request import StreamEnded, StreamEvent
 
 
-class Cut:
+class StreamCancelToken:
     """The end of one request. Whatever may wait says how to wake it."""
 
     def __init__(self) -> None:
@@ -41,15 +41,15 @@ class Cut:
             raise Interrupted("The request was ended before its answer was complete.")
 
 
-class Cuttable:
+class CancellableModelStream:
     """An iterator over what a generator makes; unlike it, it can be closed while it is waiting."""
 
-    def __init__(self, begin: Callable[[Cut], Iterator[StreamEvent]]) -> None:
-        self._cut = Cut()
+    def __init__(self, begin: Callable[[StreamCancelToken], Iterator[StreamEvent]]) -> None:
+        self._cut = StreamCancelToken()
         self._parts = begin(self._cut)
         self._over = False
 
-    def __iter__(self) -> "Cuttable":
+    def __iter__(self) -> "CancellableModelStream":
         return self
 
     def __next__(self) -> StreamEvent:

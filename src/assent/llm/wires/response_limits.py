@@ -10,7 +10,7 @@ MB = 1 << 20
 PARTS = 5000  # of text and reasoning, or blocks of a kind that is unknown
 
 
-class OverLimit(Exception):
+class ResponseLimitExceeded(Exception):
     """An answer is larger than a setting allows."""
 
     def __init__(self, what: str, setting: str) -> None:
@@ -18,7 +18,7 @@ class OverLimit(Exception):
         self.setting = setting
 
 
-class Meter:
+class ResponseMeter:
     """Counts one answer; raises OverLimit before anything is kept beyond a limit."""
 
     def __init__(self, most: AnswerSettings | None = None) -> None:
@@ -32,7 +32,7 @@ class Meter:
         mb: float = getattr(self._most, f"{kind}_mb")
         if self._bytes[kind] > mb * MB:
             what = {"arguments": "arguments of calls"}.get(kind, kind)
-            raise OverLimit(f"more than {mb:g} MB of {what}", f"answer.{kind}_mb")
+            raise ResponseLimitExceeded(f"more than {mb:g} MB of {what}", f"answer.{kind}_mb")
 
     def add_value(self, kind: str, value: object) -> None:
         """Counts a value that is kept as it came."""
@@ -42,23 +42,25 @@ class Meter:
         """Counts a part that begins, whatever it holds."""
         self._parts += 1
         if self._parts > PARTS:
-            raise OverLimit(f"more than {PARTS} parts", "")
+            raise ResponseLimitExceeded(f"more than {PARTS} parts", "")
 
     def call(self) -> None:
         """Counts a call that begins."""
         self._calls += 1
         if self._calls > self._most.calls:
-            raise OverLimit(f"more than {self._most.calls} calls", "answer.calls")
+            raise ResponseLimitExceeded(f"more than {self._most.calls} calls", "answer.calls")
 
     def check_stream(self, events: int, received: int) -> None:
         """Holds what came over the wire so far against the limits."""
         if events > self._most.events:
-            raise OverLimit(f"more than {self._most.events} events", "answer.events")
+            raise ResponseLimitExceeded(f"more than {self._most.events} events", "answer.events")
         if received > self._most.total_mb * MB:
-            raise OverLimit(f"more than {self._most.total_mb:g} MB of data", "answer.total_mb")
+            raise ResponseLimitExceeded(
+                f"more than {self._most.total_mb:g} MB of data", "answer.total_mb"
+            )
 
 
-class Pieces:
+class TextBuffer:
     """A text that grows by pieces, in little more memory than it has characters."""
 
     def __init__(self, first: str = "") -> None:

@@ -14,11 +14,18 @@ from assent.core.llm.message import (
     ToolResult,
 )
 from assent.core.llm.request import ModelRequest, ToolDefinition
-from assent.models.wires.responses_answer import ResponsesDecoder
-from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
+from assent.llm.wires.responses_decoder import ResponsesDecoder
+from assent.llm.wires.wire import (
+    BaseWire,
+    data_url,
+    encode_json,
+    encoded_messages,
+    list_member,
+    open_object,
+)
 
 
-class Responses(Speaker):
+class ResponsesWire(BaseWire):
     """Speaks the Responses API with one model."""
 
     path = "/responses"
@@ -34,9 +41,9 @@ class Responses(Speaker):
             members["instructions"] = system
         tools = self._tools.all(prompt.tools)
         return [
-            opened(members),
-            *(listed(b"tools", tools) if tools else ()),
-            *listed(b"input", messages_of(self._messages, prompt)),
+            open_object(members),
+            *(list_member(b"tools", tools) if tools else ()),
+            *list_member(b"input", encoded_messages(self._messages, prompt)),
             b"}",
         ]
 
@@ -49,10 +56,10 @@ class Responses(Speaker):
             items = [*_results(message.parts), *_said(message.parts)]
         else:
             items = [item for part in message.parts if (item := _item(part, own=own))]
-        return b",".join(map(as_json, items))
+        return b",".join(map(encode_json, items))
 
     def _tool(self, offer: ToolDefinition) -> bytes:
-        return as_json(
+        return encode_json(
             {
                 "type": "function",
                 "name": offer.name,
@@ -92,7 +99,7 @@ def _said(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
 
 
 def _image(image: ImagePart) -> dict[str, Any]:
-    return {"type": "input_image", "image_url": as_url(image)}
+    return {"type": "input_image", "image_url": data_url(image)}
 
 
 def _item(part: MessagePart, *, own: bool) -> dict[str, Any] | None:

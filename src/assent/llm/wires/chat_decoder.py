@@ -14,96 +14,96 @@ from assent.core.llm.request import (
     StreamEvent,
     TokenUsage,
 )
-from assent.models.net.sse import Event
-from assent.models.wires.arguments import call
-from assent.models.wires.meter import Meter, Pieces
-from assent.models.wires.wire import Failed
+from assent.llm.http.sse import SseEvent
+from assent.llm.wires.response_limits import ResponseMeter, TextBuffer
+from assent.llm.wires.tool_arguments import tool_call
+from assent.llm.wires.wire import ResponseFailed
 
 STOPS = {"length": StopReason.LENGTH, "content_filter": StopReason.REFUSED}
 _THOUGHTS = ("reasoning_content", "reasoning")
 
 
-class _Function(msgspec.Struct):
+class _ChatFunction(msgspec.Struct):
     name: str | None = None
     arguments: str | dict[str, Any] | None = None
 
 
-class _Call(msgspec.Struct):
+class _ChatCallDelta(msgspec.Struct):
     index: int | None = None
     id: str | None = None
-    function: _Function | None = None
+    function: _ChatFunction | None = None
     extra_content: dict[str, Any] | None = None  # Gemini's, which wants it back with the call
 
 
-class _Change(msgspec.Struct):
+class _ChatDelta(msgspec.Struct):
     content: str | list[dict[str, Any]] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
     reasoning_details: list[dict[str, Any]] | None = None
     refusal: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: list[_ChatCallDelta] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _ChatChoice(msgspec.Struct):
     index: int | None = None
-    delta: _Change | None = None
+    delta: _ChatDelta | None = None
     finish_reason: str | None = None
 
 
-class _Details(msgspec.Struct):
+class _ChatTokenDetails(msgspec.Struct):
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
 
 
-class _Count(msgspec.Struct):
+class _ChatUsage(msgspec.Struct):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
+    prompt_tokens_details: _ChatTokenDetails | None = None
+    completion_tokens_details: _ChatTokenDetails | None = None
     prompt_cache_hit_tokens: int | None = None
 
 
-class _Trouble(msgspec.Struct):
+class _ChatError(msgspec.Struct):
     message: str | None = None
     type: str | None = None
     code: str | int | None = None
 
 
-class _Chunk(msgspec.Struct):
-    choices: list[_Choice] | None = None
-    usage: _Count | None = None
-    error: _Trouble | str | None = None
+class _ChatChunk(msgspec.Struct):
+    choices: list[_ChatChoice] | None = None
+    usage: _ChatUsage | None = None
+    error: _ChatError | str | None = None
 
 
-_CHUNK = msgspec.json.Decoder(_Chunk)
+_CHUNK = msgspec.json.Decoder(_ChatChunk)
 
 
-class _Open:
+class _OpenChatCall:
     """A call that is being said."""
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.id = self.name = ""
-        self.pieces = Pieces()
+        self.pieces = TextBuffer()
         self.attached: dict[str, Any] | None = None
 
 
 class ChatDecoder:
     """Puts the pieces of one answer together."""
 
-    def __init__(self, serial: str, meter: Meter | None = None) -> None:
+    def __init__(self, serial: str, meter: ResponseMeter | None = None) -> None:
         self.done = False
         self._serial = serial
-        self._meter = meter or Meter()
-        self._texts = Pieces()
-        self._thoughts = Pieces()
+        self._meter = meter or ResponseMeter()
+        self._texts = TextBuffer()
+        self._thoughts = TextBuffer()
         self._extra: dict[str, Any] = {}
-        self._refusals = Pieces()
-        self._calls: list[_Open] = []
+        self._refusals = TextBuffer()
+        self._calls: list[_OpenChatCall] = []
         self._stop: str | None = None
         self._usage = TokenUsage()
 
-    def feed(self, event: Event) -> Iterator[StreamEvent]:
+    def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
         """Yields what a chunk says."""
         if event.data.strip() == b"[DONE]":
             self.done = True
@@ -118,7 +118,7 @@ class ChatDecoder:
                 yield from self._change(choice.delta)
             self._stop = choice.finish_reason or self._stop
         if self._stop == "error":
-            raise Failed("error", "the provider stopped with an error")
+            raise ResponseFailed("error", "the provider stopped with an error")
 
     def ended(self) -> tuple[list[StreamEvent], StreamEnded] | None:
         """Returns all parts, and the end, if a reason for it or the last event came."""
@@ -145,9 +145,9 @@ class ChatDecoder:
         if text:
             yield PartCompleted(TextPart(text))
         for found in self._calls:
-            yield PartCompleted(call(found.id, found.name, found.pieces.joined()))
+            yield PartCompleted(tool_call(found.id, found.name, found.pieces.joined()))
 
-    def _change(self, change: _Change) -> Iterator[StreamEvent]:
+    def _change(self, change: _ChatDelta) -> Iterator[StreamEvent]:
         for field in _THOUGHTS:
             if thought := getattr(change, field):
                 self._extra.setdefault("field", field)
@@ -183,9 +183,9 @@ class ChatDecoder:
             self._thoughts.append(thought)
             yield StreamDelta("reasoning", thought)
 
-    def _grow(self, piece: _Call) -> Iterator[StreamEvent]:
+    def _grow(self, piece: _ChatCallDelta) -> Iterator[StreamEvent]:
         found = self._call(piece)
-        function = piece.function or _Function()
+        function = piece.function or _ChatFunction()
         if not found.id or not found.name:
             self._meter.add("arguments", (piece.id or "") + (function.name or ""))
         found.id = found.id or piece.id or ""
@@ -201,7 +201,7 @@ class ChatDecoder:
             found.pieces.append(said)
             yield StreamDelta("call", said)
 
-    def _call(self, piece: _Call) -> _Open:
+    def _call(self, piece: _ChatCallDelta) -> _OpenChatCall:
         """Finds the call that a piece belongs to; some servers number all calls alike, or none."""
         same = (c for c in reversed(self._calls) if piece.index in (None, c.index))
         last = next(same, None)
@@ -209,7 +209,7 @@ class ChatDecoder:
         if last is not None and not begins:
             return last
         self._meter.call()
-        self._calls.append(_Open(len(self._calls) if piece.index is None else piece.index))
+        self._calls.append(_OpenChatCall(len(self._calls) if piece.index is None else piece.index))
         return self._calls[-1]
 
 
@@ -222,13 +222,13 @@ def _thought(found: object) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _failed(trouble: _Trouble | str) -> Failed:
+def _failed(trouble: _ChatError | str) -> ResponseFailed:
     if isinstance(trouble, str):
-        return Failed("", trouble)
-    return Failed(str(trouble.code or trouble.type or ""), trouble.message or "")
+        return ResponseFailed("", trouble)
+    return ResponseFailed(str(trouble.code or trouble.type or ""), trouble.message or "")
 
 
-def _usage(count: _Count) -> TokenUsage:
+def _usage(count: _ChatUsage) -> TokenUsage:
     before, after = count.prompt_tokens_details, count.completion_tokens_details
     cached = (before and before.cached_tokens) or count.prompt_cache_hit_tokens or 0
     reasoning = (after and after.reasoning_tokens) or 0

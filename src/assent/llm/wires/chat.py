@@ -15,16 +15,23 @@ from assent.core.llm.message import (
     ToolResult,
 )
 from assent.core.llm.request import ModelRequest, ToolDefinition
-from assent.models.wires.chat_answer import ChatDecoder
-from assent.models.wires.meter import Meter
-from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
+from assent.llm.wires.chat_decoder import ChatDecoder
+from assent.llm.wires.response_limits import ResponseMeter
+from assent.llm.wires.wire import (
+    BaseWire,
+    data_url,
+    encode_json,
+    encoded_messages,
+    list_member,
+    open_object,
+)
 
 COUNT = {"stream_options": {"include_usage": True}}
-COUNTING = ("mistral",)  # count without being asked, and may not like to be
-SEEN = "(the picture that the tool found)"
+SENDS_USAGE_UNASKED = ("mistral",)  # count without being asked, and may not like to be
+IMAGE_NOTE = "(the picture that the tool found)"
 
 
-class Chat(Speaker):
+class ChatWire(BaseWire):
     """Speaks Chat Completions with one model."""
 
     path = "/chat/completions"
@@ -33,21 +40,21 @@ class Chat(Speaker):
         """Returns the request."""
         members = {
             **self._members(prompt),
-            **({} if self._asked.provider in COUNTING else COUNT),
+            **({} if self._asked.provider in SENDS_USAGE_UNASKED else COUNT),
             **self._limit(prompt.output),
         }
         system = "\n\n".join(text for text in prompt.system if text.strip())
-        first = [as_json({"role": "system", "content": system})] if system else []
+        first = [encode_json({"role": "system", "content": system})] if system else []
         tools = self._tools.all(prompt.tools)
         return [
-            opened(members),
-            *listed(b"messages", [*first, *messages_of(self._messages, prompt)]),
-            *(listed(b"tools", tools) if tools else ()),
+            open_object(members),
+            *list_member(b"messages", [*first, *encoded_messages(self._messages, prompt)]),
+            *(list_member(b"tools", tools) if tools else ()),
             b"}",
         ]
 
     def decoder(self, serial: str) -> ChatDecoder:
-        return ChatDecoder(serial, Meter(self._asked.answer_limits))
+        return ChatDecoder(serial, ResponseMeter(self._asked.answer_limits))
 
     def _limit(self, output: int) -> dict[str, int]:
         """OpenAI itself wants the newer word, which others may not know."""
@@ -60,7 +67,7 @@ class Chat(Speaker):
             said = [*_results(message.parts), *_said(message.parts)]
         else:
             said = _answered(message.parts, own=message.model == self._asked.full)
-        return b",".join(map(as_json, said))
+        return b",".join(map(encode_json, said))
 
     def _tool(self, offer: ToolDefinition) -> bytes:
         function = {
@@ -68,7 +75,7 @@ class Chat(Speaker):
             "description": offer.description,
             "parameters": offer.schema,
         }
-        return as_json({"type": "function", "function": function})
+        return encode_json({"type": "function", "function": function})
 
 
 def _results(parts: tuple[MessagePart, ...]) -> Iterator[dict[str, Any]]:
@@ -85,8 +92,8 @@ def _said(parts: tuple[MessagePart, ...]) -> list[dict[str, Any]]:
     if not images and not found:
         content = "\n\n".join(text for text in texts if text)
         return [{"role": "user", "content": content}] if content else []
-    said = [*texts, SEEN] if found else texts
-    shown = [{"type": "image_url", "image_url": {"url": as_url(i)}} for i in (*images, *found)]
+    said = [*texts, IMAGE_NOTE] if found else texts
+    shown = [{"type": "image_url", "image_url": {"url": data_url(i)}} for i in (*images, *found)]
     words = [{"type": "text", "text": text} for text in said if text]
     return [{"role": "user", "content": [*words, *shown]}]
 

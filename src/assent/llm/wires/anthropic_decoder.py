@@ -14,10 +14,10 @@ from assent.core.llm.request import (
     StreamEvent,
     TokenUsage,
 )
-from assent.models.net.sse import Event
-from assent.models.wires.arguments import call
-from assent.models.wires.meter import Meter, Pieces
-from assent.models.wires.wire import Failed
+from assent.llm.http.sse import SseEvent
+from assent.llm.wires.response_limits import ResponseMeter, TextBuffer
+from assent.llm.wires.tool_arguments import tool_call
+from assent.llm.wires.wire import ResponseFailed
 
 STOPS = {
     "tool_use": StopReason.CALLS,
@@ -27,7 +27,7 @@ STOPS = {
 }
 
 
-class _Block(msgspec.Struct):
+class _AnthropicBlock(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -38,7 +38,7 @@ class _Block(msgspec.Struct):
     input: dict[str, Any] = {}
 
 
-class _Change(msgspec.Struct):
+class _AnthropicDelta(msgspec.Struct):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -48,42 +48,42 @@ class _Change(msgspec.Struct):
     stop_details: dict[str, Any] | None = None
 
 
-class _Count(msgspec.Struct):
+class _AnthropicUsage(msgspec.Struct):
     input_tokens: int | None = None
     output_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
     cache_read_input_tokens: int | None = None
 
 
-class _Begun(msgspec.Struct):
-    usage: _Count | None = None
+class _AnthropicMessageStart(msgspec.Struct):
+    usage: _AnthropicUsage | None = None
 
 
-class _Trouble(msgspec.Struct):
+class _AnthropicError(msgspec.Struct):
     type: str = ""
     message: str = ""
 
 
-class _Line(msgspec.Struct):
+class _AnthropicEvent(msgspec.Struct):
     type: str = ""
     index: int = 0
-    message: _Begun | None = None
-    content_block: _Block | None = None
-    delta: _Change | None = None
-    usage: _Count | None = None
-    error: _Trouble | None = None
+    message: _AnthropicMessageStart | None = None
+    content_block: _AnthropicBlock | None = None
+    delta: _AnthropicDelta | None = None
+    usage: _AnthropicUsage | None = None
+    error: _AnthropicError | None = None
 
 
-_LINE = msgspec.json.Decoder(_Line)
+_LINE = msgspec.json.Decoder(_AnthropicEvent)
 
 
-class _Open:
+class _OpenAnthropicBlock:
     """A block that is being said."""
 
-    def __init__(self, block: _Block) -> None:
+    def __init__(self, block: _AnthropicBlock) -> None:
         self.block = block
-        self.said = Pieces(block.text or block.thinking)
-        self.signature = Pieces(block.signature)
+        self.said = TextBuffer(block.text or block.thinking)
+        self.signature = TextBuffer(block.signature)
 
     def part(self) -> MessagePart | None:
         block = msgspec.structs.replace(self.block, signature=self.signature.joined())
@@ -93,28 +93,30 @@ class _Open:
 class AnthropicDecoder:
     """Puts the blocks of one answer together."""
 
-    def __init__(self, meter: Meter | None = None) -> None:
+    def __init__(self, meter: ResponseMeter | None = None) -> None:
         self.done = False
-        self._meter = meter or Meter()
-        self._open: dict[int, _Open] = {}
+        self._meter = meter or ResponseMeter()
+        self._open: dict[int, _OpenAnthropicBlock] = {}
         self._count: dict[str, int] = {}
         self._stop = ""
         self._words = ""
 
-    def feed(self, event: Event) -> Iterator[StreamEvent]:
+    def feed(self, event: SseEvent) -> Iterator[StreamEvent]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         line = _LINE.decode(event.data)
         match line:
-            case _Line(type="error"):
-                trouble = line.error or _Trouble()
-                raise Failed(trouble.type, trouble.message)
-            case _Line(type="content_block_start", content_block=_Block() as block):
+            case _AnthropicEvent(type="error"):
+                trouble = line.error or _AnthropicError()
+                raise ResponseFailed(trouble.type, trouble.message)
+            case _AnthropicEvent(
+                type="content_block_start", content_block=_AnthropicBlock() as block
+            ):
                 self._begin(line.index, block)
-            case _Line(type="content_block_delta", delta=_Change() as change):
+            case _AnthropicEvent(type="content_block_delta", delta=_AnthropicDelta() as change):
                 yield from self._change(line.index, change)
-            case _Line(type="content_block_stop"):
+            case _AnthropicEvent(type="content_block_stop"):
                 yield from self._complete(line.index)
-            case _Line(type="message_stop"):
+            case _AnthropicEvent(type="message_stop"):
                 self.done = True
             case _:
                 self._note(line)
@@ -132,7 +134,7 @@ class AnthropicDecoder:
             if part is not None:
                 yield PartCompleted(part)
 
-    def _begin(self, index: int, block: _Block) -> None:
+    def _begin(self, index: int, block: _AnthropicBlock) -> None:
         if block.type == "tool_use":
             self._meter.call()
             self._meter.add("arguments", block.id + block.name)
@@ -141,9 +143,9 @@ class AnthropicDecoder:
             self._meter.part()
             self._meter.add("text", block.text)
             self._meter.add("reasoning", block.thinking + block.signature + block.data)
-        self._open[index] = _Open(block)
+        self._open[index] = _OpenAnthropicBlock(block)
 
-    def _change(self, index: int, change: _Change) -> Iterator[StreamEvent]:
+    def _change(self, index: int, change: _AnthropicDelta) -> Iterator[StreamEvent]:
         if index not in self._open:
             raise msgspec.ValidationError("a change of a block that did not begin")
         found = self._open[index]
@@ -162,10 +164,10 @@ class AnthropicDecoder:
         if part is not None:
             yield PartCompleted(part)
 
-    def _note(self, line: _Line) -> None:
+    def _note(self, line: _AnthropicEvent) -> None:
         """Takes counts and the reason of the end from whichever event has them."""
         for count in (line.message and line.message.usage, line.usage):
-            if isinstance(count, _Count):
+            if isinstance(count, _AnthropicUsage):
                 numbers = msgspec.structs.asdict(count)
                 self._count |= {key: n for key, n in numbers.items() if n is not None}
         if line.delta and line.delta.stop_reason:
@@ -174,7 +176,7 @@ class AnthropicDecoder:
             self._meter.add("text", self._words)
 
     def _usage(self) -> TokenUsage:
-        count = _Count(**self._count)
+        count = _AnthropicUsage(**self._count)
         read, written = count.cache_read_input_tokens or 0, count.cache_creation_input_tokens or 0
         total = (count.input_tokens or 0) + read + written
         return TokenUsage(total, count.output_tokens or 0, read, written)
@@ -184,7 +186,7 @@ _KINDS = {"thinking": "reasoning", "redacted_thinking": "reasoning", "tool_use":
 _METERED = {"call": "arguments"}
 
 
-def _part(block: _Block, said: str) -> MessagePart | None:
+def _part(block: _AnthropicBlock, said: str) -> MessagePart | None:
     match block.type:
         case "text":
             return TextPart(said) if said else None
@@ -195,6 +197,6 @@ def _part(block: _Block, said: str) -> MessagePart | None:
             return ReasoningPart("", {"redacted": block.data})
         case "tool_use":
             raw = said or (msgspec.json.encode(block.input).decode() if block.input else "")
-            return call(block.id, block.name, raw)
+            return tool_call(block.id, block.name, raw)
         case _:
             return None

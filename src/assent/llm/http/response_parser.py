@@ -15,7 +15,7 @@ _INTERIM = range(100, 200)  # those only say that the answer is still to come
 _BODILESS = (204, 304)
 
 
-class Broken(Exception):
+class HttpError(Exception):
     """The connection or what came over it is of no use; `fatal` if trying again will not help."""
 
     def __init__(self, reason: str, *, fatal: bool = False) -> None:
@@ -23,7 +23,7 @@ class Broken(Exception):
         self.fatal = fatal
 
 
-class Head(msgspec.Struct, frozen=True):
+class ResponseHead(msgspec.Struct, frozen=True):
     """Status and headers, with names in lower case."""
 
     status: int
@@ -31,11 +31,11 @@ class Head(msgspec.Struct, frozen=True):
     old: bool = False  # HTTP/1.0
 
 
-class Reply:
+class ResponseParser:
     """One response. `head` is there once it is complete, `done` tells whether the body is."""
 
     def __init__(self) -> None:
-        self.head: Head | None = None
+        self.head: ResponseHead | None = None
         self.done = False
         self.keeps = False  # whether another response may follow on the same connection
         self.received = 0  # bytes, head and all
@@ -62,9 +62,9 @@ class Reply:
         """Takes note that nothing more comes."""
         self.keeps = False
         if self.head is None:
-            raise Broken("the server closed the connection without an answer")
+            raise HttpError("the server closed the connection without an answer")
         if (self._chunked or self._left is not None) and not self.done:
-            raise Broken("the connection ended in the middle of the answer")
+            raise HttpError("the connection ended in the middle of the answer")
         self.done = True
 
     def tunnel(self) -> None:
@@ -75,23 +75,23 @@ class Reply:
         end = self._held.find(b"\r\n\r\n")
         if end < 0:
             if len(self._held) > HEAD_LIMIT:
-                raise Broken("the server's answer has a head without end", fatal=True)
+                raise HttpError("the server's answer has a head without end", fatal=True)
             return False
         self._check_idle(end + 4)
         lines = bytes(self._held[:end]).split(b"\r\n")
         del self._held[: end + 4]
-        head = parsed(lines)
+        head = parse_head(lines)
         if head.status not in _INTERIM:
             self.head = head
             self._expect(head)
         return True
 
-    def _expect(self, head: Head) -> None:
+    def _expect(self, head: ResponseHead) -> None:
         """Decides where the body ends."""
         coding = head.headers.get("transfer-encoding", "").lower()
         length = head.headers.get("content-length", "")
         if coding not in ("", "chunked") or (length and not length.isdecimal()):
-            raise Broken("the server's answer has a length that cannot be read")
+            raise HttpError("the server's answer has a length that cannot be read")
         self._chunked = bool(coding)
         if self._chunked or head.status in _BODILESS:
             self._left = 0
@@ -132,7 +132,7 @@ class Reply:
         end = self._held.find(b"\r\n")
         if end < 0:
             if len(self._held) > HEAD_LIMIT:
-                raise Broken("the server's answer has a chunk without a size", fatal=True)
+                raise HttpError("the server's answer has a chunk without a size", fatal=True)
             return False
         self._check_idle(end + 2)
         line = bytes(self._held[:end])
@@ -142,7 +142,7 @@ class Reply:
         elif line:
             size = line.partition(b";")[0].strip()
             if not _SIZE.fullmatch(size):
-                raise Broken("the server's answer has a chunk whose size cannot be read")
+                raise HttpError("the server's answer has a chunk whose size cannot be read")
             self._left = int(size, 16)
             self._trailing = self._left == 0
         return True
@@ -151,7 +151,7 @@ class Reply:
         """Counts heads, chunk ends and trailers, of which there may be no end."""
         self._idle += size
         if self._idle > 2 * HEAD_LIMIT:
-            raise Broken("the server's answer goes on without saying anything", fatal=True)
+            raise HttpError("the server's answer goes on without saying anything", fatal=True)
 
     def _unpacked(self, content: bytes) -> Iterator[bytes]:
         if self._inflate is None:
@@ -162,19 +162,19 @@ class Reply:
                 yield self._inflate.decompress(content, _PIECE)
                 content = self._inflate.unconsumed_tail
         except zlib.error:
-            raise Broken("the server's answer is packed in a way that cannot be read") from None
+            raise HttpError("the server's answer is packed in a way that cannot be read") from None
 
 
-def parsed(lines: list[bytes]) -> Head:
+def parse_head(lines: list[bytes]) -> ResponseHead:
     """Reads a status line and headers; of headers that repeat, all values count."""
     status = _STATUS.fullmatch(lines[0])
     if status is None:
-        raise Broken("what answers there does not speak HTTP")
+        raise HttpError("what answers there does not speak HTTP")
     headers: dict[str, str] = {}
     for line in lines[1:]:
         field = _FIELD.fullmatch(line)
         if field is None:
-            raise Broken("the server's answer has a header that cannot be read")
+            raise HttpError("the server's answer has a header that cannot be read")
         name, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    return Head(int(status[2]), headers, status[1] == b"0")
+    return ResponseHead(int(status[2]), headers, status[1] == b"0")

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from assent.core.errors import ModelError, UsageError
-from assent.models.accounts import Account, usable
-from assent.models.catalog import Catalog, Known
+from assent.llm.catalog import ModelCatalog, ModelInfo
+from assent.llm.providers import ProviderAccount, usable_accounts
 
 NO_MODEL = (
     "No model can be used here: no key is set, no provider is configured, and no local server "
@@ -13,20 +13,20 @@ NO_MODEL = (
 SET_A_KEY = "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY and others: docs/models.md)"
 
 
-class Chooser:
+class ModelSelector:
     """Knows the accounts and the catalogue, and asks a server only where it must."""
 
     def __init__(
         self,
-        accounts: Mapping[str, Account],
-        catalog: Catalog,
-        names_at: Callable[[Account], list[str]],
+        accounts: Mapping[str, ProviderAccount],
+        catalog: ModelCatalog,
+        names_at: Callable[[ProviderAccount], list[str]],
     ) -> None:
         self._accounts = accounts
         self._catalog = catalog
         self._names_at = names_at  # raises ModelError
 
-    def choose(self, name: str = "") -> tuple[Account, Known]:
+    def choose(self, name: str = "") -> tuple[ProviderAccount, ModelInfo]:
         """Returns the account and the model for a name; without one, by the rules for that."""
         if not name:
             return self._default()
@@ -38,7 +38,7 @@ class Chooser:
             return self._ready(account, self._first(account))
         return self._by_bare_name(name)
 
-    def _by_bare_name(self, name: str) -> tuple[Account, Known]:
+    def _by_bare_name(self, name: str) -> tuple[ProviderAccount, ModelInfo]:
         having = [p for p in self._catalog.providers_of(name) if p in self._accounts]
         if len(having) == 1:
             return self._ready(self._accounts[having[0]], name)
@@ -49,28 +49,28 @@ class Chooser:
             "assent models list",
         )
 
-    def _ready(self, account: Account, model: str) -> tuple[Account, Known]:
+    def _ready(self, account: ProviderAccount, model: str) -> tuple[ProviderAccount, ModelInfo]:
         """Refuses to ask without a key where one is needed."""
         if not account.basis:
             told = f"{account.name} needs a key, and {account.key_env} is not set."
             raise UsageError(told, f"export {account.key_env}=...")
         return account, self._catalog.find(account.name, model)
 
-    def _default(self) -> tuple[Account, Known]:
-        for account in usable(self._accounts.values()):
+    def _default(self) -> tuple[ProviderAccount, ModelInfo]:
+        for account in usable_accounts(self._accounts.values()):
             if account.has_custom_url or account.default:
                 return self._ready(account, self._first(account))
         for account in self._accounts.values():
             if account.basis == "local" and (names := self._served(account)):
                 return self._ready(account, names[0])
-        waiting = usable(self._accounts.values())
+        waiting = usable_accounts(self._accounts.values())
         if waiting:
             name = waiting[0].name
             told = f"{waiting[0].key_env} is set, but {name} has no default model: name one."
             raise UsageError(told, f"assent models list {name}")
         raise UsageError(NO_MODEL, SET_A_KEY)
 
-    def _first(self, account: Account) -> str:
+    def _first(self, account: ProviderAccount) -> str:
         """Returns the default of a provider; of a server that is somewhere else, its first."""
         if account.default and not account.has_custom_url:
             return account.default
@@ -80,7 +80,7 @@ class Chooser:
             raise UsageError(told, f"assent models ask {account.name}/MODEL 'Hello'")
         return names[0]
 
-    def _served(self, account: Account) -> list[str]:
+    def _served(self, account: ProviderAccount) -> list[str]:
         try:
             return self._names_at(account)
         except ModelError:

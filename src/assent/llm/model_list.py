@@ -1,0 +1,66 @@
+"""Listing: which models a server says it has."""
+
+from contextlib import closing
+
+import msgspec
+
+from assent.llm.cancellation import StreamCancelToken
+from assent.llm.errors import ErrorContext, connection_error, http_status_error
+from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
+from assent.llm.http.response_parser import HttpError
+from assent.llm.providers import ProviderAccount
+from assent.llm.wires.anthropic import VERSION
+
+LIMIT = 16 << 20
+OK = 200
+
+
+class _ListedModel(msgspec.Struct):
+    id: str
+
+
+class _ModelListPage(msgspec.Struct):
+    data: list[_ListedModel] | None = None
+
+
+def list_model_names(account: ProviderAccount, client: HttpClient) -> list[str]:
+    """Asks a server for the names of its models, in its own order."""
+    who = ErrorContext(account.name, "", account.base.origin, account.key_env, account.key)
+    path = "/v1/models" if account.wire == "anthropic" else "/models"
+    request = HttpRequest(account.base.below(path), _headers(account))
+    try:
+        with closing(client.send(request, StreamCancelToken())) as response:
+            head, body = response.head, _whole(response)
+    except HttpError as error:
+        raise connection_error(who, str(error), fatal=error.fatal) from None
+    if head.status != OK:
+        raise http_status_error(who, head.status, head.headers, body, 0)
+    return _names(body, who)
+
+
+def _whole(response: HttpResponse) -> bytes:
+    body = bytearray()
+    for piece in response.pieces():
+        body += piece
+        if len(body) > LIMIT or response.link.reply.received > 2 * LIMIT:
+            raise HttpError("the list of its models has no end", fatal=True)
+    return bytes(body)
+
+
+def _names(body: bytes, who: ErrorContext) -> list[str]:
+    try:
+        page = msgspec.json.decode(body, type=_ModelListPage)
+    except (msgspec.MsgspecError, RecursionError):
+        raise connection_error(who, "what it sent is no list of models") from None
+    return [named.id for named in page.data or ()]
+
+
+def _headers(account: ProviderAccount) -> dict[str, str]:
+    headers = {"accept": "application/json", "user-agent": "assent"}
+    if account.wire == "anthropic":
+        headers["anthropic-version"] = VERSION
+    if account.key and account.bearer:
+        headers["authorization"] = f"Bearer {account.key}"
+    elif account.key:
+        headers["x-api-key"] = account.key
+    return headers | account.headers
