@@ -16,9 +16,9 @@ from tests.cli.world import World
 from assent.app.held import LateRules
 from assent.app.machine import THIS, Machine
 from assent.config.paths import app_paths
-from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
@@ -84,7 +84,7 @@ def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
     here = app_paths(os.environ, Path.home())
     known_as, inode = machine.identity(root)
     blobs = FileBlobStore(here.state / "blobs")
-    doors = Doors(
+    doors = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
         signer=FileSigner(here.state / "key"),
@@ -95,7 +95,7 @@ def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
         executor=partial(Executor, LocalHands(root, disk), blobs),
         rules=LateRules(root, here),
     )
-    return Engine(doors, Place(root, inode, PLANS, "tester", known_as=known_as))
+    return Engine(doors, WorkspaceConfig(root, inode, PLANS, "tester", known_as=known_as))
 
 
 if __name__ == "__main__":

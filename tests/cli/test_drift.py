@@ -7,7 +7,7 @@ import pytest
 from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
 
-from assent.engine.plan.drifting import LITTLE
+from assent.planning.drift import MAX_CHEAP_BYTES
 
 START = {
     b"edited": ("file", 0o644, b"edited\n"),
@@ -119,11 +119,11 @@ def test_a_folder_that_became_a_symlink_does_not_stop_a_reader(world: World) -> 
 
 
 def test_where_much_would_have_to_be_read_status_says_nothing(world: World) -> None:
-    world.put("large", b"x" * (LITTLE + 1))
+    world.put("large", b"x" * (MAX_CHEAP_BYTES + 1))
     world.plan()
     world.write("large", b"small\n")
     world.approve()
-    world.put("large", b"y" * (LITTLE + 1))
+    world.put("large", b"y" * (MAX_CHEAP_BYTES + 1))
     assert "drifted" not in world.ok("status")
     assert world.ok("review")["drifted"]
 

@@ -81,7 +81,7 @@ def test_an_interrupt_is_one_line_of_json_that_says_who_sent_it(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt("SIGTERM")
 
-    monkeypatch.setattr("assent.engine.plan.plans.Plans.new", interrupted)
+    monkeypatch.setattr("assent.planning.plans.Plans.new", interrupted)
     answer = world.run("plan", "new", "work", "--json")
     assert (answer.code, answer.out, answer.err.count(b"\n")) == (130, b"", 1)
     assert answer.error["message"].startswith("Interrupted by SIGTERM;")

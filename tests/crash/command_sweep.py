@@ -25,7 +25,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.plan.drafts import Drafts
+from assent.planning.drafts import Drafts
 from assent.testing.watched import Listener, Moments, kill
 
 PATIENCE_S = 60

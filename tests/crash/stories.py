@@ -7,7 +7,7 @@ import msgspec
 from tests.crash.trees import Tree, file, folder, link, tree
 
 from assent.core.plan.record import PlanRecord
-from assent.engine.plan.drafts import Drafts
+from assent.planning.drafts import Drafts
 
 Step: TypeAlias = Callable[[Drafts, PlanRecord], object]
 

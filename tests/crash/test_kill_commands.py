@@ -12,7 +12,7 @@ from tests.crash.sweep import killed
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.plan.drafts import Drafts
+from assent.planning.drafts import Drafts
 from assent.testing.watched import Moments
 
 pytestmark = PATIENT

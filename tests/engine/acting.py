@@ -11,10 +11,10 @@ from assent.core.errors import RunUnfinished
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
-from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
-from assent.engine.run.recording import Recorder
 from assent.execute.executor import Executor
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
@@ -27,7 +27,7 @@ class Acting:
 
     outlived = ""  # what still runs of a command whose starter died
 
-    def __init__(self, root: Path, recorder: Recorder, acts: Sequence[Act]) -> None:
+    def __init__(self, root: Path, recorder: SnapshotRecorder, acts: Sequence[Act]) -> None:
         self._root = root
         self._recorder = recorder
         self._acts = acts
@@ -73,10 +73,10 @@ class ActingWorld(World):
     def opened(self) -> Engine:
         root = os.fsencode(self.root)
         files = LocalFiles(root, root)
-        place = Place(root, os.stat(root).st_ino, PLANS, "tester")
-        acting = Acting(self.root, Recorder(files, self.blobs, place), self.acts)
+        place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester")
+        acting = Acting(self.root, SnapshotRecorder(files, self.blobs, place), self.acts)
         hands = LocalHands(root, spares=self.spares)
-        doors = Doors(
+        doors = Ports(
             store=self.store,
             blobs=self.blobs,
             signer=self.signer,

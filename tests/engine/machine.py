@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 from tests.engine.world import NamedSigner, World
 
-from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
@@ -41,7 +41,7 @@ class Machine(World):
 
     def opened(self) -> Engine:
         root = os.fsencode(self.root)
-        doors = Doors(
+        doors = Ports(
             store=self.store,
             blobs=self.blobs,
             signer=self.signer,
@@ -52,5 +52,5 @@ class Machine(World):
             executor=partial(Executor, LocalHands(root), self.blobs),
             keys=self.keys,
         )
-        place = Place(root, os.stat(root).st_ino, PLANS, self.user, self.expires_s)
+        place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, self.user, self.expires_s)
         return Engine(doors, msgspec.structs.replace(place, independent=self.independent))

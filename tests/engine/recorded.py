@@ -12,8 +12,8 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, WriteFile, inverse
 from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
-from assent.engine.doors import Place
-from assent.engine.run.recording import Recorder
+from assent.planning.ports import WorkspaceConfig
+from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.disk import Disk
 from assent.workspace.local import LocalFiles
@@ -49,10 +49,14 @@ class Folder(msgspec.Struct, frozen=True):
 
     def recorder(
         self, bounds: SnapshotLimits | None = None, clock: Callable[[], int] = time.time_ns
-    ) -> Recorder:
+    ) -> SnapshotRecorder:
         root = os.fsencode(self.root)
-        place = Place(root, 0, self.plans, "me", snapshot_limits=bounds or SnapshotLimits())
-        return Recorder(LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock)
+        place = WorkspaceConfig(
+            root, 0, self.plans, "me", snapshot_limits=bounds or SnapshotLimits()
+        )
+        return SnapshotRecorder(
+            LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock
+        )
 
     def put(self, files: dict[str, bytes]) -> None:
         for name, content in files.items():

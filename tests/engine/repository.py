@@ -12,8 +12,8 @@ from tests.sandbox.room import Room
 from assent.core.plan.commit import commit_command
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
-from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
+from assent.planning.ports import WorkspaceConfig
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
@@ -33,7 +33,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     def commander(self, **variables: str) -> ProcessCommander:
         root = os.fsencode(self.root)
-        place = Place(root, 0, b".opencode/plans", "ada")
+        place = WorkspaceConfig(root, 0, b".opencode/plans", "ada")
         files = LocalFiles(root, root)
         return ProcessCommander(self.room.process(**variables), files, self.blobs, place)
 

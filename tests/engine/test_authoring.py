@@ -7,9 +7,9 @@ from tests.engine.world import World
 
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.record import PlanRecord
-from assent.engine.plan.consents import COVERS_NOTHING
 from assent.engine.session.authoring import NO_TEXT
 from assent.engine.session.reminders import Now, Switch, mode_words, reminder
+from assent.planning.approvals import NO_SCOPE
 
 GOAL = "Greet"
 SCOPED = "---\nscope: {files: [src/*]}\n---\n# Words\n"
@@ -92,17 +92,17 @@ def test_the_bare_template_is_not_presented_whatever_is_staged(world: World) -> 
 
 def test_prose_that_covers_no_file_is_presented_with_a_warning(world: World) -> None:
     record = turn(world, GOAL, [plan_text("# Words\n"), PRESENT])
-    assert results(world, record)[-1].text.endswith(COVERS_NOTHING)
+    assert results(world, record)[-1].text.endswith(NO_SCOPE)
     engine = world.engine()
     engine.approvals.propose(engine.plans.write(engine.plans.find(), b"# Other words\n"))
-    assert engine.warnings == (COVERS_NOTHING,)
+    assert engine.warnings == (NO_SCOPE,)
 
 
 @pytest.mark.parametrize("text", [SCOPED, "# Words\n"], ids=["scope", "operations"])
 def test_nobody_is_warned_of_a_scope_or_of_operations(world: World, text: str) -> None:
     edits = [] if text == SCOPED else [write("a")]
     record = turn(world, GOAL, [plan_text(text), *edits, PRESENT])
-    assert COVERS_NOTHING not in results(world, record)[-1].text
+    assert NO_SCOPE not in results(world, record)[-1].text
 
 
 @pytest.mark.parametrize("key", ["scopes", "Scope", "scope.files", "relies-on", "reliesOn"])

@@ -19,8 +19,8 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
+from assent.planning.ports import WorkspaceConfig
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
@@ -47,7 +47,7 @@ class Noted(NoProcess):
 
 def commander(root: Path, process: Noted) -> ProcessCommander:
     folder = os.fsencode(root)
-    place = Place(folder, 0, b".opencode/plans", "me")
+    place = WorkspaceConfig(folder, 0, b".opencode/plans", "me")
     return ProcessCommander(process, LocalFiles(folder, folder), MemoryBlobStore(), place)
 
 

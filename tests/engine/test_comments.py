@@ -11,7 +11,7 @@ from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.plan.comments import MOST_BYTES
+from assent.planning.comments import MAX_COMMENT_BYTES
 from assent.render.lines import Line
 from assent.render.review import review_lines, review_texts
 
@@ -106,7 +106,7 @@ def test_g18_a_waiting_comment_is_changed_or_taken_back(world: World) -> None:
         engine.comments.remove(record, first.id)
 
 
-@pytest.mark.parametrize("words", ["", " \n", "x" * (MOST_BYTES + 1)], ids=len)
+@pytest.mark.parametrize("words", ["", " \n", "x" * (MAX_COMMENT_BYTES + 1)], ids=len)
 def test_g18_a_comment_needs_words_and_not_too_many(world: World, words: str) -> None:
     record, engine = proposed(world), world.engine()
     with pytest.raises(UsageError):

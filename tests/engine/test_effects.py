@@ -17,8 +17,8 @@ from assent.core.session.event import (
     SessionStarted,
     Todo,
 )
-from assent.engine.plan.plans import MAX_TEXT
 from assent.engine.session.effects import UNANSWERED
+from assent.planning.plans import MAX_TEXT
 from assent.ports import EventBatch
 
 GOAL = "Greet"

@@ -6,7 +6,7 @@ from assent.core.errors import StoreError
 from assent.core.event import ReviewShown, StoredEvent
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.plan.readings import NOT_COMPARED, NOT_RECORDED
+from assent.planning.review_history import NOT_COMPARED, NOT_RECORDED
 from assent.ports import EventBatch
 
 

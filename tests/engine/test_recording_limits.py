@@ -15,8 +15,8 @@ from assent.core.run.workspace_changes import (
     SnapshotLimits,
     WorkspaceChanges,
 )
-from assent.engine.doors import Place
-from assent.engine.run.recording import ASKED, Recorder
+from assent.planning.ports import WorkspaceConfig
+from assent.planning.snapshot.recorder import MAX_READ_CHECKS, SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
@@ -169,10 +169,12 @@ class Closed(LocalFiles):
         return None if folder == self.closed else super().stamps(folder)
 
 
-def closing(folder: Folder) -> tuple[Closed, Recorder]:
+def closing(folder: Folder) -> tuple[Closed, SnapshotRecorder]:
     root = os.fsencode(folder.root)
     files = Closed(root, root)
-    return files, Recorder(files, folder.blobs, Place(root, 0, b".opencode/plans", "me"))
+    return files, SnapshotRecorder(
+        files, folder.blobs, WorkspaceConfig(root, 0, b".opencode/plans", "me")
+    )
 
 
 def test_what_lay_in_a_folder_that_could_not_be_read_is_not_new(folder: Folder) -> None:
@@ -252,12 +254,12 @@ def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: P
     root = tmp_path / "work"
     root.mkdir()
     folder = Folder(root, MemoryBlobStore(), closed=b"closed")
-    folder.put({f"{number:05}": b"" for number in range(ASKED)} | {"last/closed": b"1"})
+    folder.put({f"{number:05}": b"" for number in range(MAX_READ_CHECKS)} | {"last/closed": b"1"})
     for path in (*root.iterdir(), root / "last/closed"):
         path.chmod(0o700)
-    assert folder.recorder().gaps() == SnapshotGaps(ASKED + 1)
+    assert folder.recorder().gaps() == SnapshotGaps(MAX_READ_CHECKS + 1)
     (root / "last/closed").chmod(0o044)
-    assert folder.recorder().gaps() == SnapshotGaps(ASKED, unread=(b"last/closed",))
+    assert folder.recorder().gaps() == SnapshotGaps(MAX_READ_CHECKS, unread=(b"last/closed",))
 
 
 def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
-from assent.engine.plan.remarks import remarks
+from assent.planning.command_remarks import command_remarks
 from assent.views.foreseen import Foreseen
 
 MAKE = RunCommand((b"make",))
@@ -69,9 +69,9 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
 def test_what_undo_covers_is_said_before_the_yes(
     op: RunCommand, told: Foreseen, words: tuple[str, ...]
 ) -> None:
-    assert remarks(op, told) == words
+    assert command_remarks(op, told) == words
 
 
 @pytest.mark.parametrize("unclear", [True, False])
 def test_what_nobody_can_foresee_is_said(unclear: bool) -> None:
-    assert (UNTOLD in remarks(MAKE, Foreseen(unclear=unclear))) == unclear
+    assert (UNTOLD in command_remarks(MAKE, Foreseen(unclear=unclear))) == unclear

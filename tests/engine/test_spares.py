@@ -8,8 +8,8 @@ from tests.engine.world import World
 
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.doors import Retention
 from assent.engine.run.runs import RunReport
+from assent.planning.ports import RetentionLimits
 from assent.workspace.spares import LocalSpares
 
 OLD = {"kept.txt": b"old", "gone/one.txt": b"one", "gone/two.txt": b"two"}
@@ -117,17 +117,17 @@ def test_what_is_given_up_leaves_no_spares(world: World) -> None:
 
 
 def test_the_setting_bounds_all_spares(world: World) -> None:
-    world.retention = Retention(displaced_bytes=1 << 20)
+    world.retention = RetentionLimits(displaced_bytes=1 << 20)
     built(world)
     world.engine().retention.retain()
     assert spares(world)
-    world.retention = Retention(displaced_bytes=1)
+    world.retention = RetentionLimits(displaced_bytes=1)
     world.engine().retention.retain()
     assert spares(world) == []
 
 
 def test_room_is_made_whenever_a_command_ends(world: World) -> None:
-    world.retention = Retention(displaced_bytes=1)
+    world.retention = RetentionLimits(displaced_bytes=1)
     built(world)
     world.engine().retention.retain(daily=True)
     assert spares(world) == []

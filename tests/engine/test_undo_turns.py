@@ -14,9 +14,9 @@ from assent.core.event import CommandStarted, RunsDeleted
 from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
 from assent.core.tool import CommandEffect
-from assent.engine.doors import Retention
 from assent.engine.engine import Engine
 from assent.engine.run.commands import Order
+from assent.planning.ports import RetentionLimits
 from assent.ports import CollectionResult
 
 
@@ -195,7 +195,7 @@ class Unsound(Counting):
 
 
 def test_f146_runs_go_by_age_but_never_the_newest(world: World) -> None:
-    world.retention = Retention(days=1)
+    world.retention = RetentionLimits(days=1)
     engine = world.engine()
     for turn in (1, 2, 3):
         world.clock.hour = 9 + turn

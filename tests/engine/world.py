@@ -13,10 +13,16 @@ from assent.core.ids import format_id
 from assent.core.permission.mode import CustomModes
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.doors import Doors, NoCollector, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
+from assent.planning.ports import (
+    NoGarbageCollector,
+    NoHookRunner,
+    Ports,
+    RetentionLimits,
+    WorkspaceConfig,
+)
 from assent.ports import (
     EventBatch,
     EventStore,
@@ -156,9 +162,9 @@ class World:
         self.signer: Signer = NamedSigner()
         self.locks: Locks = OpenLocks()
         self.projection: Projection | None = None  # another than the real one
-        self.hooks: HookRunner = NoHooks()
-        self.collector: GarbageCollector = NoCollector()
-        self.retention = Retention()
+        self.hooks: HookRunner = NoHookRunner()
+        self.collector: GarbageCollector = NoGarbageCollector()
+        self.retention = RetentionLimits()
         self.spares = LocalSpares(os.fsencode(base / "spares"), 1 << 20)
         self.expires_s = 0
         self.export = b""
@@ -166,7 +172,7 @@ class World:
 
     def engine(self, store: EventStore | None = None, disk: Disk | None = None) -> Engine:
         root = os.fsencode(self.root)
-        doors = Doors(
+        doors = Ports(
             store=store or self.store,
             blobs=self.blobs,
             signer=self.signer,
@@ -180,7 +186,7 @@ class World:
             displaced_files=self.spares,
         )
         inode = os.stat(root).st_ino
-        place = Place(
+        place = WorkspaceConfig(
             root, inode, PLANS, "tester", self.expires_s, (), self.export, modes=self.modes,
             retention=self.retention,
         )  # fmt: skip

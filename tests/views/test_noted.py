@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.engine.projections import tasks
+from assent.planning.projections import tasks
 from assent.render.approval_notes import (
     HEADING,
     ApprovalNote,

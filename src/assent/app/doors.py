@@ -14,9 +14,9 @@ from assent.core.paths import normalize
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.core.shell.process import SandboxState
-from assent.engine.doors import Doors, Place, Retention
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
+from assent.planning.ports import Ports, RetentionLimits, WorkspaceConfig
 from assent.ports import PlanCommandRunner, Signer, TrustedKeys
 
 MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
@@ -30,7 +30,7 @@ def open_doors(
     here: AppPaths,
     settings: Settings,
     commander: PlanCommandRunner = NO_COMMANDS,
-) -> tuple[Doors, Place]:
+) -> tuple[Ports, WorkspaceConfig]:
     """Opens them for a person in the folder `cwd` of the workspace `root`; no rule or hook yet."""
     from assent.store.blobs import FileBlobStore
     from assent.store.clock import SystemClock
@@ -50,7 +50,7 @@ def open_doors(
     place = _place(root, plan_dir, here, settings)
     spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.displaced_bytes)
     hands = LocalHands(root, digests=digests, spares=spares)
-    doors = Doors(
+    doors = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
         signer=LateSigner(here.state / "key"),
@@ -75,10 +75,10 @@ def folder_name(root: bytes) -> str:
     return hashlib.sha256(root).hexdigest()[:32]
 
 
-def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> Place:
+def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> WorkspaceConfig:
     undo, machine = settings.undo, MACHINE.get()
     known_as, inode = machine.identity(root)
-    return Place(
+    return WorkspaceConfig(
         root=root,
         inode=inode,
         plan_dir=plan_dir,
@@ -91,7 +91,7 @@ def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> 
         commit=settings.plan.commit,
         snapshot_limits=SnapshotLimits(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,
-        retention=Retention(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
+        retention=RetentionLimits(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
         independent=_independent(root, here, settings),
         account=machine.account(),
         known_as=known_as,

@@ -10,8 +10,8 @@ from assent.app.held import LateRules
 from assent.app.settings import load_settings, located, places_here
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
-from assent.engine.doors import NoHooks
 from assent.engine.engine import Engine
+from assent.planning.ports import NoHookRunner
 from assent.ports import HookRunner, PlanCommandRunner
 
 
@@ -42,7 +42,7 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
         return ProcessCommander(rules.process(), doors.files, doors.blobs, place, rules)
 
     doors, place = open_doors(cwd, root, here, settings, LateCommander(commander))
-    hooks = _hooks(root, here, settings, place.user) if settings.hooks else NoHooks()
+    hooks = _hooks(root, here, settings, place.user) if settings.hooks else NoHookRunner()
     doors = msgspec.structs.replace(doors, rules=rules, hooks=hooks)
     engine = Engine(doors, place)
     engine.swept = _swept(root, here)

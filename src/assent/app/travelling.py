@@ -1,8 +1,8 @@
 """Opens what few commands need: verbs about plans that travel, and about evidence of runs."""
 
 from assent.engine.engine import Engine
-from assent.engine.plan.bundles import Bundles
 from assent.engine.run.evidences import Evidences
+from assent.planning.bundles import Bundles
 
 
 def bundles_of(engine: Engine, file: str = "") -> Bundles:

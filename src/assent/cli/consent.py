@@ -17,8 +17,8 @@ from assent.core.errors import Declined, UsageError
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanAction, next_state
 from assent.core.plan.record import PlanRecord
-from assent.engine.plan.notes import check_note
-from assent.engine.plan.partials import Partial
+from assent.planning.approval_notes import check_note
+from assent.planning.partial_approval import PartialApproval
 from assent.render.comments import comments_sent_lines
 from assent.render.lines import Line
 from assent.render.partial_approval import excluded_lines, excluded_rows
@@ -261,6 +261,6 @@ def _command(call: Call, part: Part) -> str:
     return f"{call.command}{plan} --without {quote(','.join(part.without))}"
 
 
-def _answer_part(call: Call, approved: PlanRecord, preview: Partial) -> None:
+def _answer_part(call: Call, approved: PlanRecord, preview: PartialApproval) -> None:
     lines = excluded_lines(preview.excluded, unsure=bool(preview.smaller.unsure))
     answer_approved(call, approved, excluded_rows(preview.excluded), lines)

@@ -10,7 +10,7 @@ from assent.cli.source import text, whole
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
-from assent.engine.plan.plans import MAX_TEXT
+from assent.planning.plans import MAX_TEXT
 from assent.render.diff import text_diff
 from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import Row, plan_row

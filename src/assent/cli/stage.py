@@ -13,7 +13,7 @@ from assent.cli.stage_run import run
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
 from assent.core.plan.operation import Operation
-from assent.engine.plan.drafts import Staged
+from assent.planning.drafts import Staged
 from assent.render.lines import Line
 from assent.render.rows import operation_row
 from assent.render.status import operation_lines, operation_removed_lines

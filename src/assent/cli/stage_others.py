@@ -14,9 +14,9 @@ from assent.core.errors import Refused, UsageError
 from assent.core.paths import MAX_FOLDERS
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.engine.plan.checkouts import Compared
-from assent.engine.plan.drafts import Staged
-from assent.engine.plan.refusals import nothing_staged
+from assent.planning.drafts import Staged
+from assent.planning.folder_import import FolderImportResult
+from assent.planning.staging_error import nothing_staged
 from assent.render.lines import Line, wrapped_lines
 from assent.render.rows import Row, operation_row, path_fields
 from assent.render.status import operation_lines
@@ -91,7 +91,7 @@ def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> 
 
 def _compared(
     call: Call, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
-) -> Compared:
+) -> FolderImportResult:
     from assent.app.checkout import open_checkout
 
     checkout = open_checkout(call.folder, other)

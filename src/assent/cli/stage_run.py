@@ -11,7 +11,7 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import whole
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
-from assent.engine.plan.commands import MOST_BYTES
+from assent.planning.command_operation import MAX_COMMAND_BYTES
 from assent.render.rows import operation_row
 from assent.render.status import operation_lines
 
@@ -71,7 +71,7 @@ def run(call: Call, argv: tuple[str, ...], script: str | None, cwd: str, **how: 
 def _script(folder: str, given: str) -> bytes:
     """Returns a script as it was typed, or as a file or stdin has it."""
     if given == "-" or given.startswith("@"):
-        return whole(folder, given.removeprefix("@"), MOST_BYTES)
+        return whole(folder, given.removeprefix("@"), MAX_COMMAND_BYTES)
     return os.fsencode(given)
 
 

@@ -10,30 +10,21 @@ from typing import TYPE_CHECKING
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.engine.doors import Doors, Place
 from assent.engine.noun import noun
-from assent.engine.plan.consents import Consents
-from assent.engine.plan.drafts import Drafts
-from assent.engine.plan.plans import Plans
-from assent.engine.projections import Projections
 from assent.engine.run.onward import standing
 from assent.engine.run.orphans import Orphans
 from assent.engine.run.runs import Runs
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undoing
-from assent.engine.workspaces import Workspaces
+from assent.planning.approvals import Approvals
+from assent.planning.drafts import Drafts
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
 
 if TYPE_CHECKING:
     from assent.engine.agent_file import AgentFile
-    from assent.engine.key_log import KeyLog
-    from assent.engine.parts import Parts
-    from assent.engine.plan.checkouts import Checkouts
-    from assent.engine.plan.comments import Comments
-    from assent.engine.plan.partials import Partials
-    from assent.engine.plan.patches import Patches
-    from assent.engine.plan.readings import Readings
-    from assent.engine.plan.rebasing import Rebasing
-    from assent.engine.plan.reviews import Reviews
     from assent.engine.run.commands import Commands
     from assent.engine.run.keeping import Keeping
     from assent.engine.run.past import Past
@@ -50,6 +41,15 @@ if TYPE_CHECKING:
     from assent.engine.session.tooling import Tooling
     from assent.engine.trusts import Trusts
     from assent.engine.waiting import Waiting
+    from assent.planning.comments import Comments
+    from assent.planning.folder_import import FolderImporter
+    from assent.planning.key_log import KeyLog
+    from assent.planning.partial_approval import PartialApprovals
+    from assent.planning.patches import Patches
+    from assent.planning.rebase import Rebaser
+    from assent.planning.review_history import ReviewHistory
+    from assent.planning.reviews import Reviews
+    from assent.planning.services import PlanningServices
     from assent.render.pending_decisions import PendingDecision
 
 NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
@@ -60,17 +60,17 @@ OF_PERSON = ("bundle/", "keys/")  # what a person decided about that belongs to 
 class Engine:
     """Sessions, plans, drafts, reviews, consents, runs and undoing for one workspace."""
 
-    def __init__(self, doors: Doors, place: Place) -> None:
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         self._doors = doors
         self._place = place
         self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
-        self._workspaces = Workspaces(doors, place)
-        self._projections = Projections(doors)
+        self._workspaces = WorkspaceRepository(doors, place)
+        self._projections = PlanProjections(doors)
         self._projections.warnings = self._workspaces.warnings  # one list for all of them
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
         self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
-        self.approvals = Consents(doors, place, self.plans, self._projections)
+        self.approvals = Approvals(doors, place, self.plans, self._projections)
         self.approvals.reviewed = lambda record: self.reviews.review(record)
         self.approvals.next_after_run = self._next_after_run
         self.orphan_slots = Orphans(doors, place, self._workspaces)
@@ -80,37 +80,39 @@ class Engine:
     @noun
     def patches(self) -> "Patches":
         """Patches that become operations."""
-        from assent.engine.plan.patches import Patches
+        from assent.planning.patches import Patches
 
         return Patches(self._doors, self._place, self.drafts)
 
     @noun
-    def folder_import(self) -> "Checkouts":
+    def folder_import(self) -> "FolderImporter":
         """Folders whose difference becomes operations."""
-        from assent.engine.plan.checkouts import Checkouts
+        from assent.planning.folder_import import FolderImporter
 
-        return Checkouts(self._doors, self._place, self.drafts)
+        return FolderImporter(self._doors, self._place, self.drafts)
 
     @noun
     def reviews(self) -> "Reviews":
         """What a person reads before they decide."""
-        from assent.engine.plan.reviews import Reviews
+        from assent.planning.reviews import Reviews
 
         return Reviews(self._doors, self.plans, self._place, self._next_after_run)
 
     @noun
-    def partial_approvals(self) -> "Partials":
+    def partial_approvals(self) -> "PartialApprovals":
         """Approvals of a part of a plan."""
-        from assent.engine.plan.partials import Partials
+        from assent.planning.partial_approval import PartialApprovals
 
-        return Partials(self._doors, self._place, self.plans, self.approvals, self._projections)
+        return PartialApprovals(
+            self._doors, self._place, self.plans, self.approvals, self._projections
+        )
 
     @noun
-    def review_history(self) -> "Readings":
+    def review_history(self) -> "ReviewHistory":
         """What people have read."""
-        from assent.engine.plan.readings import Readings
+        from assent.planning.review_history import ReviewHistory
 
-        readings = Readings(
+        readings = ReviewHistory(
             self._doors, self._place, self.reviews, self.partial_approvals, self._projections
         )
         readings.commented = lambda record, review: self.comments.shown(record, review)
@@ -119,28 +121,28 @@ class Engine:
     @noun
     def comments(self) -> "Comments":
         """What people say about plans."""
-        from assent.engine.plan.comments import Comments
+        from assent.planning.comments import Comments
 
         return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
 
     @noun
-    def rebaser(self) -> "Rebasing":
+    def rebaser(self) -> "Rebaser":
         """New plans from those whose files changed."""
-        from assent.engine.plan.rebasing import Rebasing
+        from assent.planning.rebase import Rebaser
 
-        return Rebasing(self._doors, self.plans, self.approvals, self._projections)
+        return Rebaser(self._doors, self.plans, self.approvals, self._projections)
 
     @noun
-    def planning_services(self) -> "Parts":
+    def planning_services(self) -> "PlanningServices":
         """What `app` makes further nouns of."""
-        from assent.engine.parts import Parts
+        from assent.planning.services import PlanningServices
 
-        return Parts(self._doors, self._place, self.plans, self.approvals, self.reviews)
+        return PlanningServices(self._doors, self._place, self.plans, self.approvals, self.reviews)
 
     @noun
     def key_log(self) -> "KeyLog":
         """Which keys were trusted, and since when."""
-        from assent.engine.key_log import KeyLog
+        from assent.planning.key_log import KeyLog
 
         return KeyLog(self._doors, self._place)
 

@@ -4,14 +4,16 @@ from collections.abc import Sequence
 
 from assent.core.event import TrustGiven, TrustRevoked
 from assent.core.permission.trust import ProjectFile, TrustedFile
-from assent.engine.doors import Doors, Place
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.workspace_repository import WorkspaceRepository
 
 
 class Trusts:
     """The verbs about trust. They record; the book that counts is written by whoever asks them."""
 
-    def __init__(self, doors: Doors, place: Place, workspaces: Workspaces) -> None:
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
+    ) -> None:
         self._doors = doors
         self._place = place
         self._workspaces = workspaces

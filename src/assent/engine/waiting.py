@@ -6,9 +6,9 @@ from assent.core.errors import AssentError
 from assent.core.event import Event, PlanApproved, PlanProposed, RunHalted, RunStarted
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.engine.plan.reviews import Reviews
 from assent.engine.session.desk import Desk
 from assent.engine.session.sessions import Sessions
+from assent.planning.reviews import Reviews
 from assent.render.pending_decisions import (
     PendingDecision,
     build_decision,

@@ -9,10 +9,10 @@ import msgspec
 from assent.app.commander import LateCommander
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
-from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.engine.run.commanding import ProcessCommander
 from assent.execute.executor import Executor
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobStore
@@ -52,12 +52,12 @@ def open_site(
         return watched(Disk(), who, listen)
 
     files = LocalFiles(root, root, disk("files"))
-    place = Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
+    place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobStore(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
     spares = LocalSpares(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
     hands = LocalHands(root, disk("hands"), spares=spares)
-    doors = Doors(
+    doors = Ports(
         store=watched(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
@@ -74,7 +74,7 @@ def open_site(
 
 
 def _commander(
-    site: Site, files: WorkspaceFiles, blobs: BlobStore, place: Place
+    site: Site, files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
 ) -> PlanCommandRunner:
     """Returns what runs the commands of plans, loaded with the first one."""
     here = AppPaths(site.state, site.state.parent / "config")

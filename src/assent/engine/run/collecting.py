@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.errors import Busy, StoreError
 from assent.core.event import CommandEnded, CommandStarted, StoredEvent
-from assent.engine.doors import Doors
+from assent.planning.ports import Ports
 from assent.ports import CollectionResult
 
 LOCK = "collect"
@@ -14,7 +14,7 @@ LOCK = "collect"
 class Collecting:
     """The verb that removes contents which nothing names; where the log is unsound, none."""
 
-    def __init__(self, doors: Doors) -> None:
+    def __init__(self, doors: Ports) -> None:
         self._doors = doors
 
     def due(self) -> bool:

@@ -21,15 +21,15 @@ from assent.core.shell.process import (
     never_stopped,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.engine.doors import NoRules, Place
-from assent.engine.plan.commands import LONGEST_S
-from assent.engine.plan.held import held_to
 from assent.engine.run.committing import Committing
-from assent.engine.run.recording import Recorder
+from assent.planning.command_operation import MAX_COMMAND_S
+from assent.planning.ports import NoPlanRules, WorkspaceConfig
+from assent.planning.rule_check import command_limits
+from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
 from assent.render.operation_text import operation_brief
 
-NO_RULES: Final = NoRules()
+NO_RULES: Final = NoPlanRules()
 
 
 class ProcessCommander:
@@ -40,7 +40,7 @@ class ProcessCommander:
         process: ProcessRunner,
         files: WorkspaceFiles,
         blobs: BlobStore,
-        place: Place,
+        place: WorkspaceConfig,
         rules: PlanRules = NO_RULES,
     ) -> None:
         """`process` holds programs to the fence that rules make; `rules` judge the line itself."""
@@ -48,7 +48,7 @@ class ProcessCommander:
         self._rules = rules
         self._files = files
         self._root = place.root
-        self._recorder = Recorder(files, blobs, place)
+        self._recorder = SnapshotRecorder(files, blobs, place)
         self._committing = Committing(process, files, blobs, place.root)
         self._stopped: Callable[[], bool] = never_stopped
 
@@ -141,7 +141,7 @@ class ProcessCommander:
         """Says which rule denies a command, or what undoes it; a commit is the person's setting."""
         if command.profile == "commit":
             return ""
-        denial = visible_line(held_to(self._rules, command).denial)
+        denial = visible_line(command_limits(self._rules, command).denial)
         return (
             f"The plan's command {operation_brief(command)} does not run: {denial}"
             if denial
@@ -162,5 +162,7 @@ def _check_words(command: RunCommand) -> None:
         raise Refused("A command is either words or a script.", "assent stage list")
     if any(b"\0" in word for word in words) or (command.argv and not command.argv[0]):
         raise Refused("A command without a name, or with a zero byte, runs nowhere.")
-    if not 0 < command.timeout <= LONGEST_S:
-        raise Refused(f"A command's time limit is 1 to {LONGEST_S} seconds.", "assent stage list")
+    if not 0 < command.timeout <= MAX_COMMAND_S:
+        raise Refused(
+            f"A command's time limit is 1 to {MAX_COMMAND_S} seconds.", "assent stage list"
+        )

@@ -28,15 +28,15 @@ from assent.core.shell.process import (
 )
 from assent.core.text.redaction import redact
 from assent.core.tool import CommandEffect, ToolOutcome
-from assent.engine.doors import Doors, Place
-from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Deeds
 from assent.engine.run.ends import MOST_NAMED, TOLD, UNSEEN, Change, end, in_words, listed, since
-from assent.engine.run.recorded import Snapshot
-from assent.engine.run.recording import Recorder
 from assent.engine.run.runs import Runs
 from assent.engine.run.underway import UnderWay
-from assent.engine.workspaces import Workspaces
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.snapshot.recorder import SnapshotRecorder
+from assent.planning.snapshot.snapshot import WorkspaceSnapshot
+from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import ProcessRunner
 from assent.tools.command_output import collect_output
 
@@ -111,13 +111,17 @@ class Commands:
     """The verbs that run command lines. Who calls them has a consent to name."""
 
     def __init__(
-        self, doors: Doors, place: Place, runs: Runs, workspaces: Workspaces | None = None
+        self,
+        doors: Ports,
+        place: WorkspaceConfig,
+        runs: Runs,
+        workspaces: WorkspaceRepository | None = None,
     ) -> None:
         self._doors = doors
         self._place = place
         self._runs = runs
         self._workspaces = workspaces
-        self._recorder = Recorder(doors.files, doors.blobs, place)
+        self._recorder = SnapshotRecorder(doors.files, doors.blobs, place)
         self._own = UnderWay()
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
@@ -199,7 +203,7 @@ class Commands:
         if folder and normalize(folder) != folder:
             raise Refused(f"{display_path(folder)} is no folder of the workspace. Nothing was run.")
 
-    def _settle(self, ledger: Ledger) -> None:
+    def _settle(self, ledger: PlanRepository) -> None:
         """Recovers what was left; a run that waits for its person does not keep them from looking.
 
         A command whose end is not on record does: the next one would take its place.
@@ -211,7 +215,7 @@ class Commands:
                 raise
 
     def _recorded(
-        self, ledger: Ledger, begun: CommandStarted, work: Parts, heard: Heard
+        self, ledger: PlanRepository, begun: CommandStarted, work: Parts, heard: Heard
     ) -> Running:
         before = self._recorder.take()
         self._append(ledger, replace(begun, before=self._recorder.store(before)))
@@ -257,11 +261,15 @@ class Commands:
             order.session.build,
         )
 
-    def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
+    def _append(self, ledger: PlanRepository, event: CommandStarted | CommandEnded) -> None:
         self._doors.store.append(ledger.permit_batch(ledger.permit_log(), event))
 
     def _close(
-        self, ledger: Ledger, begun: CommandStarted, ended: ProcessResult, before: Snapshot
+        self,
+        ledger: PlanRepository,
+        begun: CommandStarted,
+        ended: ProcessResult,
+        before: WorkspaceSnapshot,
     ) -> Seen:
         """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""
         try:

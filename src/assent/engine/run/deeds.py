@@ -22,9 +22,9 @@ from assent.core.run.state import UNKNOWN_END, command_ends, rollback_start
 from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
 from assent.core.shell.quote import script_line, shell_line
 from assent.core.undo.applied_change import AppliedChange, AppliedCommand, merged_changes
-from assent.engine.doors import Doors
-from assent.engine.plan.ledger import Ledger
 from assent.engine.run.journal import StoreJournal
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports
 
 COUNTS: tuple[OperationResult, ...] = ("done", "unknown")  # results that may have changed something
 # A command that failed may have changed files all the same, unless the run was put back.
@@ -44,7 +44,7 @@ class Command(msgspec.Struct, frozen=True):
 class Deeds:
     """What was done in a workspace, by the id of a run or of a session's command."""
 
-    def __init__(self, doors: Doors, ledger: Ledger) -> None:
+    def __init__(self, doors: Ports, ledger: PlanRepository) -> None:
         self._doors = doors
         self._ledger = ledger
         self._read: dict[str, tuple[AppliedChange, ...]] = {}

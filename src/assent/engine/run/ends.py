@@ -11,8 +11,8 @@ from assent.core.plan.operation import FileState, footprint
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.shell.process import ProcessResult
-from assent.engine.doors import Doors
-from assent.engine.plan.ledger import Ledger
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports
 from assent.ports import BlobStore
 
 MOST_NAMED: Final = 100  # changed files that the record names
@@ -52,7 +52,7 @@ def end(blobs: BlobStore, name: str, ended: ProcessResult, found: WorkspaceChang
     return CommandEnded(name, ended.code, ended.cut, named, more, kept)
 
 
-def reckon(doors: Doors, ledger: Ledger) -> str:
+def reckon(doors: Ports, ledger: PlanRepository) -> str:
     """Records the end of a command that its process did not live to see, and says so (law 6).
 
     Whoever holds the workspace's lock may call it: nobody runs a command then. Raises Unsettled if
@@ -108,7 +108,7 @@ def _kept(blobs: BlobStore, found: WorkspaceChanges) -> str:
     return digest
 
 
-def _since(doors: Doors, begun: CommandStarted) -> WorkspaceChanges:
+def _since(doors: Ports, begun: CommandStarted) -> WorkspaceChanges:
     """Returns what is other than before a command; nobody knows if that is not on record."""
     try:
         recorded = begun.before and doors.blobs.read(begun.before)

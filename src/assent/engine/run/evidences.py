@@ -22,10 +22,10 @@ from assent.core.run.evidence import (
 from assent.core.run.final_files import final_files, was_accepted
 from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.engine.doors import Doors
-from assent.engine.plan.plans import Plans
 from assent.engine.run.deeds import Deeds
 from assent.execute.turning import read_backs
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports
 
 RECOVER = "assent recover"
 
@@ -33,7 +33,7 @@ RECOVER = "assent recover"
 class Evidences:
     """The verbs about evidence. They change nothing but make this machine's key, if need be."""
 
-    def __init__(self, doors: Doors, plans: Plans) -> None:
+    def __init__(self, doors: Ports, plans: Plans) -> None:
         self._doors = doors
         self._plans = plans
 

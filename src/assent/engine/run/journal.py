@@ -26,8 +26,8 @@ from assent.core.run.journal import (
     trusted_entries,
 )
 from assent.core.run.permit_log import PermitLog
-from assent.engine.doors import Doors
-from assent.engine.plan.ledger import USED_HERE, Ledger, spent_stream
+from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
+from assent.planning.ports import Ports
 from assent.ports import EventBatch
 
 LOST: Final = "Record {} of the run is missing from the log, or is not what was written there."
@@ -46,7 +46,9 @@ class StoreJournal:
     A permit is given and spent by one and the same entry.
     """
 
-    def __init__(self, doors: Doors, ledger: Ledger, given: PermitGiven | None = None) -> None:
+    def __init__(
+        self, doors: Ports, ledger: PlanRepository, given: PermitGiven | None = None
+    ) -> None:
         self._doors = doors
         self._ledger = ledger
         self._given = given
@@ -130,7 +132,7 @@ class StoreJournal:
             self._doors.store.append(*batches)
 
     def _is_spent(self, approval: str) -> bool:
-        return bool(self._doors.store.streams(spent_stream(approval)))
+        return bool(self._doors.store.streams(used_approval_stream(approval)))
 
     def _for_the_plan(
         self, run: str, entry: JournalEntry, entries: list[JournalEntry]
@@ -146,7 +148,7 @@ class StoreJournal:
         if isinstance(entry, StartedEntry) and record.imported:
             # A yes that travelled is used up for every workspace of this machine.
             at = self._doors.clock.now()
-            batches.append(EventBatch(spent_stream(entry.approval), 0, at, tuple(events)))
+            batches.append(EventBatch(used_approval_stream(entry.approval), 0, at, tuple(events)))
         return batches
 
     def _for_the_permit(self, run: str, entry: JournalEntry) -> list[EventBatch]:

@@ -9,12 +9,12 @@ import msgspec
 from assent.core.errors import AssentError, Busy, IllegalState, NotFound, StoreError
 from assent.core.event import RunsDeleted, RunsWeighed
 from assent.core.paths import one_line
-from assent.engine.doors import Doors, Place
-from assent.engine.projections import Projections
 from assent.engine.run.collecting import Collecting
 from assent.engine.run.past import Kept, Past, Weights, total
 from assent.engine.run.takeback import Target
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import CollectionResult
 
 EVERY = 8  # runs after which the sum of all is made anew, and remembered
@@ -35,11 +35,11 @@ class Keeping:
 
     def __init__(
         self,
-        doors: Doors,
-        place: Place,
-        workspaces: Workspaces,
+        doors: Ports,
+        place: WorkspaceConfig,
+        workspaces: WorkspaceRepository,
         past: Past,
-        projections: Projections,
+        projections: PlanProjections,
     ) -> None:
         self._doors = doors
         self._place = place

@@ -19,11 +19,11 @@ from assent.core.run.orphan_slot import (
     identified_orphan,
     run_of_slot,
 )
-from assent.engine.doors import Doors, Place
-from assent.engine.plan.ledger import Ledger
 from assent.engine.run.journal import StoreJournal
-from assent.engine.workspaces import Workspaces
 from assent.execute.executor import Executor
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.workspace_repository import WorkspaceRepository
 
 NAMED = 5  # slots that a refusal names
 RECOVER = "assent recover"
@@ -50,7 +50,9 @@ _decode = msgspec.json.Decoder(_Copy).decode
 class Orphans:
     """Finds such slots, keeps others from building over them, and carries a decision out."""
 
-    def __init__(self, doors: Doors, place: Place, workspaces: Workspaces) -> None:
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
+    ) -> None:
         self._doors = doors
         self._place = place
         self._workspaces = workspaces
@@ -103,7 +105,9 @@ class Orphans:
             return self._executor(home.workspace).remove_probes()
 
     def _executor(self, workspace: str) -> Executor:
-        return self._doors.executor(StoreJournal(self._doors, Ledger(self._doors, workspace)))
+        return self._doors.executor(
+            StoreJournal(self._doors, PlanRepository(self._doors, workspace))
+        )
 
     def _is_known(self, workspace: str, run: str) -> bool:
         return bool(workspace and self._doors.store.streams(f"run/{workspace}/{run}"))

@@ -23,13 +23,13 @@ from assent.core.run.journal import (
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.undo.applied_change import AppliedChange, merged_changes
-from assent.engine.doors import Doors
 from assent.engine.run.account import account
 from assent.engine.run.deeds import COMMAND_COUNTS, Command
 from assent.engine.run.runs import Runs
 from assent.engine.run.takeback import Takeback, Target, started
 from assent.engine.run.undone import Taken
 from assent.execute.turning import read_backs
+from assent.planning.ports import Ports
 
 Weights = dict[str, int]  # contents by digest, with their sizes
 How = Literal["run", "undo", "redo", "turn", "build", "command"]
@@ -79,7 +79,7 @@ class Item(msgspec.Struct, frozen=True):
 class Past:
     """The verbs that read past runs. They change nothing."""
 
-    def __init__(self, doors: Doors, runs: Runs) -> None:
+    def __init__(self, doors: Ports, runs: Runs) -> None:
         self._doors = doors
         self._runs = runs
 

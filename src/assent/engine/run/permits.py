@@ -14,13 +14,13 @@ from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
-from assent.engine.doors import Doors, Place
-from assent.engine.plan.contents import Contents
-from assent.engine.plan.ledger import Ledger
-from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.run.journal import StoreJournal
 from assent.engine.run.runs import NOTHING, RunReport, Runs
 from assent.execute.check import differences
+from assent.planning.contents import PlanContents
+from assent.planning.git_folders import refuse_git_folders
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports, WorkspaceConfig
 
 NAMED = 5  # operations that an error lists
 AGAIN = "Nothing was changed; read it again and repeat the edit."
@@ -29,11 +29,11 @@ AGAIN = "Nothing was changed; read it again and repeat the edit."
 class Permits:
     """The verb that changes files outside plan mode. Who calls it has a consent to name (law 1)."""
 
-    def __init__(self, doors: Doors, place: Place, runs: Runs) -> None:
+    def __init__(self, doors: Ports, place: WorkspaceConfig, runs: Runs) -> None:
         self._doors = doors
         self._place = place
         self._runs = runs
-        self._contents = Contents(doors)
+        self._contents = PlanContents(doors)
         self._settled = 0  # the log's position up to which every run is known to be over
         self._last: RunReport | None = None  # what this process applied last
 
@@ -84,7 +84,7 @@ class Permits:
         if self._last and self._last.onward and self._runs.unfinished():
             raise _unsettled(self._last)
 
-    def _run(self, ledger: Ledger, plan: Plan, permit: Permit) -> RunReport:
+    def _run(self, ledger: PlanRepository, plan: Plan, permit: Permit) -> RunReport:
         run = self._doors.clock.new_id()
         operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
         journal = StoreJournal(self._doors, ledger, PermitGiven(permit, run, operations))
@@ -105,7 +105,7 @@ class Permits:
                 )
             refuse_own_paths(path, self._place.plan_dir, self._place.private)
         refuse_similar_names(operations)
-        refuse_repositories(self._doors.files, operations)
+        refuse_git_folders(self._doors.files, operations)
         check_tree(operations, self._doors.files.is_file, self._doors.files.below)
 
     def _check_files(self, plan: Plan, operations: Sequence[FileOperation]) -> None:
@@ -133,7 +133,7 @@ class Permits:
             raise Drift(f"{drift.message} {AGAIN}") from drift
         self._doors.blobs.flush()
 
-    def _settle(self, ledger: Ledger) -> None:
+    def _settle(self, ledger: PlanRepository) -> None:
         """Recovers what an earlier process left, unless no run was written since the last look."""
         runs = f"run/{ledger.workspace}/"
         if self._settled and not self._doors.store.read_all([runs], self._settled):

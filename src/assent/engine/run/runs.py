@@ -47,14 +47,6 @@ from assent.core.run.permit import permitted_plan
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord
-from assent.engine.doors import Doors
-from assent.engine.hearing import plan_facts, session_facts, tell
-from assent.engine.plan.admission import made_elsewhere
-from assent.engine.plan.consents import Consents, check_digest
-from assent.engine.plan.held import refuse_denied
-from assent.engine.plan.ledger import Ledger
-from assent.engine.plan.plans import Plans
-from assent.engine.projections import Projections
 from assent.engine.run.account import account, may_have_run
 from assent.engine.run.chosen import refuse_twice
 from assent.engine.run.deeds import command_words
@@ -68,6 +60,14 @@ from assent.engine.run.underway import UnderWay
 from assent.engine.run.whereabouts import results_by_disk, slots, whereabouts
 from assent.execute.check import check_disk, first_files
 from assent.execute.turning import read_backs, read_changes
+from assent.planning.approvals import Approvals, check_digest
+from assent.planning.bundle_check import imported_plan_drift
+from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports
+from assent.planning.projections import PlanProjections
+from assent.planning.rule_check import refuse_denied
 from assent.ports import BlobStore, EventBatch
 
 
@@ -108,10 +108,10 @@ class Runs:
 
     def __init__(
         self,
-        doors: Doors,
+        doors: Ports,
         plans: Plans,
-        consents: Consents,
-        projections: Projections,
+        consents: Approvals,
+        projections: PlanProjections,
         orphans: Orphans,
     ) -> None:
         self._doors = doors
@@ -160,7 +160,7 @@ class Runs:
                 report = yield from self.drive(journal, run, fitting.plan, work)
                 return msgspec.structs.replace(report, warnings=warnings)
             except Drift as drift:
-                raise (made_elsewhere(drift) if record.imported else drift) from None
+                raise (imported_plan_drift(drift) if record.imported else drift) from None
 
     def _cautioned(self, record: PlanRecord) -> tuple[str, ...]:
         """Warns of what a person should know of the place, before anything changes there."""
@@ -240,7 +240,7 @@ class Runs:
         return report
 
     def _taken_up(
-        self, ledger: Ledger, found: tuple[str, PlanRun], plan: Plan, way: RecoveryChoice
+        self, ledger: PlanRepository, found: tuple[str, PlanRun], plan: Plan, way: RecoveryChoice
     ) -> Working:
         """Takes a run up if its journal can be trusted, or a person decides in spite of it."""
         plan_id, run = found[0], found[1].run
@@ -375,7 +375,7 @@ class Runs:
         """Refuses to change files beside slots of a run that the log does not know."""
         self._orphans.check(operations)
 
-    def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
+    def report(self, ledger: PlanRepository, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
         journal = StoreJournal(self._doors, ledger)
         journal.read(run)
@@ -428,7 +428,7 @@ class Runs:
         last = entries[-1] if entries else None
         return isinstance(last, FinishedEntry) and was_accepted(last, entries)
 
-    def repository(self) -> Ledger:
+    def repository(self) -> PlanRepository:
         return self._plans.repository()
 
     def recover_unfinished(self) -> Generator[RunUpdate, None, RunReport | None]:
@@ -442,7 +442,7 @@ class Runs:
             return (yield from self.recover_unfinished_locked(ledger))
 
     def recover_unfinished_locked(
-        self, ledger: Ledger
+        self, ledger: PlanRepository
     ) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock.
 
@@ -452,7 +452,7 @@ class Runs:
         self._orphans.check()
         return settled
 
-    def _settled(self, ledger: Ledger) -> Generator[RunUpdate, None, RunReport | None]:
+    def _settled(self, ledger: PlanRepository) -> Generator[RunUpdate, None, RunReport | None]:
         self._reckon_under(ledger)
         found = self.unfinished()
         if found is None:
@@ -482,15 +482,15 @@ class Runs:
             self._projections.warnings.append(waits.message)
 
     @contextmanager
-    def _at_work(self, ledger: Ledger, owner: str) -> Iterator[None]:
+    def _at_work(self, ledger: PlanRepository, owner: str) -> Iterator[None]:
         """Holds the workspace for a run that can be interrupted."""
         with self._doors.locks.hold(ledger.workspace, owner), self._under_way:
             yield
 
-    def _lacks_an_end(self, ledger: Ledger) -> bool:
+    def _lacks_an_end(self, ledger: PlanRepository) -> bool:
         return bool(ledger.workspace and ledger.permit_log().command)
 
-    def _reckon_under(self, ledger: Ledger) -> None:
+    def _reckon_under(self, ledger: PlanRepository) -> None:
         if self._lacks_an_end(ledger) and (told := reckon(self._doors, ledger)):
             self._projections.warnings.append(told)
 
@@ -506,11 +506,13 @@ class Runs:
             return
         self._heard.add(run)
         with self.housekeeping("Hooks were not told of the run"):
-            about = plan_facts(self.repository().load(plan_id)) if plan_id else {}
-            facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
-            tell(self._doors, self._projections, RUN_FINISHED, facts)
+            about = plan_hook_fields(self.repository().load(plan_id)) if plan_id else {}
+            facts = {**about, **session_hook_fields(session), "run": run, "outcome": outcome}
+            fire_hooks(self._doors, self._projections, RUN_FINISHED, facts)
 
-    def _fitting(self, ledger: Ledger, record: PlanRecord, *, exempt: bool = False) -> ApprovedPlan:
+    def _fitting(
+        self, ledger: PlanRepository, record: PlanRecord, *, exempt: bool = False
+    ) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
         approval = self._consents.usable(record)
         next_state(record.state, PlanAction.BUILD)
@@ -537,7 +539,7 @@ class Runs:
                 "assent recover --roll-back",
             )
 
-    def _plan(self, ledger: Ledger, note: PlanRun) -> Plan:
+    def _plan(self, ledger: PlanRepository, note: PlanRun) -> Plan:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
         if note.frozen:
             return ledger.plan(note)

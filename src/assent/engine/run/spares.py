@@ -13,12 +13,12 @@ from assent.core.run.displaced_files import (
     displaced_slots,
     no_displaced,
 )
-from assent.engine.doors import Doors
-from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Deeds
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports
 
 
-def left_by(doors: Doors, ledger: Ledger, undoes: str) -> DisplacedLookup:
+def left_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLookup:
     """Returns where files may be that stood in the workspace before these runs, or deeds of one."""
     if not undoes:
         return no_displaced

@@ -11,11 +11,11 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import DONE
 from assent.core.run.permit_log import PermitRun
 from assent.core.undo.applied_change import AppliedChange, undo_gaps
-from assent.engine.doors import Doors
-from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Command, Deeds, can_be_undone
 from assent.engine.run.undone import Taken as Taken
 from assent.engine.run.undone import Undone
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -34,7 +34,7 @@ class Takeback:
     `before` names a run: what was taken back by then counts, and nothing that it took back itself.
     """
 
-    def __init__(self, doors: Doors, ledger: Ledger, before: str = "") -> None:
+    def __init__(self, doors: Ports, ledger: PlanRepository, before: str = "") -> None:
         self._doors = doors
         self._ledger = ledger
         self._before = before

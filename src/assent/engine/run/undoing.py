@@ -32,10 +32,6 @@ from assent.core.undo.inversion import (
     undo_command,
     undo_text,
 )
-from assent.engine.doors import Doors
-from assent.engine.plan.consents import Consents
-from assent.engine.plan.contents import Contents
-from assent.engine.plan.held import denied, refuse_denied
 from assent.engine.run.chosen import (
     again,
     chosen,
@@ -51,6 +47,10 @@ from assent.engine.run.onward import standing
 from assent.engine.run.recalled import left_alone, recalled
 from assent.engine.run.runs import RunReport, Runs, Working
 from assent.engine.run.takeback import Takeback, Target
+from assent.planning.approvals import Approvals
+from assent.planning.contents import PlanContents
+from assent.planning.ports import Ports
+from assent.planning.rule_check import denied_operations, refuse_denied
 
 
 class Undo(msgspec.Struct, frozen=True):
@@ -85,7 +85,7 @@ _FAILED: frozenset[OperationResult] = NOT_APPLIED - {"not_started"}
 class Undoing:
     """The verbs that take a run back, by a plan like any other, with its own digest (law 7)."""
 
-    def __init__(self, doors: Doors, runs: Runs, consents: Consents) -> None:
+    def __init__(self, doors: Ports, runs: Runs, consents: Approvals) -> None:
         self._doors = doors
         self._runs = runs
         self._consents = consents
@@ -198,7 +198,7 @@ class Undoing:
         if more.again:
             refuse_denied(self._doors, operations, "Nothing was changed.")
         elif not exempt:
-            no = denied(self._doors, operations, lenient=True)
+            no = denied_operations(self._doors, operations, lenient=True)
             ground = msgspec.structs.replace(ground, denied=no)
         inversion = invert(operations, made, ground)
         reach = self._reach(target, every, deeds, more)
@@ -278,7 +278,7 @@ class Undoing:
         ledger = self._runs.repository()
         blobs, source = self._doors.blobs, undo.source
         # A move keeps no copy; taken back together with more, it may have become a write.
-        Contents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
+        PlanContents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
         plan_id = self._doors.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
         target = undo.target

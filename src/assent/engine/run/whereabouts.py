@@ -9,13 +9,13 @@ from assent.core.plan.plan import Plan
 from assent.core.run.journal import JournalEntry, OperationResult, RecoveringEntry
 from assent.core.run.results import run_results
 from assent.core.undo.inversion import has_state
-from assent.engine.doors import Doors
 from assent.execute.turning import read_backs
+from assent.planning.ports import Ports
 from assent.ports import BlobStore, WorkspaceFiles
 
 
 def results_by_disk(
-    plan: Plan, entries: Sequence[JournalEntry], doors: Doors, *, lossy: bool = False
+    plan: Plan, entries: Sequence[JournalEntry], doors: Ports, *, lossy: bool = False
 ) -> tuple[OperationResult, ...]:
     """Says how far each operation got: of files as the disk shows, of commands as recorded.
 
@@ -29,7 +29,7 @@ def results_by_disk(
     )
 
 
-def whereabouts(run: str, plan: Plan, doors: Doors) -> Iterator[str]:
+def whereabouts(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
     """Names what stands under each path, the contents that are stored, and every slot in use."""
     for op in plan.operations:
         for path, before, after in footprint(op):

@@ -30,8 +30,6 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.tool import EditEffect
 from assent.core.undo.applied_change import combined_operations
-from assent.engine.plan.consents import check_digest
-from assent.engine.projections import tasks
 from assent.engine.run.runs import RunReport
 from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
@@ -39,6 +37,8 @@ from assent.engine.session.diary import TRIES, Diary
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.sessions import Sessions
 from assent.engine.session.tooling import Tooling
+from assent.planning.approvals import check_digest
+from assent.planning.projections import tasks
 from assent.ports import AgentDriver, EventBatch
 
 BUILDER = default_agent("ask")

@@ -6,30 +6,30 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
-from assent.engine.doors import Doors, Place
-from assent.engine.plan.consents import Consents
-from assent.engine.plan.drafts import Drafts
-from assent.engine.plan.plans import Plans
-from assent.engine.projections import Projections
 from assent.engine.run.commands import Commands
 from assent.engine.run.permits import Permits
 from assent.engine.run.runs import Runs
 from assent.engine.session.facts import Facts
 from assent.engine.session.grants import Grants
 from assent.engine.session.questions import Questions
-from assent.engine.workspaces import Workspaces
+from assent.planning.approvals import Approvals
+from assent.planning.drafts import Drafts
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
 
 
 class Desk(msgspec.Struct, frozen=True):
     """What lies ready for a session."""
 
-    ports: Doors
-    config: Place
-    workspaces: Workspaces
-    projections: Projections
+    ports: Ports
+    config: WorkspaceConfig
+    workspaces: WorkspaceRepository
+    projections: PlanProjections
     plans: Plans
     drafts: Drafts
-    approvals: Consents
+    approvals: Approvals
     runs: Runs
     permits: Permits
     facts: Facts

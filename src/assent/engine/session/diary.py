@@ -6,8 +6,8 @@ from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.event import StoredEvent
 from assent.core.session.event import SessionEvent, SessionStarted
 from assent.core.session.record import SessionRecord, fold_session
-from assent.engine.doors import Doors
-from assent.engine.heads import readable
+from assent.planning.ports import Ports
+from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch
 
 TRIES = 20  # at a session in which others are saying something, too
@@ -19,7 +19,7 @@ _encode = msgspec.json.Encoder().encode
 class Diary:
     """The sessions of one workspace, by id."""
 
-    def __init__(self, doors: Doors, workspace: str) -> None:
+    def __init__(self, doors: Ports, workspace: str) -> None:
         self._doors = doors
         self.workspace = workspace
 
@@ -86,7 +86,7 @@ class Diary:
         return changed, self._doors.store.append(batch)
 
     def _load(self, stream: str) -> SessionRecord | None:
-        record = readable(self._doors.store.head(stream), _decode)
+        record = decoded_head(self._doors.store.head(stream), _decode)
         for recorded in self._doors.store.read(stream, record.seq if record else 0):
             record = _fold(record, recorded)
         return record

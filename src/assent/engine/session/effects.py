@@ -32,9 +32,6 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.engine.plan.commands import LONGEST_S
-from assent.engine.plan.consents import COVERS_NOTHING
-from assent.engine.plan.plans import check_length
 from assent.engine.run.commands import Order
 from assent.engine.session.asking import is_answered, refusal
 from assent.engine.session.authoring import NO_PLAN, Authoring
@@ -43,6 +40,9 @@ from assent.engine.session.permission import Permission, Said
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
+from assent.planning.approvals import NO_SCOPE
+from assent.planning.command_operation import MAX_COMMAND_S
+from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
@@ -294,14 +294,14 @@ class Effects:
         proposed = self._desk.approvals.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
         if self._desk.plans.repository().plan(proposed).covers_nothing:
-            text = f"{text} {COVERS_NOTHING}"
+            text = f"{text} {NO_SCOPE}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         return Done(EffectResult(text, ends=True, metadata=metadata), changed=True)
 
 
 def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
     """Returns the operation that a command of a planning model becomes; it gets no more time."""
-    most = int(min(most_s, LONGEST_S))
+    most = int(min(most_s, MAX_COMMAND_S))
     seconds = ceil(wanted.seconds) if 0 < wanted.seconds < most else most
     return RunCommand(
         script=wanted.line.encode("utf-8", "surrogateescape"),

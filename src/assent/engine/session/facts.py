@@ -2,8 +2,8 @@
 
 from assent.core.errors import NotFound, Refused
 from assent.core.event import FactForgotten, FactRemembered
-from assent.engine.doors import Doors
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports
+from assent.planning.workspace_repository import WorkspaceRepository
 
 MOST = 50
 LENGTH = 500  # characters
@@ -12,7 +12,7 @@ LENGTH = 500  # characters
 class Facts:
     """The verbs about remembered facts."""
 
-    def __init__(self, doors: Doors, workspaces: Workspaces) -> None:
+    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
         self._doors = doors
         self._workspaces = workspaces
 

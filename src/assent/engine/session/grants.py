@@ -7,9 +7,9 @@ from assent.core.event import StoredEvent
 from assent.core.permission.grant import Grant, GrantEvent, GrantGiven, GrantRevoked
 from assent.core.permission.mode import Mode
 from assent.core.session.record import SessionRecord
-from assent.engine.doors import Doors, Place
-from assent.engine.heads import readable
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.stream_head import decoded_head
+from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
 
 TRIES = 20  # where others give and revoke, too
@@ -31,7 +31,9 @@ _encode = msgspec.json.Encoder().encode
 class Grants:
     """The verbs about remembered answers."""
 
-    def __init__(self, doors: Doors, workspaces: Workspaces, place: Place) -> None:
+    def __init__(
+        self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig
+    ) -> None:
         self._doors = doors
         self._workspaces = workspaces
         self._place = place
@@ -105,7 +107,7 @@ class Grants:
         stream, store = _stream(workspace), self._doors.store
         book = self._known.get(workspace)
         if book is None:
-            book = readable(store.head(stream), _decode) or EMPTY
+            book = decoded_head(store.head(stream), _decode) or EMPTY
         for recorded in store.read(stream, book.seq):
             book = _taken(book, recorded)
         self._known[workspace] = book

@@ -7,15 +7,15 @@ from assent.core.event import StoredEvent
 from assent.core.session.event import CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import calls_awaiting_answers
-from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
+from assent.planning.ports import Ports
 
 DEEPEST = 16  # parents; more there are only in a log that somebody tampered with
 
 Read = Callable[[str], Sequence[StoredEvent]]  # the events of a session
 
 
-def parents(doors: Doors, record: SessionRecord) -> tuple[SessionRecord, ...]:
+def parents(doors: Ports, record: SessionRecord) -> tuple[SessionRecord, ...]:
     """Returns a child's parent, that one's parent and so on, read anew; raises NotFound."""
     found: list[SessionRecord] = []
     diary = Diary(doors, record.workspace)
@@ -27,7 +27,7 @@ def parents(doors: Doors, record: SessionRecord) -> tuple[SessionRecord, ...]:
     return tuple(found)
 
 
-def halt_of(doors: Doors, record: SessionRecord) -> TurnEnded | None:
+def halt_of(doors: Ports, record: SessionRecord) -> TurnEnded | None:
     """Returns the end that a person wants for this work, here or above; None if nobody does.
 
     A parent that does not work stops nobody: its mark is about the turn that it had last.

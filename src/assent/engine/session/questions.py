@@ -19,10 +19,10 @@ from assent.core.session.answer import (
 from assent.core.session.event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion, StoredQuestion, stored_questions
-from assent.engine.doors import Doors, Place
 from assent.engine.session.diary import Diary
 from assent.engine.session.grants import Grants
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
 
 TRIES = 20  # at a session in which others are saying something, too
@@ -33,7 +33,9 @@ BUSY = "Others keep writing to this session; nothing was answered."
 class Questions:
     """The verbs about open questions."""
 
-    def __init__(self, doors: Doors, workspaces: Workspaces, place: Place, grants: Grants) -> None:
+    def __init__(
+        self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig, grants: Grants
+    ) -> None:
         self._doors = doors
         self._workspaces = workspaces
         self._grants = grants

@@ -6,15 +6,15 @@ from assent.core.errors import NotFound
 from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord, with_current_mode
-from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
-from assent.engine.workspaces import Workspaces
+from assent.planning.ports import Ports
+from assent.planning.workspace_repository import WorkspaceRepository
 
 
 class SessionList:
     """Finds sessions, and says how each of them stands."""
 
-    def __init__(self, doors: Doors, workspaces: Workspaces, modes: CustomModes) -> None:
+    def __init__(self, doors: Ports, workspaces: WorkspaceRepository, modes: CustomModes) -> None:
         self._doors = doors
         self._workspaces = workspaces
         self.modes = modes  # of people's own that a session can be in here, by id

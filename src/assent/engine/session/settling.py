@@ -39,7 +39,6 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.engine.doors import NoHooks
 from assent.engine.session.asking import drained
 from assent.engine.session.children import Children, Wanted
 from assent.engine.session.deciding import decided_words
@@ -50,6 +49,7 @@ from assent.engine.session.permission import Doubt as Asked
 from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
 from assent.engine.session.tooling import Tooling
+from assent.planning.ports import NoHookRunner
 from assent.ports import CallGuard, ProcessRunner
 from assent.tools.dispatcher import (
     AskPermission,
@@ -107,7 +107,9 @@ class Settling:
         self.effects = Effects(desk, tooling)
         own, hooks = tooling.guards(lambda: self._around.posture), desk.ports.hooks
         heard_by = HookGuard(hooks, desk.projections.warnings.append)
-        self._guards: Sequence[CallGuard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
+        self._guards: Sequence[CallGuard] = (
+            own if isinstance(hooks, NoHookRunner) else (*own, heard_by)
+        )
         self._pending: list[StoredEvent] = []  # recorded while somebody was asked
         self._around = ground.tool_context()  # of the batch that is being settled
         self.ending: TurnEndReason | None = None

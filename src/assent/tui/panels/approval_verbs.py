@@ -24,8 +24,8 @@ from assent.tui.standing import undone_of
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
-    from assent.engine.plan.partials import Partial
     from assent.engine.run.takeback import Taken
+    from assent.planning.partial_approval import PartialApproval
 
 TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
 OVER: Final = "The person ended planning."
@@ -38,7 +38,7 @@ class Reading(msgspec.Struct, frozen=True):
     record: PlanRecord
     review: Review
     sheets: tuple[Sheet, ...]
-    partial: "Partial | None" = None  # what is shown is this smaller plan
+    partial: "PartialApproval | None" = None  # what is shown is this smaller plan
     undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
     live: str = ""  # how its file differs from it, in words
     prose: bool = False

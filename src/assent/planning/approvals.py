@@ -1,0 +1,291 @@
+"""Consent: proposing a frozen plan, and recording a person's yes or no to its digest."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
+    Expired,
+    IllegalState,
+    InvalidPlan,
+    NotApproved,
+    NotFound,
+)
+from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
+from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
+from assent.core.paths import GIT, display_path, normalize
+from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
+from assent.core.plan.comment import Comment
+from assent.core.plan.commit import commit_command, plan_title, without_commit
+from assent.core.plan.front_matter import misspelled_keys
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation import FileState, Operation
+from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord
+from assent.execute.check import check_disk, first_files
+from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
+from assent.planning.approval_notes import check_note
+from assent.planning.build_warnings import build_warnings
+from assent.planning.filename_case import refuse_case_collisions
+from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
+from assent.planning.independent_approval import check_independent
+from assent.planning.plan_export import PlanExport
+from assent.planning.plans import WRITE_COMMAND, Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.ports import EventBatch
+
+if TYPE_CHECKING:
+    from assent.render.review import Review
+
+NO_SCOPE = (
+    "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
+    "asked about every single change."
+)
+
+
+EMPTY_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
+EMPTY_TEXT = "so it does not say what the staged operations are for. Nothing was proposed."
+
+
+def check_digest(record: PlanRecord, digest: str) -> None:
+    """Refuses a plan that is another by now than the one that was shown."""
+    if digest != record.digest:
+        now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
+        told = f"The plan changed: it {now}, not {digest}. Nothing was done."
+        raise DigestMismatch(told, "assent review")
+
+
+def _unread(record: PlanRecord) -> "Review":
+    raise AssertionError("the engine says who reads plans")
+
+
+class Approvals:
+    """The verbs between a draft and a run. Only a person's channel may call approve (law 9)."""
+
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._plans = plans
+        self._projections = projections
+        self._exports = PlanExport(doors, place)
+        self.reviewed: Callable[[PlanRecord], Review] = _unread
+        self.next_after_run: Callable[[str], str] = lambda run: ""  # what to type, once it is over
+
+    def propose(
+        self, record: PlanRecord, session: SessionRecord | None = None, *, portable: bool = False
+    ) -> PlanRecord:
+        """Freezes the draft and the live text into a plan with a digest.
+
+        `session` is the one whose model presents it; hooks hear of it. A portable plan is bound to
+        no workspace and rests on the contents it expects.
+        """
+        text, drafted = self._plans.read_live(record)
+        self._check_text(record, text)
+        plan = self.freeze(text, record)
+        if portable:
+            plan = msgspec.structs.replace(plan, workspace="")
+        self.check_plan(plan)
+        events = (*drafted, self.proposal(plan))
+        proposed = self._plans.repository().append(record, record.plan_id, *events)
+        self._plans.select(proposed)
+        self._projections.plan(proposed, text)
+        self._projections.warnings += self._warnings(plan)
+        self._tell(PLAN_PROPOSED, proposed, session)
+        return proposed
+
+    def _check_text(self, record: PlanRecord, text: bytes) -> None:
+        """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
+        if not text.strip():
+            raise InvalidPlan(f"{display_path(record.path)} is empty.", WRITE_COMMAND)
+        if not self._plans.is_untouched(record, text):
+            return
+        if not self._plans.repository().operations(record):
+            raise InvalidPlan(
+                f"{display_path(record.path)} is still the template, {EMPTY_PLAN}", WRITE_COMMAND
+            )
+        if not record.goal.strip():
+            raise InvalidPlan(
+                f"{display_path(record.path)} is still the template, {EMPTY_TEXT}", WRITE_COMMAND
+            )
+
+    def freeze(
+        self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None
+    ) -> Plan:
+        """Returns the immutable plan that the text and the draft make, or other operations."""
+        relied_on = sorted(map(self._relied_on, set(map(normalize, declared_reliance(text)))))
+        scope = declared_scope(text)
+        known = self._plans.repository().operations(record) if staged is None else tuple(staged)
+        drafted = without_commit(known)
+        operations = self._exports.added(text, drafted)
+        export = self._exports.path() if operations and not drafted else b""
+        if drafted and self._commits():
+            operations = (*operations, commit_command(plan_title(text)))
+        return Plan(text, operations, scope, tuple(relied_on), record.workspace, export)
+
+    def _commits(self) -> bool:
+        """Tells whether plans end with a commit here: where the person wants it, and git is."""
+        return self._place.commit and GIT in self._doors.files.names(b"")
+
+    def proposal(self, plan: Plan) -> PlanProposed:
+        """Keeps the plan as a blob and returns the event that names it."""
+        frozen = self._plans.repository().keep_plan(plan)
+        root = self._place.recorded_root
+        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
+
+    def approval(self, signed: Approval) -> PlanApproved:
+        """Returns the event of a yes that was given in this workspace, with where it stands."""
+        return PlanApproved(signed, self._doors.git_state().branch, self._place.recorded_root)
+
+    def build_warnings(self, record: PlanRecord) -> tuple[str, ...]:
+        """Says what a person should know of the place where a plan would be built now."""
+        return build_warnings(self._doors, self._place, record)
+
+    def approve(
+        self,
+        record: PlanRecord,
+        digest: str,
+        note: str,
+        channel: str,
+        *,
+        expires_s: int | None = None,
+    ) -> PlanRecord:
+        """Records a person's yes to the digest that was shown, unless the plan changed since."""
+        record = self._plans.repository().load(record.plan_id)
+        check_digest(record, digest)
+        next_state(record.state, PlanAction.APPROVE)
+        self._plans.check_live(record)
+        self.check_independent(record)
+        plan = self._plans.repository().plan(record)
+        approval = self.sign(record.plan_id, plan, note, channel, expires_s)
+        approved = self._plans.repository().append(record, record.plan_id, self.approval(approval))
+        self._projections.plan(approved)
+        self._tell(PLAN_APPROVED, approved)
+        return approved
+
+    def check_independent(self, record: PlanRecord) -> None:
+        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        if self._place.independent:
+            own = self._place.account or self._place.user
+            same = record.user in ("", own)  # of an old plan nobody knows it
+            check_independent(self._place.independent, self.reviewed(record), same=same)
+
+    def check_files(self, record: PlanRecord) -> None:
+        """Refuses a proposed plan whose files are not as it saw them."""
+        self.check_plan(self._plans.repository().plan(record))
+
+    def sign(
+        self, plan_id: str, plan: Plan, note: str, channel: str, expires_s: int | None = None
+    ) -> Approval:
+        """Makes the signed record of a yes, with the setting's expiry unless another is wanted."""
+        clock = self._doors.clock
+        seconds = self._place.expires_s if expires_s is None else expires_s
+        expires_at = clock.later(min(seconds, MAX_LIFETIME_S)) if seconds else ""
+        approval = Approval(
+            clock.new_id(),
+            plan_id,
+            plan.content_hash,
+            plan.operations_hash,
+            plan.digest,
+            Approver(self._place.user, channel),
+            check_note(note),
+            clock.now(),
+            expires_at,
+            self._doors.signer.key(),
+        )
+        signature = self._doors.signer.sign(signed_bytes(approval))
+        return msgspec.structs.replace(approval, signature=signature)
+
+    def reject(
+        self,
+        record: PlanRecord,
+        note: str,
+        comments: tuple[Comment, ...] = (),
+        beside: Sequence[EventBatch] = (),
+    ) -> PlanRecord:
+        """Records a person's no with words; the plan goes back to drafting.
+
+        The note has these comments under their lines; `beside` is recorded with it or nothing is.
+        """
+        rejected = PlanRejected(record.digest, note, self._place.user, comments)
+        changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
+        self._projections.plan(changed)
+        return changed
+
+    def decline(self, record: PlanRecord, digest: str, channel: str) -> None:
+        """Records that a person was asked about a digest and did not say yes."""
+        current = self._plans.repository().load(record.plan_id)
+        if current.digest == digest:
+            declined = PlanDeclined(digest, self._place.user, channel)
+            self._plans.repository().append(current, current.plan_id, declined)
+
+    def usable(self, record: PlanRecord) -> Approval:
+        """Returns the approval that a build would spend, or says why there is none."""
+        approval = self.current_approval(record)
+        if record.state is PlanState.DISCARDED:
+            refusal = IllegalState if approval else NotApproved
+            raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
+        if approval is not None:
+            return approval
+        fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]
+        if not record.digest or not fitting:
+            raise NotApproved(
+                f"Nobody has approved this plan; it is {record.state}.",
+                "assent review" if record.digest else "assent propose",
+            )
+        again = f"assent approve --digest {record.digest}"
+        if record.state is PlanState.COMPLETED:
+            again = self.next_after_run(record.runs[-1].run)
+        if fitting[-1].run:
+            raise ApprovalUsed(f"The approval was used by run {fitting[-1].run}.", again)
+        raise Expired(expiry_reason(fitting[-1].approval, self._doors.clock.now()), again)
+
+    def is_approved(self, record: PlanRecord) -> bool:
+        """Tells whether an unspent, unexpired approval of the current digest exists."""
+        return (
+            record.state is PlanState.AWAITING_APPROVAL
+            and self.current_approval(record) is not None
+        )
+
+    def current_approval(self, record: PlanRecord) -> Approval | None:
+        """Returns the approval of the current digest that counts; one seen expired never does."""
+        unused = [c for c in record.consents if not c.run and not c.void]
+        seen = latest_known_time(self._doors, record.stream, unused)
+        found = record.usable(self._doors.clock.now(), seen)
+        record_expired(self._doors, [c.approval for c in unused], seen)
+        return found
+
+    def is_trusted_signature(self, approval: Approval, *, imported: bool = False) -> bool:
+        """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""
+        payload, keys = signed_bytes(approval), self._doors.keys
+        if self._doors.signer.verify(approval.key, payload, approval.signature):
+            return True
+        trusted = imported and keys.trusted(approval.key)
+        return trusted and keys.verify(approval.key, payload, approval.signature)
+
+    def _tell(self, on: str, record: PlanRecord, session: SessionRecord | None = None) -> None:
+        facts = {**plan_hook_fields(record), **session_hook_fields(session)}
+        fire_hooks(self._doors, self._projections, on, facts)
+
+    def _warnings(self, plan: Plan) -> list[str]:
+        """Says what a person may have meant otherwise, although the plan is in order."""
+        keys = misspelled_keys(plan.text)
+        told = [f"In the front matter, `{key}` is not read; `{ours}` is." for key, ours in keys]
+        return [*told, NO_SCOPE] if plan.covers_nothing else told
+
+    def check_plan(self, plan: Plan) -> None:
+        """Refuses a plan whose files are not as it saw them, or that names one of them twice."""
+        refuse_case_collisions(self._doors.files, plan.operations)
+        check_disk(plan, first_files(plan), self._doors.files)
+
+    def _relied_on(self, path: bytes) -> ReliedOnFile:
+        seen = self._doors.files.read_states((path,))[path]
+        if not isinstance(seen, FileState):
+            raise NotFound(f"The plan relies on {display_path(path)}, which is no file here.")
+        return ReliedOnFile(path, seen.digest)

@@ -1,0 +1,318 @@
+"""Bundles: a plan made here and applied elsewhere, or made elsewhere and applied here."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import (
+    ApprovalUsed,
+    AssentError,
+    Busy,
+    ConcurrentChange,
+    CorruptFile,
+    DigestMismatch,
+    Drift,
+    Expired,
+    IllegalState,
+    NotApproved,
+    NotFound,
+    NotIndependent,
+    Refused,
+    UntrustedKey,
+    UsageError,
+    WorkspaceMismatch,
+)
+from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised
+from assent.core.ids import plan_name, session_name
+from assent.core.paths import display_path
+from assent.core.permission.risk_codes import RISK_CODES
+from assent.core.plan.approval import Approval, is_expired, signed_bytes
+from assent.core.plan.bundle import (
+    Bundle,
+    BundleOrigin,
+    origin_bytes,
+    required_contents,
+    review_contents,
+)
+from assent.core.plan.bundle_format import MAX_CONTENT_BYTES, read_bundle
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import MoveFile
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import ApprovalRecord, PlanRecord
+from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
+from assent.planning.approvals import Approvals
+from assent.planning.bundle_check import BundleCheck
+from assent.planning.bundle_contents import BundleBlobs, BundleFiles
+from assent.planning.contents import PlanContents
+from assent.planning.drafts import MAX_TRIES
+from assent.planning.independent_approval import check_independent
+from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.reviews import Reviews
+from assent.planning.rule_check import refuse_denied
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.ports import EventBatch
+from assent.render.review import OperationReview, Review
+
+
+class Bundles:
+    """The verbs about plans that travel. A yes to one counts as far as its key does (law 9)."""
+
+    def __init__(
+        self,
+        doors: Ports,
+        place: WorkspaceConfig,
+        plans: Plans,
+        consents: Approvals,
+        reviews: Reviews,
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._plans = plans
+        self._consents = consents
+        self._reviews = reviews
+        self._workspaces = WorkspaceRepository(doors, place)
+        self._admission = BundleCheck(doors, place)
+        self.file = "FILE"  # how a person types the name of what a bundle came in, once known
+
+    def pack(self, record: PlanRecord) -> Bundle:
+        """Returns a proposed portable plan with every content it names, signed by who asks."""
+        plan = self._plans.repository().plan(record)
+        if plan.workspace or plan.is_text_only:
+            again = "assent propose --portable --out FILE"
+            raise IllegalState("The plan is not portable.", again)
+        contents = self._contents(plan)
+        found = self._reviews.review(record).operations
+        asked = BundleOrigin(
+            self._doors.clock.new_id(),
+            record.name,
+            record.session,
+            plan.digest,
+            self._doors.clock.now(),
+            self._place.user,
+            self._doors.signer.key(),
+            tuple(each.risks for each in found),
+        )
+        signature = self._doors.signer.sign(origin_bytes(asked))
+        return Bundle(msgspec.structs.replace(asked, signature=signature), plan, contents)
+
+    def read(self, content: bytes) -> Bundle:
+        """Returns the bundle in a file, after all that can be checked without a workspace was."""
+        bundle = read_bundle(content)
+        origin = bundle.origin
+        _check_names(origin)
+        asked = origin_bytes(origin)
+        if not self._doors.keys.verify(origin.key, asked, origin.signature):
+            raise CorruptFile("The signature of whoever asks for the plan does not verify.")
+        return bundle
+
+    def review(self, bundle: Bundle, next: str) -> Review:
+        """Returns the plan as it will be approved, from the bundle's own contents alone."""
+        blobs, files = BundleBlobs(bundle.contents), BundleFiles(bundle)
+        doors = msgspec.structs.replace(self._doors, blobs=blobs, files=files)
+        counting = [each for each in bundle.approvals if self.refusal(bundle, each) is None]
+        reviews = Reviews(doors, self._plans, self._place)
+        found = reviews.show(_record(bundle, counting), bundle.plan)
+        seen = bundle.origin.risks or ((),) * len(found.operations)
+        operations = tuple(map(_with_risks, found.operations, seen))
+        return msgspec.structs.replace(found, operations=operations, next=next)
+
+    def approve(
+        self, bundle: Bundle, note: str, channel: str, expires_s: int | None = None
+    ) -> Approval:
+        """Makes a person's signed yes to what was shown of a bundle, and records it here."""
+        origin = bundle.origin
+        self.check_independent(bundle)
+        self.check_allowed(bundle)
+        approval = self._consents.sign(origin.plan_id, bundle.plan, note, channel, expires_s)
+        self._append(bundle, PlanApproved(approval))
+        return approval
+
+    def check_allowed(self, bundle: Bundle) -> None:
+        """Refuses a plan whose files rules of here deny, before anybody is asked about it."""
+        refuse_denied(self._doors, bundle.plan.operations, "Nothing was approved.")
+
+    def check_independent(self, bundle: Bundle) -> None:
+        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        if refused := self._dependent(bundle, self._doors.signer.key()):
+            raise refused
+
+    def decline(self, bundle: Bundle, channel: str) -> None:
+        """Records that a person was asked about a bundle and did not say yes."""
+        self._append(bundle, PlanDeclined(bundle.plan.digest, self._place.user, channel))
+
+    def unfinished(self, bundle: Bundle) -> PlanRecord | None:
+        """Returns the plan if it was taken in here and its run has begun and not ended."""
+        record = _known(self._plans.repository(), bundle.origin.plan_id)
+        return record if record and record.imported and record.unfinished else None
+
+    def import_plan(self, bundle: Bundle, file: bytes) -> PlanRecord:
+        """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
+        for _ in range(MAX_TRIES):
+            with suppress(
+                ConcurrentChange
+            ):  # somebody else takes in the same; what they did counts
+                return self._taken_in(bundle, file)
+        raise Busy("Others keep taking this plan in; nothing was changed.", "assent status")
+
+    def _taken_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
+        approval = self._fitting(bundle)
+        self._admission.check(bundle.plan)
+        ledger = PlanRepository(self._doors, self._workspaces.open().workspace)
+        record = _known(ledger, bundle.origin.plan_id)
+        if record is None:
+            return self._created(ledger, bundle, approval, sha256(file))
+        if not record.imported or record.digest != bundle.plan.digest:
+            raise Refused("Another plan has the id of this one here.", "assent plan list")
+        if any(consent.approval.id == approval.id for consent in record.consents):
+            return record
+        return ledger.append(record, record.plan_id, PlanApproved(approval))
+
+    def refusal(self, bundle: Bundle, approval: Approval) -> AssentError | None:
+        """Says why an approval does not count here and now; None if it does."""
+        plan, now = bundle.plan, self._doors.clock.now()
+        named = (approval.content_hash, approval.operations_hash, approval.digest)
+        fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
+        if not fits or approval.plan_id != bundle.origin.plan_id:
+            told = f"The approval is for {approval.digest[:12]}…, not for what is in the bundle."
+            return DigestMismatch(told, f"assent review {self.file}")
+        again = f"assent approve {self.file}"
+        signed = (approval.key, signed_bytes(approval), approval.signature)
+        if not self._doors.keys.verify(*signed):
+            return Refused("The approval's signature does not verify.", again)
+        if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
+            told = f"The approval is signed with {approval.key}, which is not trusted here."
+            return UntrustedKey(told, "assent keys list")
+        if self._doors.store.streams(used_approval_stream(approval.id)):
+            return ApprovalUsed(USED_HERE, again)
+        seen = latest_known_time(self._doors, *self._given(bundle, approval))
+        record_expired(self._doors, [approval], seen)
+        if is_expired(approval, now, seen.get(approval.id, "")):
+            return Expired(expiry_reason(approval, now), again)
+        return self._dependent(bundle, approval.key)
+
+    def _given(self, bundle: Bundle, approval: Approval) -> tuple[str, list[ApprovalRecord]]:
+        """Returns an approval with its place in the log; one of elsewhere has none here."""
+        stream = _stream(bundle)
+        found = [
+            one.seq
+            for one in self._doors.store.read(stream)
+            if isinstance(one.event, PlanApproved) and one.event.approval.id == approval.id
+        ]
+        return stream, [ApprovalRecord(approval, seq=found[-1] if found else 0)]
+
+    def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
+        store, stream = self._doors.store, _stream(bundle)
+        at = self._doors.clock.now()
+        store.append(EventBatch(stream, len(store.read(stream)), at, (event,)))
+
+    def _fitting(self, bundle: Bundle) -> Approval:
+        """Returns the first approval that counts, or says why the newest one does not."""
+        error: AssentError = NotApproved("Nobody has approved it.", f"assent approve {self.file}")
+        for approval in bundle.approvals:
+            refused = self.refusal(bundle, approval)
+            if refused is None:
+                return approval
+            error = refused
+        raise error
+
+    def _dependent(self, bundle: Bundle, key: str) -> AssentError | None:
+        """Says that a key may not approve what was asked for with it; None if it may."""
+        if not self._place.independent or key != bundle.origin.key:
+            return None
+        unread = msgspec.structs.replace(bundle, approvals=())
+        try:
+            check_independent(self._place.independent, self.review(unread, ""), same=True)
+        except NotIndependent as refused:
+            return refused
+        return None
+
+    def _created(
+        self, ledger: PlanRepository, bundle: Bundle, approval: Approval, file: str
+    ) -> PlanRecord:
+        """Keeps what the bundle brought, and what it replaces here; then records all of it."""
+        plan, origin = bundle.plan, bundle.origin
+        blobs = self._doors.blobs
+        for content in bundle.contents.values():
+            blobs.keep([content])
+        PlanContents(self._doors).keep_all(plan.operations, plan.operations)
+        text, size = blobs.keep([plan.text])
+        created = PlanCreated(
+            origin.plan_id, ledger.workspace, "", origin.name, b"",  # of no session here
+            user=origin.user, imported=file,
+        )  # fmt: skip
+        return ledger.append(
+            None,
+            origin.plan_id,
+            created,
+            TextRevised(text, size),
+            DraftChanged(ledger.keep_draft(plan.operations), (), plan.operations),
+            self._consents.proposal(plan),
+            PlanApproved(approval),
+        )
+
+    def _contents(self, plan: Plan) -> dict[str, bytes]:
+        sizes = required_contents(plan)
+        if sum((sizes | review_contents(plan)).values()) > MAX_CONTENT_BYTES:
+            raise Refused(
+                f"A bundle holds at most {MAX_CONTENT_BYTES} bytes; the contents of this plan are more.",
+                "assent propose",
+            )
+        found = {digest: self._doors.blobs.read(digest) for digest in sizes}
+        places = {op.before.digest: op.path for op in plan.operations if isinstance(op, MoveFile)}
+        old = {digest: self._shown(digest, places.get(digest)) for digest in review_contents(plan)}
+        return {**found, **old}
+
+    def _shown(self, digest: str, path: bytes | None) -> bytes:
+        """Returns an old content; a rename keeps no copy of it, so it is still on disk."""
+        if path is None or self._doors.blobs.has(digest):
+            return self._doors.blobs.read(digest)
+        with self._doors.files.open(path) as stream:
+            content = stream.read()
+        if sha256(content) != digest:
+            raise Drift(
+                f"{display_path(path)} changed while it was being read.", "assent stage list"
+            )
+        return content
+
+
+def _check_names(origin: BundleOrigin) -> None:
+    try:
+        plan_name(origin.name)
+        if origin.session:
+            session_name(origin.session)
+    except UsageError as error:
+        raise CorruptFile(error.message) from None
+    if not RISK_CODES.keys() >= {code for codes in origin.risks for code in codes}:
+        raise CorruptFile("It names a risk that this version does not know.")
+
+
+def _known(ledger: PlanRepository, plan_id: str) -> PlanRecord | None:
+    try:
+        return ledger.load(plan_id)
+    except (NotFound, WorkspaceMismatch):
+        return None
+
+
+def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
+    """Returns what a plan's events would have left, had it been made here."""
+    origin = bundle.origin
+    consents = tuple(map(ApprovalRecord, counting))
+    return PlanRecord(
+        origin.plan_id, "", origin.session, origin.name, b"", "", "", origin.requested_at, 0,
+        PlanState.AWAITING_APPROVAL, digest=bundle.plan.digest, consents=consents, user=origin.user,
+        imported=bundle.plan.digest,
+    )  # fmt: skip
+
+
+def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationReview:
+    """Adds what was found where the plan was made, among the files around it."""
+    risks = tuple(dict.fromkeys((*review.risks, *seen)))
+    return msgspec.structs.replace(review, risks=risks)
+
+
+def _stream(bundle: Bundle) -> str:
+    return f"bundle/{bundle.origin.plan_id}"

@@ -1,0 +1,217 @@
+"""Comments: words to lines of a plan, kept beside it until a no takes them to the model."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
+from assent.core.event import CommentAdded, CommentEvent, CommentRemoved, CommentsSent
+from assent.core.plan.comment import (
+    MAX_LINES,
+    PLAN,
+    Comment,
+    CommentAnchor,
+    CommentTarget,
+    PlacedComment,
+)
+from assent.core.plan.feedback import Feedback, with_comments
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.record import PlanRecord
+from assent.planning.approvals import Approvals
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.reviews import Reviews
+from assent.ports import EventBatch
+from assent.render.comment_anchors import operation_part, place_comments, text_part
+from assent.render.review import Review
+
+MAX_TRIES = 5
+MAX_COMMENT_BYTES = 1 << 16  # of one comment's words
+OPEN_STATES = (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
+LIST_COMMAND = "assent comment list"
+
+
+class Comments:
+    """The verbs about comments. A comment decides nothing: it only goes along with a no."""
+
+    def __init__(
+        self,
+        doors: Ports,
+        place: WorkspaceConfig,
+        plans: Plans,
+        reviews: Reviews,
+        consents: Approvals,
+    ) -> None:
+        self._doors = doors
+        self._user = place.user
+        self._plans = plans
+        self._reviews = reviews
+        self._consents = consents
+
+    def part(self, record: PlanRecord, where: str) -> CommentTarget:
+        """Returns the lines that comments can be tied to: of the plan's text, or an operation."""
+        if where == PLAN:
+            return text_part(self._reviews.text(record))
+        found = self._reviews.review(record).operations
+        matches = matching_operations([one.id for one in found], where)
+        if len(matches) != 1:
+            many = "means several operations" if matches else "is no operation of this plan"
+            raise NotFound(f"{where!a} {many}. Nothing was noted.", "assent review")
+        return operation_part(matches[0] + 1, found[matches[0]])
+
+    def anchor(
+        self, record: PlanRecord, where: str, first: int = 0, last: int = 0
+    ) -> CommentAnchor:
+        """Returns what a comment is tied to, with its lines; without lines, all of it.
+
+        `where` is `plan`, or an operation by its number or the start of its id.
+        """
+        part, last = self.part(record, where), last or first
+        if last < first:
+            raise UsageError("These lines end before they begin. Nothing was noted.")
+        if last - first >= MAX_LINES:
+            raise UsageError(f"A comment is tied to at most {MAX_LINES} lines. Nothing was noted.")
+        if first < 0 or last > len(part.lines):
+            many = f"has {len(part.lines)} lines" if part.lines else "is not shown line by line"
+            raise NotFound(
+                f"There is no line {last if first >= 0 else first}: "
+                f"{part.about or 'the text of the plan'} {many}. Nothing was noted.",
+                f"assent comment lines {where}",
+            )
+        quote = part.lines[first - 1 : last] if first else ()
+        return CommentAnchor(part.operation, first, last, quote, part.about, part.seen)
+
+    def add(self, record: PlanRecord, anchor: CommentAnchor, text: str) -> Comment:
+        """Notes a person's words to some lines; they wait until they are sent with a no."""
+        if record.state not in OPEN_STATES:
+            next_state(record.state, PlanAction.REJECT)  # says why not, and what else
+        clock, text = self._doors.clock, _checked(text)
+        comment = Comment(clock.new_id(), anchor, text, clock.now(), self._user, record.digest)
+        for _ in range(MAX_TRIES):
+            try:
+                self._append(record, self._read(record)[0], CommentAdded(record.plan_id, comment))
+            except ConcurrentChange:  # somebody else noted something meanwhile
+                continue
+            return comment
+        raise ConcurrentChange(
+            "Others keep commenting at the same time; nothing was noted.", LIST_COMMAND
+        )
+
+    def change(self, record: PlanRecord, reference: str, text: str) -> Comment:
+        """Gives a comment that waits other words."""
+        seq, comment = self._waiting_one(record, reference)
+        changed = msgspec.structs.replace(comment, text=_checked(text))
+        self._append(record, seq, CommentAdded(record.plan_id, changed))
+        return changed
+
+    def remove(self, record: PlanRecord, reference: str) -> Comment:
+        """Takes a comment back that waits; by its id, the start of it, or its number."""
+        seq, comment = self._waiting_one(record, reference)
+        self._append(record, seq, CommentRemoved(record.plan_id, comment.id, self._user))
+        return comment
+
+    def waiting(self, record: PlanRecord) -> tuple[Comment, ...]:
+        """Returns the person's comments that were not sent yet, oldest first."""
+        return self._waiting(self._read(record)[1])
+
+    def all(self, record: PlanRecord) -> tuple[Comment, ...]:
+        """Returns everybody's comments, those that were sent too, oldest first."""
+        return tuple(_standing(self._read(record)[1]).values())
+
+    def placed(self, record: PlanRecord) -> tuple[PlacedComment, ...]:
+        """Returns the person's waiting comments with where their lines are now."""
+        return self._placed(record, self.waiting(record))
+
+    def shown(self, record: PlanRecord, review: Review) -> Review:
+        """Returns a review with the person's waiting comments below their lines."""
+        found = place_comments(review, self.waiting(record))
+        return msgspec.structs.replace(review, comments=found) if found else review
+
+    def reject(self, record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
+        """Records a no with all that a person wants different, and how many comments go along.
+
+        It is one request for a revision: feedback in parts, and each comment under its lines.
+        """
+        next_state(record.state, PlanAction.REJECT)
+        for _ in range(MAX_TRIES):
+            seq, events = self._read(record)
+            found = self._placed(record, self._waiting(events))
+            if not found and not feedback.text().strip():
+                raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
+            try:
+                return self._send(record, seq, with_comments(feedback, found), found), len(found)
+            except ConcurrentChange:
+                if self._plans.repository().load(record.plan_id).seq != record.seq:
+                    raise
+        raise ConcurrentChange(
+            "Others keep commenting at the same time; nothing was sent.", LIST_COMMAND
+        )
+
+    def _send(
+        self, record: PlanRecord, seq: int, note: str, found: Sequence[PlacedComment]
+    ) -> PlanRecord:
+        comments = tuple([msgspec.structs.replace(p.comment, anchor=p.anchor) for p in found])
+        if not comments:
+            return self._consents.reject(record, note)
+        ids = tuple([comment.id for comment in comments])
+        sent = CommentsSent(record.plan_id, record.digest, ids, self._user)
+        batch = EventBatch(self._stream(record), seq, self._doors.clock.now(), (sent,))
+        return self._consents.reject(record, note, comments, (batch,))
+
+    def _placed(self, record: PlanRecord, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
+        return place_comments(self._reviews.review(record), comments) if comments else ()
+
+    def _waiting_one(self, record: PlanRecord, reference: str) -> tuple[int, Comment]:
+        seq, events = self._read(record)
+        waiting = self._waiting(events)
+        matches = matching_operations([comment.id for comment in waiting], reference)
+        if len(matches) == 1:
+            return seq, waiting[matches[0]]
+        sent = {comment.id for comment in _standing(events).values()}
+        if reference in sent:
+            raise IllegalState("That comment was sent and stays on record.", LIST_COMMAND)
+        many = "several comments wait" if matches else "no comment waits"
+        raise NotFound(f"Under {reference!a} {many}. Nothing was changed.", LIST_COMMAND)
+
+    def _waiting(self, events: Sequence[CommentEvent]) -> tuple[Comment, ...]:
+        sent = {name for e in events if isinstance(e, CommentsSent) for name in e.comments}
+        standing = _standing(events).values()
+        return tuple([c for c in standing if c.user == self._user and c.id not in sent])
+
+    def _append(self, record: PlanRecord, seq: int, event: CommentEvent) -> None:
+        self._doors.store.append(
+            EventBatch(self._stream(record), seq, self._doors.clock.now(), (event,))
+        )
+
+    def _stream(self, record: PlanRecord) -> str:
+        return f"comment/{self._plans.repository().workspace}/{record.plan_id}"
+
+    def _read(self, record: PlanRecord) -> tuple[int, list[CommentEvent]]:
+        recorded = self._doors.store.read(self._stream(record))
+        found = [one.event for one in recorded if isinstance(one.event, CommentEvent)]
+        return (recorded[-1].seq if recorded else 0), found
+
+
+def _standing(events: Sequence[CommentEvent]) -> dict[str, Comment]:
+    """Returns all comments that nobody took back, with their last words."""
+    found: dict[str, Comment] = {}
+    for event in events:
+        match event:
+            case CommentAdded(comment=comment):
+                found[comment.id] = comment
+            case CommentRemoved(comment=name):
+                found.pop(name, None)
+            case CommentsSent():
+                pass
+    return found
+
+
+def _checked(text: str) -> str:
+    if not text.strip():
+        raise UsageError("A comment needs words. Nothing was noted.", LIST_COMMAND)
+    if len(text.encode()) > MAX_COMMENT_BYTES:
+        raise UsageError(
+            f"A comment has at most {MAX_COMMENT_BYTES} bytes; this has more.", LIST_COMMAND
+        )
+    return text

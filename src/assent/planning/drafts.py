@@ -1,0 +1,325 @@
+"""Drafts: staging exact operations, composing them, taking them out again."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from posixpath import normpath
+
+import msgspec
+
+from assent.core.digest import operation_ids, sha256
+from assent.core.errors import (
+    Busy,
+    ConcurrentChange,
+    ImpossibleOperations,
+    NoMatch,
+    NotFound,
+    Refused,
+    UsageError,
+)
+from assent.core.event import DraftChanged
+from assent.core.paths import (
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    parent,
+    refuse_deep_paths,
+    refuse_own_paths,
+)
+from assent.core.plan.dependencies import check_dependencies, without_operation
+from assent.core.plan.draft import check_tree, refuse_similar_names, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
+from assent.core.plan.record import PlanRecord
+from assent.core.text.stream_search import count_matches, splice
+from assent.planning.command_operation import checked_command, command_folder
+from assent.planning.contents import PlanContents
+from assent.planning.filename_case import FilenameCase, refuse_case_collisions
+from assent.planning.git_folders import refuse_git_folders
+from assent.planning.plans import Plans, reopening_events
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.rule_check import refuse_denied
+from assent.ports import WorkspaceFiles
+from assent.tools.overlay import Overlay
+
+DEFAULT_MODE = 0o644
+MAX_TRIES = 20  # at a draft that others are changing, too
+LINK_MODE = 0o777
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """What a staging verb leaves: the plan, and the operations that joined its draft.
+
+    `removed` are those that a person or a model took out of it.
+    """
+
+    record: PlanRecord
+    added: tuple[tuple[str, Operation], ...]
+    removed: tuple[tuple[str, Operation], ...] = ()
+
+
+class Drafts:
+    """The verbs that change what a plan would do. Nothing here touches the person's files."""
+
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections
+    ) -> None:
+        self._doors = doors
+        self._plan_dir = place.plan_dir
+        self._private = place.private
+        self._plans = plans
+        self._projections = projections
+        self._contents = PlanContents(doors)
+        self._last: tuple[str, tuple[Operation, ...]] = ("", ())  # the draft that was used last
+
+    def write(
+        self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
+    ) -> Staged:
+        """Stages new content, a new mode (content None), or both."""
+        draft = self._drafted(record)
+        path = self._file(argument, draft)
+        before = self._before(draft, path)
+        if content is None:
+            if before is None or before.kind == "link" or mode is None:
+                raise UsageError(f"{display_path(path)} is no file whose mode could change.")
+            return self._stage_write(
+                record, path, before, msgspec.structs.replace(before, mode=mode)
+            )
+        digest, size = self._contents.keep(content)
+        if mode is None:
+            mode = before.mode if before and before.kind == "file" else DEFAULT_MODE
+        return self._stage_write(record, path, before, FileState(digest, size, mode))
+
+    def link(self, record: PlanRecord, argument: bytes, target: bytes) -> Staged:
+        """Stages a symlink."""
+        if not target or b"\0" in target:
+            raise UsageError("A symlink needs a target.")
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
+        before = self._before(draft, path)
+        self._contents.keep([target])
+        after = FileState(sha256(target), len(target), LINK_MODE, "link")
+        return self._stage_write(record, path, before, after)
+
+    def edit(self, record: PlanRecord, argument: bytes, find: bytes, put: bytes) -> Staged:
+        """Stages an exact edit: `find` must occur once."""
+        if not find:
+            raise UsageError(
+                "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
+            )
+        draft = self._drafted(record)
+        path = self._file(argument, draft)
+        before = self._before(draft, path)
+        if before is None or before.kind == "link":
+            raise NotFound(
+                f"{display_path(path)} is no file to edit.", "assent stage write PATH --from -"
+            )
+        count, at = count_matches(draft.chunks(path), find)
+        if count != 1:
+            raise NoMatch(
+                f"The text to find must occur once in {display_path(path)}; it occurs {count} times.",
+                "assent stage edit PATH --find MORE_CONTEXT --put NEW",
+            )
+        digest, size = self._contents.keep(splice(draft.chunks(path), at, len(find), put))
+        after = FileState(digest, size, before.mode)
+        return self._stage_write(record, path, before, after)
+
+    def delete(self, record: PlanRecord, argument: bytes) -> Staged:
+        """Stages the removal of a file, a symlink, or all files of a folder."""
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
+        path = FilenameCase(self._doors.files, draft.drafted()).path_on_disk(path)
+        operations = [
+            DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
+            for file, state in self._files(draft, path)
+        ]
+        return self.stage(record, operations)
+
+    def move(self, record: PlanRecord, source: bytes, target: bytes) -> Staged:
+        """Stages a rename of a file, symlink or folder; into the target if that is a folder."""
+        draft = self._drafted(record)
+        path, to = self._path(source, draft), self._path(target, draft)
+        if draft.state(to) == "folder" and not _only_case(path, to):
+            to = self._path(b"/".join([target.rstrip(b"/"), base_name(path)]), draft)
+        if is_inside(to, path) and to != path:
+            raise ImpossibleOperations(f"{display_path(path)} cannot move into itself.")
+        operations = []
+        for file, state in self._files(draft, path):
+            goal = to + file[len(path) :]
+            self._check_free(draft, file, goal, state)
+            operations.append(MoveFile(file, goal, state, file.count(b"/") - path.count(b"/")))
+        return self.stage(record, operations)
+
+    def run(self, record: PlanRecord, command: RunCommand, typed: bytes | None = None) -> Staged:
+        """Stages a command; `typed` is its folder in a person's words. Nothing is run."""
+        draft = self._drafted(record)
+        if typed is not None:
+            folder = command_folder(typed, partial(draft_path, self._doors.files, draft))
+            command = msgspec.structs.replace(command, cwd=folder)
+        if command.cwd:
+            refuse_own_paths(command.cwd, self._plan_dir, self._private)
+        return self.stage(record, [checked_command(command, draft)])
+
+    def remove(self, record: PlanRecord, reference: str) -> Staged:
+        """Takes one operation out of the draft."""
+        reopening_events(record)
+        operations = self.operations(record)
+        ids = operation_ids(operations)
+        found = [op for op in ids if op.startswith(reference)] if reference else []
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} names {len(found)} operations; it must name one.",
+                "assent stage list",
+            )
+        at = ids.index(found[0])
+        left = without_operation(operations, at)
+        replaced = self._replace(record, left)
+        return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
+
+    def clear(self, record: PlanRecord) -> Staged:
+        """Takes every operation out of the draft."""
+        operations = self.operations(record)
+        gone = tuple(zip(operation_ids(operations), operations, strict=True))
+        return Staged(self._replace(record, ()).record, (), gone)
+
+    def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
+        """Adds operations to the draft, composed with what is there, their contents kept first.
+
+        What rules deny is refused; it can still be taken out of a draft that has it.
+        """
+        for op in operations:
+            for path, *_ in footprint(op):
+                refuse_deep_paths(path)
+        reopening_events(record)
+        refuse_denied(self._doors, operations, "Nothing was staged.")
+        for _ in range(MAX_TRIES):
+            try:
+                wanted = stage(self.operations(record), operations)
+                refuse_similar_names(wanted)
+                refuse_case_collisions(self._doors.files, wanted)
+                return self._replace(record, wanted)
+            except ConcurrentChange:  # somebody else staged meanwhile; that is no reason to give up
+                record = self._plans.repository().load(record.plan_id)
+        raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
+
+    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
+        """Returns what is staged."""
+        last = self._last  # others may look at the same time
+        if last[0] != record.draft:
+            last = self._last = (record.draft, self._plans.repository().operations(record))
+        return last[1]
+
+    def _drafted(self, record: PlanRecord) -> Overlay:
+        reopening_events(record)  # of a plan that cannot be changed, nothing else is said
+        return self._contents.overlay(self.operations(record))
+
+    def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
+        check_dependencies(wanted)
+        check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
+        old, new = operation_ids(self.operations(record)), operation_ids(wanted)
+        known, kept = set(old), set(new)
+        added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
+        removed = tuple(i for i in old if i not in kept)
+        refuse_git_folders(self._doors.files, [op for _, op in added], wanted)
+        self._contents.keep_all(wanted, [op for _, op in added])
+        if not added and not removed:
+            return Staged(self._plans.draft(record), ())
+        draft = self._plans.repository().keep_draft(wanted)
+        changed = DraftChanged(draft, removed, tuple(op for _, op in added))
+        record = self._plans.draft(record, changed)
+        self._last = (draft, tuple(wanted))
+        self._projections.draft(record, wanted)
+        return Staged(record, tuple(added))
+
+    def _stage_write(
+        self, record: PlanRecord, path: bytes, before: FileState | None, after: FileState
+    ) -> Staged:
+        if before == after:
+            return self._replace(record, self.operations(record))
+        staged = self.stage(record, [WriteFile(path, before, after)])
+        about_it = [pair for pair in staged.added if _touches(pair[1], path)]
+        rest = [pair for pair in staged.added if not _touches(pair[1], path)]
+        return Staged(staged.record, (*about_it, *rest))
+
+    def _path(self, argument: bytes, draft: Overlay) -> bytes:
+        path = draft_path(self._doors.files, draft, argument)
+        refuse_own_paths(path, self._plan_dir, self._private)
+        return path
+
+    def _file(self, argument: bytes, draft: Overlay) -> bytes:
+        """Returns the file that is written under a name: of a symlink, the one that it leads to.
+
+        That is what a model's tools write, too. One that leads outside is refused, and stays.
+        """
+        path = self._path(argument, draft)
+        if draft.link_target(path) is None:
+            return path
+        try:
+            real = draft.follow(path)
+            refuse_own_paths(real, self._plan_dir, self._private)
+        except Refused as refused:
+            raise Refused(
+                f"{display_path(path)} is a symlink. {refused.message} Nothing was staged.",
+                f"assent stage delete {display_path(path)}",
+            ) from refused
+        return real
+
+    def _before(self, draft: Overlay, path: bytes) -> FileState | None:
+        seen = draft.state(path)
+        if seen != "folder":
+            return seen
+        if any(is_inside(gone, path) for gone, after in draft.drafted().items() if after is None):
+            return None  # check_tree says whether the draft really empties the folder
+        raise ImpossibleOperations(
+            f"{display_path(path)} is a folder.", f"assent stage delete {display_path(path)}"
+        )
+
+    def _files(self, draft: Overlay, path: bytes) -> list[tuple[bytes, FileState]]:
+        """Returns the files under a name with the draft applied: the file itself, or a folder's."""
+        seen = draft.state(path)
+        if isinstance(seen, FileState):
+            return [(path, seen)]
+        below = draft.below(path)
+        for file in below:
+            refuse_own_paths(file, self._plan_dir, self._private)
+        looked = [(file, draft.state(file)) for file in below]
+        files = [(file, state) for file, state in looked if isinstance(state, FileState)]
+        if not files:
+            what = "is an empty folder" if seen == "folder" else "does not exist"
+            raise NotFound(f"{display_path(path)} {what}; there is nothing to stage.")
+        return files
+
+    def _check_free(self, draft: Overlay, path: bytes, to: bytes, state: FileState) -> None:
+        seen = draft.state(to)
+        if seen is None or (seen == "folder" and self._before(draft, to) is None):
+            return
+        listed = base_name(to) in self._doors.files.names(parent(to))
+        if _only_case(path, to) and seen == state and not listed:
+            return  # a file system without case: the new name is the file itself
+        FilenameCase(self._doors.files).refuse_own(path, to)
+        raise ImpossibleOperations(
+            f"{display_path(to)} exists.", f"assent stage delete {display_path(to)}"
+        )
+
+
+def draft_path(files: WorkspaceFiles, draft: Overlay, argument: bytes) -> bytes:
+    """Returns the path of what a person typed, as symlinks lead with the draft applied."""
+    if not argument.startswith(b"/"):
+        refuse_deep_paths(normpath(argument))
+    return files.locate(argument, draft.link_target if draft.has_links else None)
+
+
+def _touches(op: Operation, path: bytes) -> bool:
+    return any(touched == path for touched, *_ in footprint(op))
+
+
+def _only_case(path: bytes, to: bytes) -> bool:
+    return path != to and casefolded(path) == casefolded(to)

@@ -1,0 +1,144 @@
+"""Spelling: which names are one file here, because the file system takes no notice of case."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import ancestors, base_name, casefolded, display_path, one_line, parent
+from assent.core.plan.draft import segments
+from assent.core.plan.operation import FileState, Operation, footprint
+from assent.ports import WorkspaceFiles
+
+
+class FilenameCase:
+    """Names as they stand in the workspace. What is found there and not listed is another name's.
+
+    What is to come cannot be found yet: for that, a folder is asked about a name that it has.
+    """
+
+    def __init__(
+        self, files: WorkspaceFiles, drafted: Mapping[bytes, FileState | None] | None = None
+    ) -> None:
+        self._files = files
+        self._drafted = drafted or {}
+        self._listed: dict[bytes, frozenset[bytes]] = {}
+        self._known: dict[bytes, dict[bytes, list[bytes]]] = {}
+        self._coming: dict[bytes, set[bytes]] = {}
+        for path in self._drafted:
+            for each in (path, *ancestors(path)):
+                self._coming.setdefault(parent(each), set()).add(base_name(each))
+
+    def name_on_disk(self, folder: bytes, other: bytes) -> bytes:
+        """Returns how a name of elsewhere is written here: as in the draft, or else on disk."""
+        found = self._names_like(folder, other)
+        ranked = sorted(
+            found, key=lambda each: (self._rank(joined_path(folder, each)), each != other)
+        )
+        return next((each for each in ranked if self.is_one(folder, each, other)), other)
+
+    def path_on_disk(self, path: bytes) -> bytes:
+        """Returns how a path is written here, name by name."""
+        found = b""
+        for each in path.split(b"/"):
+            found = joined_path(found, self.name_on_disk(found, each))
+        return found
+
+    def is_same(self, one: bytes, other: bytes) -> bool:
+        """Tells whether two paths are, or would be, one file."""
+        if casefolded(one) != casefolded(other):
+            return False
+        folder = b""
+        for each, twin in zip(one.split(b"/"), other.split(b"/"), strict=True):
+            if not self.is_one(folder, each, twin):
+                return False
+            folder = joined_path(folder, each)
+        return True
+
+    def refuse_own(self, path: bytes, to: bytes) -> None:
+        """Refuses a new name that is taken by the file itself: to delete that would lose it."""
+        if path != to and self.is_same(path, to):
+            raise ImpossibleOperations(
+                f"{one_line(to)} is {one_line(path)} here, so it cannot move there. "
+                "Nothing was staged.",
+                f"assent stage move {display_path(path)} OTHER",
+            )
+
+    def is_one(self, folder: bytes, one: bytes, other: bytes) -> bool:
+        """Tells whether two names in a folder are, or would be, one file."""
+        if one == other:
+            return True
+        listed = self._names(folder)
+        if one in listed or other in listed:
+            absent = [each for each in (one, other) if each not in listed]
+            return bool(absent) and self._is_found(joined_path(folder, absent[0]))
+        if self._is_found(joined_path(folder, one)):  # a third way to write it is listed
+            return self._is_found(joined_path(folder, other))
+        return self._is_caseless(folder)
+
+    def _is_caseless(self, folder: bytes) -> bool:
+        """Tells whether a name in a folder, or else in one above it, is found in other case."""
+        for above in (folder, *ancestors(folder), b""):
+            listed = self._names(above)
+            for other in (each.swapcase() for each in sorted(listed)):
+                if other not in listed:
+                    return self._is_found(joined_path(above, other))
+        return False
+
+    def _names_like(self, folder: bytes, other: bytes) -> list[bytes]:
+        if folder not in self._known:
+            known = self._known[folder] = {}
+            for each in self._names(folder) | self._coming.get(folder, set()):
+                known.setdefault(casefolded(each), []).append(each)
+        return self._known[folder].get(casefolded(other), [])
+
+    def _rank(self, path: bytes) -> int:
+        """What the draft makes comes first, then what it takes away, then what is on disk."""
+        if path in self._drafted:
+            return 0 if self._drafted[path] else 1
+        return 0 if base_name(path) in self._coming.get(parent(path), ()) else 2
+
+    def _names(self, folder: bytes) -> frozenset[bytes]:
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = frozenset(self._files.names(folder))
+            except Refused:  # it is reached through a symlink: nothing of the workspace
+                self._listed[folder] = frozenset()
+        return self._listed[folder]
+
+    def _is_found(self, path: bytes) -> bool:
+        try:
+            return self._files.is_file(path) or self._files.read_states((path,))[path] is not None
+        except Refused:
+            return False
+
+
+def refuse_case_collisions(files: WorkspaceFiles, operations: Iterable[Operation]) -> None:
+    """Refuses two operations on what is one file here; a move may change the case alone."""
+    spelling = FilenameCase(files)
+    for one, other in _written_twice(operations):
+        if spelling.is_same(one, other):
+            raise ImpossibleOperations(
+                f"{one_line(one)} and {one_line(other)} are one file here, and a plan does one "
+                "thing to a file at a time. Nothing was done.",
+                "assent stage list",
+            )
+
+
+def _written_twice(operations: Iterable[Operation]) -> Iterator[tuple[bytes, bytes]]:
+    """Yields paths of two operations between commands that differ in case alone."""
+    for segment in segments(operations):
+        known: dict[bytes, tuple[int, bytes]] = {}
+        steps = [(index, step[0]) for index, op in enumerate(segment) for step in footprint(op)]
+        for index, path in steps:
+            owner, other = known.setdefault(casefolded(path), (index, path))
+            if owner != index:
+                yield other, path
+
+
+def differs_only_in_case(path: bytes, to: bytes) -> bool:
+    """Tells whether a new name differs from the old one in case alone, in the same folder."""
+    return path != to and parent(path) == parent(to) and casefolded(path) == casefolded(to)
+
+
+def joined_path(folder: bytes, each: bytes) -> bytes:
+    """Returns the path of a name in a folder."""
+    return folder + b"/" + each if folder else each

@@ -1,0 +1,33 @@
+"""Hearing: tells hooks what happened to plans and runs, and the person what hooks could not do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assent.core.plan.record import PlanRecord
+from assent.core.session.record import SessionRecord
+from assent.planning.ports import Ports
+from assent.planning.projections import PlanProjections
+
+
+def fire_hooks(
+    doors: Ports, projections: PlanProjections, on: str, facts: Mapping[str, Any]
+) -> None:
+    """Lets hooks hear of what is done already; they can add nothing but warnings."""
+    projections.warnings += doors.hooks.fire(on, facts).warnings
+
+
+def plan_hook_fields(record: PlanRecord) -> dict[str, Any]:
+    """Returns what hooks hear about a plan."""
+    return {
+        "plan": record.plan_id,
+        "name": record.name,
+        "digest": record.digest,
+        "state": str(record.state),
+    }
+
+
+def session_hook_fields(record: SessionRecord | None) -> dict[str, Any]:
+    """Returns what hooks hear about the session that something was done in, if it was in one."""
+    if record is None:
+        return {}
+    return {"session": record.session, "agent": record.agent, "mode": record.mode}

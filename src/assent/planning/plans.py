@@ -1,0 +1,379 @@
+"""Plans as documents: making, writing, finding, listing and deleting them."""
+
+from threading import RLock
+
+from assent.core.digest import sha256
+from assent.core.errors import (
+    Busy,
+    ConcurrentChange,
+    IllegalState,
+    InvalidPlan,
+    NotFound,
+    PlanTextDiffers,
+    WorkspaceMismatch,
+)
+from assent.core.event import (
+    Event,
+    PlanCreated,
+    PlanDiscarded,
+    PlanRevised,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.ids import plan_name, session_name, slug
+from assent.core.paths import base_name as name_of
+from assent.core.paths import display_path, parent
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.plan import is_template_text, plan_template
+from assent.core.plan.record import PlanRecord
+from assent.core.text.redaction import redact
+from assent.planning.approval_notes import ApprovalNotes
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.ports import Ports
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.ports import PlanFile
+from assent.render.approval_notes import ApprovalNote, notes_in_text
+
+
+class Plans:
+    """The verbs about a plan's text and its place in the workspace."""
+
+    def __init__(
+        self, doors: Ports, workspaces: WorkspaceRepository, projections: PlanProjections
+    ) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self._projections = projections
+        self._ledger: PlanRepository | None = None
+        self._notes = ApprovalNotes(workspaces)
+        # Between a plan's file and its record nobody here may take the file for another plan.
+        self._alone = RLock()
+
+    def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
+        """Makes a plan with its Markdown file and makes it the current one."""
+        plan_name(name)
+        goal = redact(goal)  # it names a folder, and stands in a file that others read
+        session = session_name(session) if session else slug(goal or name)
+        path = self._doors.projection.plan_path(session, name)
+        if self._doors.projection.read_plan(path) is not None:
+            raise IllegalState(f"{display_path(path)} exists.", f"assent plan use {session}/{name}")
+        ledger = PlanRepository(self._doors, self._workspaces.open().workspace)
+        alive = [record for record in ledger.all() if record.state is not PlanState.DISCARDED]
+        self.delete([record for record in alive if record.path == path])  # its file was deleted
+        self._doors.projection.prepare()
+        waiting = self._notes.waiting(ledger)
+        text = self._notes.with_items(plan_template(name, goal), waiting, MAX_TEXT)
+        with self._alone:
+            # The file first: a crash in between leaves a plan file, which the next list takes in.
+            self._doors.projection.write_plan(path, text)
+            record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
+        return self.select(record)
+
+    def waiting_notes(self) -> tuple[ApprovalNote, ...]:
+        """Returns the notes of approvals that no plan has among its items yet."""
+        return self._notes.waiting(self.repository())
+
+    def missing_notes(self, plan_id: str, text: bytes) -> tuple[ApprovalNote, ...]:
+        """Returns the notes that became items of a plan and are none of a text of it."""
+        notes = self._notes.of_plan(self.repository(), plan_id)
+        there = notes_in_text(notes, text)
+        return tuple(noted for noted in notes if noted not in there)
+
+    def with_notes(self, record: PlanRecord, text: bytes) -> bytes:
+        """Returns a new text for a plan that still has the notes which are items of it."""
+        notes = self._notes.of_plan(self.repository(), record.plan_id)
+        return self._notes.with_items(text, (*notes, *self.waiting_notes()), MAX_TEXT)
+
+    def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:
+        """Replaces the plan's text, or takes the live file in as a revision if none is given."""
+        if text is None:
+            return self.draft(record)
+        check_length(text)
+        first = reopening_events(record)
+        taken = self._taken(record, self.live_text(record))
+        kept = self._kept(record, text, taken)
+        self._doors.projection.write_plan(record.path, text)
+        return self._append(record, text, *first, *taken, *kept)
+
+    def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
+        """Takes the live file in and appends what a drafting command does to the plan."""
+        text, drafted = self.read_live(record)
+        return self._append(record, text, *drafted, *events)
+
+    def read_live(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
+        """Returns the live text, and what drafting means for the plan before anything else."""
+        live = self.live_text(record)
+        if live is None:
+            raise NotFound(
+                f"{display_path(record.path)} was deleted, and with it the plan.",
+                "assent plan new NAME",
+            )
+        return live, [*reopening_events(record), *self._taken(record, live)]
+
+    def live_text(self, record: PlanRecord) -> bytes | None:
+        """Returns the text as it stands in the plan's file, or None if the file is gone."""
+        if record.imported:
+            return self.text(record.content_hash)  # it has no file that anybody could change
+        return self._doors.projection.read_plan(record.path)
+
+    def stamp(self, record: PlanRecord) -> tuple[int, ...]:
+        """Returns what a change of the plan's file would show in, without opening it."""
+        if record.imported or not record.path:
+            return ()
+        return (self._doors.files.stamps(parent(record.path)) or {}).get(name_of(record.path), ())
+
+    def check_live(self, record: PlanRecord) -> None:
+        """Refuses to go on while the file differs from the text that was proposed (law 4)."""
+        if difference := self.difference(record):
+            raise PlanTextDiffers(difference, "assent propose")
+
+    def difference(self, record: PlanRecord) -> str:
+        """Says how the live file differs from the text that was proposed, if it does."""
+        if not record.path or not record.frozen:
+            return ""
+        live = self.live_text(record)
+        if live is not None and sha256(live) == record.content_hash:
+            return ""
+        became = "was deleted" if live is None else "changed"
+        return (
+            f"{display_path(record.path)} {became} since the plan was proposed. "
+            "`assent diff --live` shows the difference."
+        )
+
+    def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
+        """Tells whether nobody has written anything into a plan's text, the live one as a rule."""
+        first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
+        return is_template_text(text, record.name, record.goal, first=first)
+
+    def first_step(self, record: PlanRecord, text: bytes) -> str:
+        """Returns what to type before a draft can be proposed; nothing where it can be."""
+        if record.state is not PlanState.DRAFTING or not self.is_untouched(record, text):
+            return ""
+        if not text.strip() or not record.goal.strip():
+            return WRITE_COMMAND
+        return "" if self.repository().operations(record) else STAGE_COMMAND
+
+    def text(self, content_hash: str) -> bytes:
+        """Returns one version of a plan's text."""
+        return self._doors.blobs.read(content_hash)
+
+    def all(self, *, everything: bool = False) -> list[PlanRecord]:
+        """Returns the plans, newest first; discarded ones and deleted files only on demand."""
+        with self._alone:
+            return self._all(everything=everything)
+
+    def _all(self, *, everything: bool) -> list[PlanRecord]:
+        found = {file.path: file for file in self._doors.projection.find_plans()}
+        self._projections.warnings += self._doors.projection.skipped()
+        home = self._workspaces.find()
+        if home is None and not found:
+            return []
+        ledger = PlanRepository(self._doors, (home or self._workspaces.open()).workspace)
+        records = [record for record in ledger.all() if not record.undoes]
+        shown_ones = [
+            r
+            for r in records
+            if everything
+            or ((r.path in found or r.imported) and r.state is not PlanState.DISCARDED)
+        ]
+        known = {r.path for r in records if r.state is not PlanState.DISCARDED}
+        known |= {r.path for r in records if r.left and self._is_left(r)}
+        strangers = [file for path, file in found.items() if path not in known]
+        adopted = [self._adopt(ledger, file) for file in reversed(strangers)]
+        return [*reversed(adopted), *shown_ones]
+
+    def find(self, reference: str = "") -> PlanRecord:
+        """Returns a plan by id, start of an id, name, session/name or path; or the current one."""
+        if reference:
+            return self._named(reference)
+        home = self._workspaces.find()
+        if home is None and (was := self._workspaces.moved_from()):
+            raise NotFound(
+                f"There is no current plan here. This folder was moved or copied from {display_path(was)} "
+                "as another folder: plans and approvals of that one do not count here.",
+                "assent plan list",
+            )
+        if home is None or not home.current:
+            raise NotFound("There is no current plan here.", "assent plan new NAME")
+        return self.repository().load(home.current)
+
+    def reference(self, record: PlanRecord, *, current: bool = True) -> str:
+        """Returns what names a plan in a command: its name, or its id where others share that.
+
+        Nothing for a plan that is not in the log here, and, unless `current`, for the current one.
+        """
+        home = self._workspaces.find()
+        if home is None or (not current and home.current == record.plan_id):
+            return ""
+        known = [one for one in self.repository().all() if not one.undoes]
+        if all(one.plan_id != record.plan_id for one in known):
+            return ""
+        alive = [one for one in known if one.state is not PlanState.DISCARDED]
+        alike = [one.plan_id for one in alive if one.name == record.name]
+        return record.name if alike == [record.plan_id] else record.plan_id
+
+    def use(self, reference: str) -> PlanRecord:
+        """Makes a plan the current one because a person says so."""
+        record = self.find(reference)
+        self._workspaces.select(record.plan_id, chosen=True)
+        return record
+
+    def select(self, record: PlanRecord) -> PlanRecord:
+        """Makes this plan the current one."""
+        self._workspaces.select(record.plan_id)
+        return record
+
+    def since(self, record: PlanRecord) -> list[StoredEvent]:
+        """Returns what happened to a plan after a record of it was read."""
+        return self._doors.store.read(self.repository().stream(record.plan_id), record.seq)
+
+    def of_session(self, session: str) -> list[PlanRecord]:
+        """Returns the plans of a session."""
+        records = [record for record in self.all() if record.session == session]
+        if not records:
+            raise NotFound(f"There is no session {session!a}.", "assent plan list")
+        return records
+
+    def sessions(self) -> dict[str, str]:
+        """Returns the session of each plan, by plan id."""
+        return {record.plan_id: record.session for record in self.records()}
+
+    def records(self) -> list[PlanRecord]:
+        """Returns every plan that the log knows here, undo plans too."""
+        return self.repository().all()
+
+    def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
+        """Discards plans and removes their files; what their runs did can still be undone."""
+        for record in records:
+            next_state(record.state, PlanAction.DISCARD)
+        with self._alone:
+            return [self._deleted(record) for record in records]
+
+    def _deleted(self, record: PlanRecord) -> PlanRecord:
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live_text(record)), PlanDiscarded(user=user)]
+        gone = self.repository().append(record, record.plan_id, *events)
+        if record.path:
+            self._doors.projection.delete_plan(record.path)
+        return gone
+
+    def discard(self, record: PlanRecord) -> PlanRecord:
+        """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
+        next_state(record.state, PlanAction.DISCARD)
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
+        return self.repository().append(record, record.plan_id, *events)
+
+    def _is_left(self, record: PlanRecord) -> bool:
+        """Tells whether a file is still as a plan that was given up left it."""
+        live = self.live_text(record)
+        return live is not None and sha256(live) == record.left
+
+    def _named(self, reference: str) -> PlanRecord:
+        records = self.all(everything=True)
+        exact = [r for r in records if reference in _names(r)]
+        alive = [r for r in exact if r.state is not PlanState.DISCARDED] or exact
+        alive = [r for r in alive if not r.imported] or alive  # what was made here comes first
+        matches = alive or [r for r in records if r.plan_id.startswith(reference)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            choices = ", ".join(f"{r.session}/{r.name}" for r in matches[:5])
+            raise NotFound(f"{reference!a} could be any of {choices}.", "assent plan list")
+        self._refuse_foreign(reference)
+        raise NotFound(f"There is no plan {reference!a}.", "assent plan list")
+
+    def _refuse_foreign(self, reference: str) -> None:
+        streams = self._doors.store.streams("plan/")
+        if any(stream.endswith("/" + reference) for stream in streams):
+            raise WorkspaceMismatch(
+                f"Plan {reference} was made for another workspace.", "assent plan list"
+            )
+
+    def repository(self) -> PlanRepository:
+        """Returns the plans of this workspace: none, in a folder that is no workspace yet."""
+        if self._ledger is None:
+            home = self._workspaces.find()
+            if home is None:
+                return PlanRepository(self._doors, "")
+            self._ledger = PlanRepository(
+                self._doors, home.workspace
+            )  # which never changes for a folder
+        return self._ledger
+
+    def _create(
+        self, ledger: PlanRepository, file: PlanFile, text: bytes, goal: str = ""
+    ) -> PlanRecord:
+        plan_id = self._doors.clock.new_id()
+        created = PlanCreated(
+            plan_id, ledger.workspace, file.session, file.name, file.path, goal,
+            user=self._workspaces.user,
+        )  # fmt: skip
+        revised = self._revision(text)
+        for _ in range(MAX_TRIES):
+            beside = self._notes.carrying(ledger, plan_id, text)
+            try:
+                record = ledger.append(None, plan_id, created, revised, beside=beside)
+            except ConcurrentChange:  # something else was recorded about the workspace meanwhile
+                continue
+            self._projections.plan(record, text)
+            return record
+        raise Busy("Others keep working on this workspace; no plan was made.", "assent status")
+
+    def _adopt(self, ledger: PlanRepository, file: PlanFile) -> PlanRecord:
+        """Takes in a plan file that somebody else put there."""
+        return self._create(ledger, file, self._doors.projection.read_plan(file.path) or b"")
+
+    def _taken(self, record: PlanRecord, live: bytes | None) -> list[Event]:
+        """Returns the revision that the live file is, if it differs from the last one."""
+        if live is None or sha256(live) == record.content_hash:
+            return []
+        return [self._revision(live)]
+
+    def _kept(self, record: PlanRecord, text: bytes, taken: list[Event]) -> list[Event]:
+        last = taken[-1].content_hash if taken and isinstance(taken[-1], TextRevised) else ""
+        return [] if sha256(text) == (last or record.content_hash) else [self._revision(text)]
+
+    def _revision(self, text: bytes) -> TextRevised:
+        digest, size = self._doors.blobs.keep([text])
+        self._doors.blobs.flush()
+        return TextRevised(digest, size)
+
+    def _append(self, record: PlanRecord, text: bytes, *events: Event) -> PlanRecord:
+        if not events:
+            return record
+        revised = any(isinstance(event, TextRevised) for event in events)
+        beside = self._notes.carrying(self.repository(), record.plan_id, text) if revised else ()
+        changed = self.repository().append(record, record.plan_id, *events, beside=beside)
+        self._projections.plan(changed, text)
+        return changed
+
+
+MAX_TEXT = 1 << 20
+WRITE_COMMAND = "assent plan write FILE"
+STAGE_COMMAND = "assent stage write PATH --from FILE"
+MAX_TRIES = 20  # at a workspace that others are working on, too
+
+
+def reopening_events(record: PlanRecord) -> list[Event]:
+    """Returns what must happen first so that the plan may be drafted; refuses where it may not."""
+    if record.imported:
+        raise IllegalState(
+            "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
+        )
+    if record.state is PlanState.AWAITING_APPROVAL:
+        return [PlanRevised()]
+    next_state(record.state, PlanAction.DRAFT)
+    return []
+
+
+def check_length(text: bytes) -> None:
+    """Refuses a text that is too long for a plan."""
+    if len(text) > MAX_TEXT:
+        raise InvalidPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
+
+
+def _names(record: PlanRecord) -> tuple[str, ...]:
+    full = f"{record.session}/{record.name}"
+    return (record.plan_id, record.name, full, display_path(record.path))

@@ -1,0 +1,141 @@
+"""The doors an engine stands between: one value with everything that touches the world."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
+from assent.core.permission.mode import CustomModes
+from assent.core.run.workspace_changes import SnapshotLimits
+from assent.execute.commanding import NoCommands
+from assent.execute.executor import Executor
+from assent.ports import (
+    BlobStore,
+    Clock,
+    CollectionResult,
+    DisplacedFiles,
+    EventStore,
+    GarbageCollector,
+    GitState,
+    HookResults,
+    HookRunner,
+    Journal,
+    Locks,
+    PlanCommandRunner,
+    PlanRules,
+    Projection,
+    Signer,
+    TrustedKeys,
+    WorkspaceFiles,
+)
+
+NO_HOOK_RESULT = HookResults()
+
+
+class NoHookRunner:
+    """Implements ports.Hooks where nobody wants to hear anything."""
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
+        return NO_HOOK_RESULT
+
+
+class NoTrustedKeys:
+    """Implements ports.Keys where nobody else's signature counts."""
+
+    def trusted(self, key: str) -> bool:
+        return False
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return False
+
+
+class NoPlanRules:
+    """Implements ports.Rules where there are none."""
+
+    def command_limits(self, line: str) -> CommandLimits:
+        return NO_COMMAND_LIMITS
+
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        return {}
+
+
+class NoGarbageCollector:
+    """Implements ports.Collector where contents stay."""
+
+    def due(self) -> bool:
+        return False
+
+    def collect(self, needed: Callable[[str], bool]) -> CollectionResult:
+        return CollectionResult()
+
+
+class NoDisplacedFiles:
+    """Implements ports.Spares where none are kept."""
+
+    def trim(self, limit: int) -> list[str]:
+        return []
+
+    def drop(self, runs: Iterable[str]) -> list[str]:
+        return []
+
+
+class RetentionLimits(msgspec.Struct, frozen=True):
+    """How long, and how much, runs keep for an undo; 0: no limit."""
+
+    days: int = 0
+    size: int = 0
+    displaced_bytes: int = 0  # bytes of displaced files besides; 0: none
+
+
+class Ports(msgspec.Struct, frozen=True):
+    """What `app` hands to the engine. Nothing below `app` knows which implementations these are."""
+
+    store: EventStore
+    blobs: BlobStore
+    signer: Signer
+    locks: Locks
+    clock: Clock
+    files: WorkspaceFiles
+    projection: Projection
+    executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
+    hooks: HookRunner = NoHookRunner()
+    garbage_collector: GarbageCollector = NoGarbageCollector()
+    displaced_files: DisplacedFiles = NoDisplacedFiles()
+    command_runner: PlanCommandRunner = NoCommands()
+    classify_command_line: Callable[[str], CommandAnalysis] | None = (
+        None  # what is in a command line, by its text
+    )
+    keys: TrustedKeys = NoTrustedKeys()
+    rules: PlanRules = NoPlanRules()  # of person and project, for plans
+    no_sandbox_reason: Callable[[], str] = lambda: (
+        ""
+    )  # why no sandbox holds here, as far as that is known
+    git_state: Callable[[], GitState] = GitState  # as git's own files tell it now
+
+
+class WorkspaceConfig(msgspec.Struct, frozen=True):
+    """Where the engine works, and for whom."""
+
+    root: bytes
+    inode: int
+    plan_dir: bytes
+    user: str
+    expires_s: int = 0
+    private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
+    export: bytes = b""  # plan.export: a file that gets a proposed plan's text
+    staging: bool = True  # plan.staging
+    max_file: int = 512 << 20  # stage.max_file_mb, in bytes
+    commit: bool = False  # plan.commit
+    snapshot_limits: SnapshotLimits = SnapshotLimits()  # [undo]: what is kept while a command runs
+    modes: CustomModes = {}  # of the person's and the project's own
+    retention: RetentionLimits = RetentionLimits()  # undo.keep_days, undo.keep_mb
+    independent: bool | tuple[str, ...] = False  # approve.independent
+    account: str = ""  # whose process it is, whatever name they go by
+    known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
+
+    @property
+    def recorded_root(self) -> bytes:
+        """The workspace's path as it is recorded."""
+        return self.known_as or self.root

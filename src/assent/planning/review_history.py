@@ -1,0 +1,127 @@
+"""Readings: which form of a plan each person was shown last, and what changed since then."""
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from assent.core.errors import AssentError, ConcurrentChange
+from assent.core.event import ReviewShown
+from assent.core.plan.plan import Plan
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.planning.approval_notes import notes_of
+from assent.planning.partial_approval import PartialApproval, PartialApprovals
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.reviews import Reviews
+from assent.ports import EventBatch
+from assent.render.review import Review
+from assent.render.review_changes import ReviewChanges, review_changes
+
+MAX_TRIES = 5
+NOT_RECORDED = "That you read this is not on record, so the next review cannot compare with it: "
+NOT_COMPARED = "What changed since you last read this cannot be shown: "
+NO_COMMENTS = "Your comments cannot be shown: "
+
+
+class ReviewHistory:
+    """Remembers what people read. It never stands in the way of reading, and takes no lock."""
+
+    def __init__(
+        self,
+        doors: Ports,
+        place: WorkspaceConfig,
+        reviews: Reviews,
+        partials: PartialApprovals,
+        copies: PlanProjections,
+    ) -> None:
+        self._doors = doors
+        self._user = place.user
+        self._reviews = reviews
+        self._partials = partials
+        self._plans = partials.plans
+        self._copies = copies
+        self.commented: Callable[[PlanRecord, Review], Review] = lambda _, review: review
+
+    def review(self, record: PlanRecord) -> Review:
+        """Returns a plan's review with what was said to it, and what changed since the last one."""
+        plan = self._plans.repository().plan(record) if record.frozen else None
+        found = self._reviews.show(record, plan) if plan else self._reviews.review(record)
+        declined, unsure = self._partials.excluded(record)
+        notes = notes_of(record, record.digest) if record.digest else ()
+        missing = self._plans.missing_notes(record.plan_id, found.text)
+        found = msgspec.structs.replace(
+            found, declined=declined, unsure=unsure, notes=notes, missing=missing
+        )
+        found = self._with_comments(record, found)
+        return self._compared(found, plan) if plan else found
+
+    def partial(self, partial: PartialApproval, next: str) -> Review:
+        """Returns the smaller plan as it will be approved, with what was left out of it."""
+        found = self._reviews.show(partial.record, partial.plan)
+        unsure = bool(partial.smaller.unsure)
+        found = msgspec.structs.replace(found, declined=partial.excluded, unsure=unsure, next=next)
+        return self._compared(found, partial.plan)
+
+    def _with_comments(self, record: PlanRecord, review: Review) -> Review:
+        try:
+            return self.commented(record, review)
+        except AssentError as error:
+            self._copies.warnings.append(f"{NO_COMMENTS}{error.message}")
+            return review
+
+    def _compared(self, review: Review, plan: Plan) -> Review:
+        """Adds to the review of a frozen plan what changed since the person read it."""
+        try:
+            found = self._since(review.plan_id, plan)
+        except AssentError as error:
+            self._copies.warnings.append(f"{NOT_COMPARED}{error.message}")
+            return review
+        if found is None:
+            return review
+        same = set(found.same)
+        operations = [
+            msgspec.structs.replace(one, seen=one.id in same) for one in review.operations
+        ]
+        return msgspec.structs.replace(review, since=found, operations=tuple(operations))
+
+    def record(self, record: PlanRecord) -> None:
+        """Records that the person was shown all of a proposed plan; only warns if it cannot."""
+        if not record.frozen:
+            return
+        try:
+            self._append(ReviewShown(record.plan_id, record.digest, record.frozen, self._user))
+        except (AssentError, OSError) as error:
+            self._copies.warnings.append(f"{NOT_RECORDED}{error}")
+
+    def _since(self, plan_id: str, plan: Plan) -> ReviewChanges | None:
+        last = _last(self._read(plan_id)[1], self._user)
+        if last is None:
+            return None
+        was = self._plans.repository().plan(PlanRun("", last.digest, last.frozen))
+        return review_changes(was, plan, self._doors.blobs.read)
+
+    def _append(self, shown: ReviewShown) -> None:
+        for _ in range(MAX_TRIES):
+            seq, readings = self._read(shown.plan_id)
+            if _last(readings, shown.user) == shown:
+                return
+            try:
+                stream, at = self._stream(shown.plan_id), self._doors.clock.now()
+                self._doors.store.append(EventBatch(stream, seq, at, (shown,)))
+            except ConcurrentChange:  # somebody else read something meanwhile
+                continue
+            return
+        raise ConcurrentChange("Others keep reading at the same time.")
+
+    def _stream(self, plan_id: str) -> str:
+        return f"reading/{self._plans.repository().workspace}/{plan_id}"
+
+    def _read(self, plan_id: str) -> tuple[int, list[ReviewShown]]:
+        recorded = self._doors.store.read(self._stream(plan_id))
+        found = [one.event for one in recorded if isinstance(one.event, ReviewShown)]
+        return (recorded[-1].seq if recorded else 0), found
+
+
+def _last(readings: Iterable[ReviewShown], user: str) -> ReviewShown | None:
+    own = [one for one in readings if one.user == user]
+    return own[-1] if own else None

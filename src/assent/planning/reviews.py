@@ -1,0 +1,392 @@
+"""Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Literal, TypeGuard
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import AssentError, InvalidPlan
+from assent.core.paths import ancestors, base_name, display_path, parent
+from assent.core.permission.command_limits import CommandLimits
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+    reversibility,
+)
+from assent.core.plan.plan import Plan, Scope, declared_scope
+from assent.core.plan.record import PlanRecord
+from assent.core.run.workspace_changes import SnapshotGaps
+from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
+from assent.core.text.hidden_chars import visible_line
+from assent.planning.approval_expiry import usable_approval
+from assent.planning.build_warnings import build_warnings
+from assent.planning.command_remarks import command_remarks
+from assent.planning.drift import drifted_files, drifted_files_if_cheap
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_operations
+from assent.planning.snapshot.recorder import SnapshotRecorder
+from assent.ports import PlanRules, ReplacementLoss
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.drift import REBASE, DriftedFile
+from assent.render.operation_text import operation_brief, undo_gaps
+from assent.render.review import SHORT, OperationReview, Review
+from assent.render.snapshot_gaps import snapshot_gap_warnings
+from assent.views.foreseen import foreseen, line_of
+from assent.views.risks import RiskInput, risks, scope_risks, text_risks
+
+TextBasis = Literal["approved", "proposed", "recorded"]
+OPEN_STATES = (
+    PlanState.DRAFTING,
+    PlanState.AWAITING_APPROVAL,
+)  # what rules deny to a run counts at its start
+CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
+NO_FACTS = ReplacementLoss()
+
+
+class Reviews:
+    """The verbs that read a plan for a person. They change nothing."""
+
+    def __init__(
+        self,
+        doors: Ports,
+        plans: Plans,
+        place: WorkspaceConfig,
+        next_after_run: Callable[[str], str] = lambda run: "",
+    ) -> None:
+        """`next_after_run` returns what to type once a run is over, by the run's id."""
+        self._doors = doors
+        self._plans = plans
+        self._place = place
+        self._next_after_run = next_after_run
+
+    def review(self, record: PlanRecord) -> Review:
+        """Returns the frozen plan as it will be approved, or the draft as it stands."""
+        ledger = self._plans.repository()
+        plan = ledger.plan(record) if record.frozen else self._draft(record)
+        return self._review(record, plan, record.digest, over=record.state in CLOSED_STATES)
+
+    def show(self, record: PlanRecord, plan: Plan) -> Review:
+        """Returns a plan as it will be approved, whether it is in the log here or not."""
+        return self._review(record, plan, plan.digest)
+
+    def undo_review(self, source: PlanRecord, plan: Plan, *, again: bool) -> Review:
+        """Returns the plan of an undo, or of a redo (`again`), as it will be approved."""
+        review = self._review(source, plan, plan.digest)
+        state, verb = PlanState.AWAITING_APPROVAL, "redo" if again else "undo"
+        name = f"{verb} of {review.name}"
+        return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
+
+    def drifted(self, record: PlanRecord) -> tuple[DriftedFile, ...]:
+        """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
+
+        It is for those who only want to know where things stand; a yes and a build look at all.
+        """
+        if record.state is not PlanState.AWAITING_APPROVAL:
+            return ()
+        return drifted_files_if_cheap(self._plans.repository().plan(record), self._doors.files)
+
+    def basis(self, record: PlanRecord) -> tuple[TextBasis, bytes]:
+        """Returns the text that a live file is compared with, and what that text is.
+
+        An approval that was rejected, spent or expired makes no text an approved one.
+        """
+        text = self._plans.text(record.content_hash)
+        if not record.frozen:
+            return "recorded", text
+        if record.state is PlanState.AWAITING_APPROVAL or not record.runs:
+            approved = usable_approval(self._doors, record) is not None
+            return ("approved" if approved else "proposed"), text
+        return "approved", text
+
+    def text(self, record: PlanRecord) -> bytes:
+        """Returns the text that a review shows: proposed, or the live file while drafting."""
+        live = self._plans.live_text(record) if record.path and not record.frozen else None
+        return live if live is not None else self._plans.text(record.content_hash)
+
+    def _draft(self, record: PlanRecord) -> Plan:
+        text = self.text(record)
+        operations = self._plans.repository().operations(record)
+        return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
+
+    def _review(self, record: PlanRecord, plan: Plan, digest: str, *, over: bool = False) -> Review:
+        ids = plan.ids
+        around = _OperationReviewer(self._doors, plan, self._place, over=over)
+        prose = bool(digest) and plan.is_text_only and not record.undoes
+        awaited = record.state is PlanState.AWAITING_APPROVAL
+        approved = awaited and usable_approval(self._doors, record) is not None
+        here = awaited and digest == record.digest and not record.imported
+        changed = drifted_files(plan, self._doors.files) if here else ()
+        found = tuple(around.review(i, at) for at, i in enumerate(ids))
+        reasons, found = self._denied(plan, found, counts=record.state in OPEN_STATES)
+        next = REBASE if changed else self._next(record, plan.text, approved=approved)
+        return Review(
+            record.plan_id,
+            record.session,
+            record.name,
+            record.path,
+            record.state,
+            digest,
+            approved and digest == record.digest,
+            plan.text,
+            plan.content_hash,
+            plan.operations_hash,
+            plan.scope,
+            plan.relied_on,
+            found,
+            (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
+            prose,
+            self._without_denied(record, found) if reasons else next,
+            record.expires_at if approved else "",
+            drifted=changed,
+            denied=reasons,
+            warnings=() if over else build_warnings(self._doors, self._place, record),
+            of=self._plans.reference(record, current=False),
+        )
+
+    def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
+        """Says why a proposed plan cannot be built as rules are now, and what to type then."""
+        plan, rules = self._plans.repository().plan(record), self._doors.rules
+        found = tuple(
+            OperationReview(name, op, reversibility(op), denied=_command_denied(rules, op))
+            for name, op in zip(plan.ids, plan.operations, strict=True)
+        )
+        reasons, found = self._denied(plan, found, counts=record.state in OPEN_STATES)
+        return reasons, self._without_denied(record, found) if reasons else ""
+
+    def _denied(
+        self, plan: Plan, found: tuple[OperationReview, ...], *, counts: bool
+    ) -> tuple[tuple[str, ...], tuple[OperationReview, ...]]:
+        """Says why a plan cannot be built as rules are now, and of which operations that is so.
+
+        Once its run has begun, that does not count.
+        """
+        if not counts:
+            return (), tuple(msgspec.structs.replace(one, denied="") for one in found)
+        try:
+            files = denied_operations(self._doors, plan.operations)
+        except AssentError as error:  # rules that cannot be read let nothing be built
+            return (error.message,), found
+        told = [msgspec.structs.replace(o, denied=o.denied or files.get(at, ""))
+                for at, o in enumerate(found)]  # fmt: skip
+        return tuple(dict.fromkeys(one.denied for one in told if one.denied)), tuple(told)
+
+    def _without_denied(self, record: PlanRecord, found: Sequence[OperationReview]) -> str:
+        """Returns what to type where rules deny something: to take it out, or to see the rules."""
+        known = set() if record.imported else set(self._plans.repository().operations(record))
+        own = [one.id for one in found if one.denied and one.op in known]
+        return f"assent stage remove {own[0][:SHORT]}" if own else RULES_COMMAND
+
+    def next_step(self, record: PlanRecord) -> str:
+        """Returns what to type next where the state alone does not say it."""
+        if record.state is not PlanState.DRAFTING:
+            return self._next(
+                record, b"", approved=usable_approval(self._doors, record) is not None
+            )
+        try:
+            live = self._plans.live_text(record)
+        except AssentError:  # whoever proposes it is told why
+            return ""
+        return "" if live is None else self._plans.first_step(record, live)
+
+    def _next(self, record: PlanRecord, text: bytes, *, approved: bool) -> str:
+        if record.state is PlanState.DRAFTING:
+            return self._plans.first_step(record, text)
+        if record.imported and approved:
+            return f"assent build --plan {record.plan_id}"
+        if record.state is not PlanState.COMPLETED or not record.runs:
+            return ""
+        return self._next_after_run(record.runs[-1].run)
+
+
+class _OperationReviewer:
+    """What stands around the operations of one plan; folders are read once."""
+
+    def __init__(
+        self, doors: Ports, plan: Plan, place: WorkspaceConfig, *, over: bool = False
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._over = over
+        self._operations = plan.operations
+        self._scope = plan.scope
+        self._siblings: dict[bytes, Siblings] = {}
+        self._coverages: dict[int, SnapshotGaps] = {}  # by how many operations on files come before
+        self._alike: dict[bytes, str] = {b"": ""}  # why a folder can be taken for another
+        self._coming: dict[bytes, set[bytes]] = {}
+        self._going: set[bytes] = set()
+        for path, _, after in [step for op in plan.operations for step in footprint(op)]:
+            if after is None:
+                self._going.add(path)
+            else:
+                self._come(path)
+        for op in plan.operations:
+            if isinstance(op, MoveFile | DeleteFile) and op.prune:
+                self._going.update(ancestors(op.path)[: op.prune])
+
+    def _come(self, path: bytes) -> None:
+        """Notes a new name, and those of the folders above it, in the folders they will be in."""
+        folder, _, last = path.rpartition(b"/")
+        known = self._coming.get(folder)
+        if known is not None:
+            known.add(last)
+            return
+        self._coming[folder] = {last}
+        if folder:
+            self._come(folder)
+
+    def review(self, identity: str, at: int) -> OperationReview:
+        op = self._operations[at]
+        if isinstance(op, RunCommand):
+            return self._command(identity, op, at)
+        before, after = self._contents(op)
+        diff = operation_diff(op, before, after)
+        around, folders = self._around(op)
+        facts = self._facts_of(op)
+        look = RiskInput(diff, before, after, around, facts, self._scope, folders=folders)
+        return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
+
+    def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
+        read, root = self._doors.classify_command_line, display_path(self._place.root)
+        line = read(line_of(op)) if read else None
+        look = RiskInput(scope=self._scope, line=line, root=root)
+        held = command_limits(self._doors.rules, op)
+        bounds = self._place.snapshot_limits
+        seen = foreseen(op, line, root)
+        unheld = "" if op.profile == "unconfined" else self._doors.no_sandbox_reason()
+        here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
+        return OperationReview(
+            identity,
+            op,
+            reversibility(op),
+            risks(op, look),
+            remarks=(*command_remarks(op, seen, held, unheld), *here),
+            unclear=seen.unclear,
+            unheld=unheld,
+            denied=_denied_words(op, held),
+            not_covered=(*undo_gaps(op, bounds.file >> 20), *here),
+        )
+
+    def _coverage(self, op: RunCommand, at: int) -> SnapshotGaps:
+        """How far a record would reach when a command begins, where an undo will rest on it."""
+        needless = self._over or op.undo or op.profile == "commit"
+        if needless or self._doors.files.stamps(b"") is None:
+            return SnapshotGaps()
+        before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
+        if len(before) not in self._coverages:  # commands in a row meet the same files
+            recorder = SnapshotRecorder(self._doors.files, self._doors.blobs, self._place)
+            self._coverages[len(before)] = recorder.gaps(before)
+        return self._coverages[len(before)]
+
+    def _contents(self, op: FileOperation) -> tuple[bytes | None, bytes | None]:
+        """Returns old and new content where they are small enough to be shown."""
+        match op:
+            case MoveFile(path, _, state):
+                target = self._link_target(path, state) if state.kind == "link" else None
+                return None, target
+            case _:
+                path, before, after = footprint(op)[0]
+                return self._content(before, path), self._content(after, path)
+
+    def _content(self, state: FileState | None, path: bytes) -> bytes | None:
+        if state is None or state.size > LIMIT:
+            return None
+        if not self._doors.blobs.has(state.digest):  # an undo of a move keeps it only when approved
+            content = self._link_target(path, state)
+            if content is not None and sha256(content) == state.digest:
+                return content
+        if self._over and not self._doors.blobs.has(state.digest):
+            return None  # what a plan was about that is over may have been given up
+        return self._doors.blobs.read(state.digest)
+
+    def _link_target(self, path: bytes, state: FileState) -> bytes | None:
+        if self._doors.blobs.has(state.digest):  # an earlier segment may have brought it
+            return self._doors.blobs.read(state.digest)
+        try:
+            with self._doors.files.open(path) as stream:
+                return stream.read()
+        except (OSError, AssentError):
+            return None
+
+    def _around(self, op: Operation) -> tuple[Siblings, str]:
+        """Returns the names beside a new name, and why a folder above it passes for another."""
+        new = _new_path(op)
+        if new is None:
+            return NO_SIBLINGS, ""
+        folder = parent(new)
+        return self._beside(folder), self._folder_alike(folder)
+
+    def _folder_alike(self, folder: bytes) -> str:
+        if folder not in self._alike:
+            above = parent(folder)
+            reason = confusable_name(base_name(folder), self._beside(above))
+            self._alike[folder] = self._folder_alike(above) or reason or ""
+        return self._alike[folder]
+
+    def _beside(self, folder: bytes) -> Siblings:
+        """Returns the names in a folder, in the workspace and in the plan."""
+        if folder not in self._siblings:
+            prefix = folder + b"/" if folder else b""
+            # Where a file or symlink becomes the folder, nobody is there yet.
+            new_one = not self._going.isdisjoint((folder, *ancestors(folder)))
+            there = [] if new_one else self._names(folder)
+            staying = {sibling for sibling in there if prefix + sibling not in self._going}
+            self._siblings[folder] = skeletons(staying | self._coming.get(folder, set()))
+        return self._siblings[folder]
+
+    def _names(self, folder: bytes) -> list[bytes]:
+        try:
+            return self._doors.files.names(folder)
+        except (OSError, AssentError):  # a symlink, perhaps: none is followed
+            return []
+
+    def _facts_of(self, op: Operation) -> ReplacementLoss:
+        return self._facts.get(op.path, NO_FACTS) if _replaces(op) else NO_FACTS
+
+    @cached_property
+    def _facts(self) -> dict[bytes, ReplacementLoss]:
+        """What is known of the files that are replaced, where there is anything to tell."""
+        return self._doors.files.replacement_losses(
+            [op.path for op in self._operations if _replaces(op)]
+        )
+
+
+def _scope_if_readable(text: bytes) -> Scope:
+    """A draft is shown even if its front matter cannot be read yet; proposing it is refused."""
+    try:
+        return declared_scope(text)
+    except InvalidPlan:
+        return Scope()
+
+
+def _command_denied(rules: PlanRules, op: Operation) -> str:
+    """Says which rule denies a command; of files that is said for all of them at once."""
+    return _denied_words(op, command_limits(rules, op)) if isinstance(op, RunCommand) else ""
+
+
+def _denied_words(op: RunCommand, held: CommandLimits) -> str:
+    denial = "" if op.profile == "commit" else visible_line(held.denial)
+    return f"{operation_brief(op)}: {denial}" if denial else ""
+
+
+def _replaces(op: Operation) -> TypeGuard[WriteFile]:
+    return isinstance(op, WriteFile) and op.before is not None
+
+
+def _new_path(op: Operation) -> bytes | None:
+    match op:
+        case WriteFile(path=path, before=None):
+            return path
+        case MoveFile(to=to):
+            return to
+        case _:
+            return None

@@ -1,0 +1,201 @@
+"""The walk through a workspace around a command: which files there are, and which are ignored.
+
+Files near the root come first, ignored ones last, and each of both up to a limit of its own: what
+lies beyond it, or in a folder that cannot be read, is known to be unseen.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Container, Sequence
+from stat import S_IFDIR, S_IFLNK, S_IFREG, S_ISDIR
+from typing import Final
+
+import msgspec
+
+from assent.core.paths import GIT, OWN_FILES, STATE, TREE, ancestors, casefolded, is_inside
+from assent.core.plan.operation import FileState, Operation, footprint
+from assent.core.run.workspace_changes import SkipReason
+from assent.planning.ports import WorkspaceConfig
+from assent.planning.snapshot.ignore_rules import IgnoreRules, SnapshotStamp
+from assent.ports import BlobStore, WorkspaceFiles
+
+UNLIMITED: Final = 1 << 62
+INODE, MODE = 3, 4
+_FOLDER: Final = (0, 0, 0, 0, S_IFDIR | 0o755)  # of one that is not there yet
+_PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
+# Under such a name a file stands beside its place until it is whole; see `Tree.replace`.
+_DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
+
+
+class WalkResult(msgspec.Struct, frozen=True):
+    """What stands in a workspace, without git's own and Assent's own."""
+
+    files: dict[bytes, SnapshotStamp]  # of a repository below only its `.git`, by its inode
+    ignored: set[bytes]
+    folders: dict[bytes, int]  # with their modes
+    unseen: dict[bytes, SkipReason]  # folders of which not everything is here
+
+    @property
+    def known(self) -> bool:
+        """Whether all files are here that are not ignored; a closed folder is named instead."""
+        return "too many" not in self.unseen.values() and b"" not in self.unseen
+
+    @property
+    def closed(self) -> frozenset[bytes]:
+        """The folders that cannot be read."""
+        return frozenset(path for path, why in self.unseen.items() if why == "odd")
+
+
+class RecordedPaths(msgspec.Struct, frozen=True):
+    """What is looked at whatever the limit, because it is on record."""
+
+    files: Container[bytes] = ()
+    folders: Container[bytes] = ()
+
+
+NO_RECORDED_PATHS: Final = RecordedPaths()
+
+
+class FoldersAfterOperations:
+    """The names in folders as operations will leave them, asked for from the root downwards."""
+
+    def __init__(self, files: WorkspaceFiles, operations: Sequence[Operation] = ()) -> None:
+        self._files = files
+        self._names: dict[bytes, dict[bytes, FileState | None]] = {}
+        self._folders: dict[bytes, set[bytes]] = {}  # on the way to a file that comes
+        self._new: set[bytes] = set()  # folders that are not on disk
+        steps = [step for op in operations for step in footprint(op)]
+        for path, after in {path: after for path, _, after in steps}.items():
+            folder, _, last = path.rpartition(b"/")
+            self._names.setdefault(folder, {})[last] = after
+            for above in ancestors(path) if after else ():
+                folder, _, last = above.rpartition(b"/")
+                self._folders.setdefault(folder, set()).add(last)
+
+    def stamps(self, folder: bytes) -> dict[bytes, SnapshotStamp] | None:
+        """Returns the names in a folder with their stamps; None: nobody can tell."""
+        found = {} if folder in self._new else self._files.stamps(folder)
+        if found is None or not (folder in self._names or folder in self._folders):
+            return found
+        names = self._names.get(folder, {})
+        going = {name for name, after in names.items() if after is None}
+        staying = {n: at for n, at in found.items() if n not in going or S_ISDIR(at[MODE])}
+        merged = staying | {name: _stamp(after) for name, after in names.items() if after}
+        prefix = folder + b"/" if folder else b""
+        for made in self._folders.get(folder, ()):
+            if made not in merged or not S_ISDIR(merged[made][MODE]):
+                merged[made] = _FOLDER
+                self._new.add(prefix + made)
+        return merged
+
+
+def _stamp(state: FileState) -> SnapshotStamp:
+    """Returns the stamp of a file that is not there yet; its times and inode say nothing."""
+    return (0, 0, state.size, 0, (S_IFLNK if state.kind == "link" else S_IFREG) | state.mode)
+
+
+class WorkspaceWalker:
+    """Looks through one workspace. Keep it for later: ignore rules are remembered."""
+
+    def __init__(
+        self,
+        files: WorkspaceFiles,
+        blobs: BlobStore,
+        place: WorkspaceConfig,
+        operations: Sequence[Operation] = (),
+    ) -> None:
+        """With `operations`, it finds what will stand there when they are done."""
+        self.ahead = FoldersAfterOperations(files, operations)
+        self.limit = place.snapshot_limits.files or UNLIMITED
+        self.ignoring = IgnoreRules(files, blobs, operations)
+        self._ours = frozenset((STATE, *OWN_FILES, *place.private))
+        # Elsewhere plans lie among the person's files, and a command can write them.
+        self._plans = place.plan_dir + b"/" if is_inside(place.plan_dir, TREE) else b""
+
+    def go(
+        self, settled: Callable[[SnapshotStamp], bool], known: RecordedPaths = NO_RECORDED_PATHS
+    ) -> WalkResult:
+        """Returns what stands there now."""
+        self.ignoring.begin(settled)
+        return _WorkspaceWalk(self, known).found()
+
+    def is_ours(self, path: bytes, *, folder: bool) -> bool:
+        """Tells whether a path is written by Assent alone, and so no work of a command."""
+        if path in self._ours:
+            return True
+        if folder:  # under a plan's name, it would be a place where a command is not seen
+            return False
+        draft = _DRAFT.fullmatch(path)
+        path = draft[1] + draft[2] if draft else path
+        plans = self._plans
+        plan = bool(plans) and path.startswith(plans) and _PLAN.fullmatch(path, len(plans))
+        return bool(plan) or path in OWN_FILES
+
+
+class _WorkspaceWalk:
+    def __init__(self, walk: WorkspaceWalker, known: RecordedPaths) -> None:
+        self._walk = walk
+        self._known = known
+        self._room = {False: walk.limit, True: walk.limit}  # by whether a file is ignored
+        self._full = {False: False, True: False}
+        # Each folder with the ignored one that it lies in, if it does.
+        self._open: deque[tuple[bytes, bytes | None]] = deque([(b"", None)])
+        self._out: deque[tuple[bytes, bytes | None]] = deque()
+        self._found = WalkResult({}, set(), {b"": 0}, {})
+
+    def found(self) -> WalkResult:
+        while waiting := self._open or self._out:
+            folder, top = waiting.popleft()
+            ignored = top is not None
+            if self._full[ignored] and folder and folder not in self._known.folders:
+                self._leave(folder, top, ignored=ignored)
+                continue
+            names = self._walk.ahead.stamps(folder)
+            if names is None:
+                self._found.unseen[folder] = "odd"
+            else:
+                self._enter(folder, top, names)
+        return self._found
+
+    def _enter(self, folder: bytes, top: bytes | None, names: dict[bytes, SnapshotStamp]) -> None:
+        prefix = folder + b"/" if folder else b""
+        own = self._own(prefix, names)
+        outs = {} if top is not None else self._walk.ignoring.among(folder, own)
+        for name, stamp in own.items():
+            path = prefix + name
+            ignored = outs.get(name, True)
+            if ignored:
+                self._found.ignored.add(path)
+            if S_ISDIR(stamp[MODE]):
+                self._found.folders[path] = stamp[MODE]
+                above = top if top is not None or not ignored else path
+                (self._out if ignored else self._open).append((path, above))
+            elif self._fits(path, ignored=ignored):
+                self._found.files[path] = stamp
+            else:
+                self._leave(folder, top, ignored=ignored)
+
+    def _own(self, prefix: bytes, names: dict[bytes, SnapshotStamp]) -> dict[bytes, SnapshotStamp]:
+        """Returns the person's names, sorted; a repository below is noted on the way."""
+        found: dict[bytes, SnapshotStamp] = {}
+        for name, stamp in sorted(names.items()):
+            if casefolded(name) != GIT:
+                if not self._walk.is_ours(prefix + name, folder=S_ISDIR(stamp[MODE])):
+                    found[name] = stamp
+            elif prefix:  # a new one obeys whatever was written into it
+                self._found.files[prefix + name] = (stamp[INODE],)
+        return found
+
+    def _fits(self, path: bytes, *, ignored: bool) -> bool:
+        if path in self._known.files:
+            return True
+        if not self._room[ignored]:
+            self._full[ignored] = True
+            return False
+        self._room[ignored] -= 1
+        return True
+
+    def _leave(self, folder: bytes, top: bytes | None, *, ignored: bool) -> None:
+        where = folder if top is None else top
+        if not ignored or where not in self._found.unseen:
+            self._found.unseen[where] = "ignored" if ignored else "too many"
