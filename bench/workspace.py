@@ -14,7 +14,7 @@ from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
+from assent.runs.runs import RunReport
 from assent.store.blobs import FileBlobStore
 
 MODE = 0o644

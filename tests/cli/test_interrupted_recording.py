@@ -8,8 +8,8 @@ from tests.cli.test_interrupted_start import PRESSED
 from tests.cli.test_run_stream import STREAM
 from tests.cli.world import Answer, World
 
-RECORDED = ("engine/run/commanding.py", "record")
-LOCKED = ("engine/run/runs.py", "_fitting")
+RECORDED = ("runs/plan_commands.py", "record")
+LOCKED = ("runs/runs.py", "_fitting")
 ANSWERED = ("render/rows.py", "run_row")
 STANDS = "$ touch made was not begun this time; what came before it stands and is on record."
 

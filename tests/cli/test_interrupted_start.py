@@ -15,10 +15,10 @@ def look(frame, event, arg):
             os.kill(os.getpid(), signal.SIGINT)
 sys.setprofile(look)
 """
-JOURNAL = ("engine/run/journal.py", "write")
+JOURNAL = ("runs/journal.py", "write")
 PROCESS = ("sandbox/running/pipeline.py", "_started")
 CALL = ("sandbox/running/pipeline.py", "_spawn")
-LOOKED = ("engine/run/commanding.py", "changes")
+LOOKED = ("runs/plan_commands.py", "changes")
 
 
 def pressed(

@@ -29,9 +29,9 @@ def look(frame, event, arg):
         os.kill(os.getpid(), signal.{by})
 sys.setprofile(look)
 """
-RECORDED = {"module": "engine/run/commanding.py", "name": "record"}
-LOCKED = {"module": "engine/run/runs.py", "name": "_fitting"}
-KEPT = {"module": "engine/run/keeping.py", "name": "retain"}
+RECORDED = {"module": "runs/plan_commands.py", "name": "record"}
+LOCKED = {"module": "runs/runs.py", "name": "_fitting"}
+KEPT = {"module": "runs/retention.py", "name": "retain"}
 
 
 def sent(world: World, place: dict[str, str], by: str = "SIGINT") -> Answer:

@@ -11,8 +11,8 @@ from tests.crash.trees import look
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
 from assent.ports import EventBatch, EventStore
+from assent.runs.runs import RunReport
 from assent.store.memory import MemoryEventStore
 from assent.store.sqlite import SqliteEventStore
 from assent.testing.engines import open_site

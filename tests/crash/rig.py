@@ -16,7 +16,7 @@ from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
+from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site
 from assent.testing.watched import Listener, silent
 

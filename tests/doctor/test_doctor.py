@@ -22,8 +22,8 @@ from assent.doctor.check import Check, NotHeld, Result, made
 from assent.doctor.confinement import escapes, limits
 from assent.doctor.desk import Desk, desk
 from assent.doctor.report import ENGINE, Patient
-from assent.engine.run.runs import RunReport
 from assent.engine.shell import Shell
+from assent.runs.runs import RunReport
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.attempts import TRIALS
 from assent.sandbox.trial.kept import FILE

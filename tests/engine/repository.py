@@ -12,8 +12,8 @@ from tests.sandbox.room import Room
 from assent.core.plan.commit import commit_command
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
-from assent.engine.run.commanding import ProcessCommander
 from assent.planning.ports import WorkspaceConfig
+from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
@@ -31,11 +31,11 @@ class Repository(msgspec.Struct, frozen=True):
     def root(self) -> Path:
         return self.room.root
 
-    def commander(self, **variables: str) -> ProcessCommander:
+    def commander(self, **variables: str) -> LocalPlanCommandRunner:
         root = os.fsencode(self.root)
         place = WorkspaceConfig(root, 0, b".opencode/plans", "ada")
         files = LocalFiles(root, root)
-        return ProcessCommander(self.room.process(**variables), files, self.blobs, place)
+        return LocalPlanCommandRunner(self.room.process(**variables), files, self.blobs, place)
 
     def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileStateChange]:
         """Returns these files as they stand, as if a run had met them as committed."""

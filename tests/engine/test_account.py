@@ -22,7 +22,7 @@ from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
 from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.undo.applied_change import PUT_BACK
-from assent.engine.run.account import MOVE_ASIDE, account
+from assent.runs.journal_summary import MOVE_ASIDE, journal_summary
 from assent.store.memory import MemoryBlobStore
 
 PLAN = Plan(b"", (RunCommand((b"make",), undo=(b"make", b"clean all")), RunCommand((b"false",))))
@@ -34,7 +34,7 @@ HALT = HaltedEntry((PathConflict(0, b"", b"", "why"),))
 
 
 def notes(blobs: MemoryBlobStore, *entries: JournalEntry) -> tuple[str, ...]:
-    return account(PLAN, entries, blobs).notes
+    return journal_summary(PLAN, entries, blobs).notes
 
 
 def kept(blobs: MemoryBlobStore, *paths: bytes) -> str:
@@ -94,7 +94,7 @@ def test_g5_what_is_still_to_be_put_back_is_named_until_it_is() -> None:
     )
     assert not {taken, MOVE_ASIDE} & set(notes(blobs, *back))
     assert any(note.startswith(f"{PUT_BACK}, also") for note in notes(blobs, *back))
-    gone = account(
+    gone = journal_summary(
         PLAN, (*back, FinishedEntry("rolled_back", ("undone", "failed"))), MemoryBlobStore()
     )
     assert not any(note.startswith(PUT_BACK) for note in gone.notes)

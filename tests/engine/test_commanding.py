@@ -19,8 +19,8 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.engine.run.commanding import ProcessCommander
 from assent.planning.ports import WorkspaceConfig
+from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.local import LocalFiles
 
@@ -45,10 +45,10 @@ class Noted(NoProcess):
         yield ProcessResult(0)
 
 
-def commander(root: Path, process: Noted) -> ProcessCommander:
+def commander(root: Path, process: Noted) -> LocalPlanCommandRunner:
     folder = os.fsencode(root)
     place = WorkspaceConfig(folder, 0, b".opencode/plans", "me")
-    return ProcessCommander(process, LocalFiles(folder, folder), MemoryBlobStore(), place)
+    return LocalPlanCommandRunner(process, LocalFiles(folder, folder), MemoryBlobStore(), place)
 
 
 @pytest.fixture

@@ -18,8 +18,8 @@ from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges, 
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.core.tool import CommandEffect, ToolOutcome
 from assent.engine.engine import Engine
-from assent.engine.run.commands import Commands, Order, Running
-from assent.engine.run.ends import Change, in_words
+from assent.runs.command_end import ChangedFile, changed_files_text
+from assent.runs.session_commands import CommandStream, SessionCommandRequest, SessionCommands
 from assent.store.locks import FileLocks
 
 OK = (OutputChunk(b"out\n"), OutputChunk(b"err\n", error=True), ProcessResult(0))
@@ -41,20 +41,22 @@ class Scripted(NoProcess):
         yield from self._parts
 
 
-def verb(engine: Engine) -> Commands:
-    return Commands(engine._doors, engine.permits._place, engine.runs)
+def verb(engine: Engine) -> SessionCommands:
+    return SessionCommands(engine._doors, engine.permits._place, engine.runs)
 
 
-def order(engine: Engine, line: str = "make", *, mode: Mode = "auto-edit") -> Order:
+def order(engine: Engine, line: str = "make", *, mode: Mode = "auto-edit") -> SessionCommandRequest:
     record = msgspec.structs.replace(session(engine), mode=mode)
-    return Order(record, "c1", CommandEffect(line, seconds=7), "answer", "yes, once")
+    return SessionCommandRequest(
+        record, "c1", CommandEffect(line, seconds=7), "answer", "yes, once"
+    )
 
 
 def done(engine: Engine, process: Scripted, line: str = "make") -> ToolOutcome:
     return finished_by(verb(engine).run(order(engine, line), process))
 
 
-def finished_by(running: Running) -> ToolOutcome:
+def finished_by(running: CommandStream) -> ToolOutcome:
     while True:
         try:
             next(running)
@@ -200,14 +202,14 @@ def test_permits_and_commands_share_a_stream_and_undo_still_finds_its_run(world:
 
 
 def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> None:
-    assert in_words(None).startswith("Not all that it changed is known")
-    many = tuple(Change(b"%03d" % number, "new") for number in range(25))
-    assert in_words(many).endswith("019 (new), and 5 more.")
+    assert changed_files_text(None).startswith("Not all that it changed is known")
+    many = tuple(ChangedFile(b"%03d" % number, "new") for number in range(25))
+    assert changed_files_text(many).endswith("019 (new), and 5 more.")
     engine = world.engine()
     world.put({"a": b"1", "b": b"2"})
     place = msgspec.structs.replace(engine.permits._place, snapshot_limits=SnapshotLimits(files=1))
     outcome = finished_by(
-        Commands(engine._doors, place, engine.runs).run(
+        SessionCommands(engine._doors, place, engine.runs).run(
             order(engine), Scripted(lambda: (world.root / "a").unlink())
         )
     )

@@ -15,8 +15,8 @@ from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.core.run.journal import drive_to_end
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.engine.engine import Engine
-from assent.engine.run.commands import UNKNOWN
 from assent.ports import EventBatch
+from assent.runs.session_commands import UNKNOWN_END
 from assent.store.locks import FileLocks
 from assent.store.memory import MemoryBlobStore
 
@@ -113,9 +113,9 @@ def test_the_next_command_sees_to_it_first(world: ActingWorld) -> None:
 
 def test_the_model_is_told_that_the_end_was_not_seen_and_what_changed(world: ActingWorld) -> None:
     engine = cut_off(world)
-    assert engine.session_commands.unknown_end("s1", "c1") == UNKNOWN
+    assert engine.session_commands.unknown_end("s1", "c1") == UNKNOWN_END
     engine.runs.record_lost_command()
-    assert engine.session_commands.unknown_end("s1", "c1") == f"{UNKNOWN} {SINCE}"
+    assert engine.session_commands.unknown_end("s1", "c1") == f"{UNKNOWN_END} {SINCE}"
     assert [
         engine.session_commands.unknown_end(*name) for name in (("s2", "c1"), ("s1", "c2"))
     ] == ["", ""]

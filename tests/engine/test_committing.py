@@ -10,7 +10,7 @@ from tests.sandbox.cell import Outcome, needs_bubblewrap
 from assent.core.errors import Refused
 from assent.core.plan.commit import commit_command
 from assent.core.plan.operation import RunCommand
-from assent.engine.run.committing import NOTHING
+from assent.runs.git_commit import NOTHING_TO_COMMIT
 
 pytestmark = needs_bubblewrap
 
@@ -127,8 +127,8 @@ def test_f143_no_hook_editor_signature_or_monitor_runs(repo: Repository) -> None
 
 
 def test_nothing_to_commit_is_done(repo: Repository) -> None:
-    assert repo.commit(["a.txt", "no-such-file"]) == Outcome(0, NOTHING, b"")
-    assert repo.commit([]) == Outcome(0, NOTHING, b"")
+    assert repo.commit(["a.txt", "no-such-file"]) == Outcome(0, NOTHING_TO_COMMIT, b"")
+    assert repo.commit([]) == Outcome(0, NOTHING_TO_COMMIT, b"")
     assert repo.git("rev-list", "--count", "HEAD").strip() == "1"
 
 
@@ -172,7 +172,7 @@ def test_line_ends_are_as_the_person_has_them(repo: Repository) -> None:
 def test_a_change_of_line_ends_alone_is_nothing_to_commit(repo: Repository) -> None:
     repo.git("config", "--global", "core.autocrlf", "input")
     (repo.root / "a.txt").write_bytes(b"a\r\n")
-    assert repo.commit(["a.txt"]) == Outcome(0, NOTHING, b"")
+    assert repo.commit(["a.txt"]) == Outcome(0, NOTHING_TO_COMMIT, b"")
 
 
 def test_a_commit_that_fails_leaves_nothing_half_staged(repo: Repository) -> None:

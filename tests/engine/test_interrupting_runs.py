@@ -8,8 +8,8 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.journal import StoreJournal
-from assent.engine.run.runs import RunReport
+from assent.runs.journal import StoreJournal
+from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site
 
 

@@ -1,7 +1,7 @@
 """That a content exists nowhere else is said only where it is true."""
 
 from assent.core.plan.operation import FileState
-from assent.engine.run.leftover import kept_words
+from assent.runs.rollback_leftovers import kept_slots_text
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -12,7 +12,7 @@ def words(files: dict[bytes, Node], *stored: bytes) -> list[str]:
     blobs = MemoryBlobStore()
     for content in stored:
         blobs.keep([content])
-    return list(kept_words(tuple(files) or SLOTS[:1], blobs, MemoryHands(files)))
+    return list(kept_slots_text(tuple(files) or SLOTS[:1], blobs, MemoryHands(files)))
 
 
 def test_the_only_copy_is_called_so() -> None:

@@ -13,7 +13,7 @@ from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
-from assent.engine.run.ends import Change, listed
+from assent.runs.command_end import ChangedFile, changed_files
 from assent.store.memory import MemoryBlobStore
 
 
@@ -265,4 +265,4 @@ def test_f139_the_old_content_of_what_may_not_be_read_any_more_is_kept(folder: F
     assert found == WorkspaceChanges(
         (DeleteFile(b"a", state(b"old\n")),), (SkippedFile(b"a", "changed", "odd", kept=True),)
     )
-    assert listed(found) == (Change(b"a", "changed"),)
+    assert changed_files(found) == (ChangedFile(b"a", "changed"),)

@@ -19,9 +19,9 @@ from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import drive_to_end
 from assent.core.undo.applied_change import AppliedChange
 from assent.engine.engine import Engine
-from assent.engine.run.recalled import left_alone
-from assent.engine.run.runs import NOTHING, RunReport
-from assent.engine.run.undoing import Undo
+from assent.runs.runs import NO_RUN, RunReport
+from assent.runs.undo.recorded_undo import skipped_operations
+from assent.runs.undo.service import UndoPlan
 from assent.store.codec import decode_event
 from assent.testing.engines import Site, open_site
 from assent.testing.fuse import Crash
@@ -30,13 +30,13 @@ from assent.workspace.disk import Disk
 __all__ = ["site"]  # a fixture of another file
 
 
-def recalled(engine: Engine, report: RunReport) -> tuple[Undo, RunReport]:
+def recalled(engine: Engine, report: RunReport) -> tuple[UndoPlan, RunReport]:
     found = engine.undo.recorded(report)
     assert found is not None
     return found
 
 
-def same(engine: Engine, undo: Undo) -> RunReport:
+def same(engine: Engine, undo: UndoPlan) -> RunReport:
     """Carries out an undo, and compares it with what is recalled of it afterwards."""
     report = drive_to_end(engine.undo.apply(undo, "test"))
     plain = engine.runs.report(engine.plans.repository(), report.run, undo.plan)
@@ -142,7 +142,7 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
 
 def test_no_undo_is_recalled_of_a_run_that_is_none(world: World) -> None:
     engine = world.engine()
-    assert engine.undo.recorded(NOTHING) is None
+    assert engine.undo.recorded(NO_RUN) is None
     assert engine.undo.recorded(world.build(world.approve({"a": b"2"}))) is None
 
 
@@ -169,11 +169,11 @@ def test_an_old_record_still_tells_what_was_left_alone_but_not_why(world: World)
     files = [op for op in plan.operations if not isinstance(op, RunCommand)]
     deeds = [AppliedChange(note.run, at, str(at), (op,)) for at, op in enumerate(files)]
     old = msgspec.structs.replace(undo, left_alone=())
-    known = left_alone(undo, deeds, files, plan.ids)
+    known = skipped_operations(undo, deeds, files, plan.ids)
     assert known == {0: "a changed after the run"}
-    left = left_alone(old, deeds, files, plan.ids)
+    left = skipped_operations(old, deeds, files, plan.ids)
     assert left == {0: "a, for a reason that is not on record"}
-    assert left_alone(done, deeds, files, plan.ids) == {}
+    assert skipped_operations(done, deeds, files, plan.ids) == {}
 
 
 def test_an_event_of_an_old_log_still_reads() -> None:

@@ -13,7 +13,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput, drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
+from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site
 
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")

@@ -8,8 +8,8 @@ from tests.engine.world import World
 
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.run.runs import RunReport
 from assent.planning.ports import RetentionLimits
+from assent.runs.runs import RunReport
 from assent.workspace.spares import LocalSpares
 
 OLD = {"kept.txt": b"old", "gone/one.txt": b"one", "gone/two.txt": b"two"}

@@ -15,8 +15,8 @@ from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.tool import CommandEffect
 from assent.engine.engine import Engine
-from assent.engine.run.commands import Order
 from assent.render.turn_changes import TurnChanges
+from assent.runs.session_commands import SessionCommandRequest
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def ran(engine: Engine, record: SessionRecord, world: World, path: str) -> None:
     def act() -> None:
         world.put({path: b"made\n"})
 
-    order = Order(record, "c1", CommandEffect("make"), "answer", "yes")
+    order = SessionCommandRequest(record, "c1", CommandEffect("make"), "answer", "yes")
     finished_by(
         engine.session_commands.run(order, Scripted(act, OutputChunk(b"made\n"), ProcessResult(0)))
     )

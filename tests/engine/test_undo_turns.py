@@ -15,16 +15,18 @@ from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
 from assent.core.tool import CommandEffect
 from assent.engine.engine import Engine
-from assent.engine.run.commands import Order
 from assent.planning.ports import RetentionLimits
 from assent.ports import CollectionResult
+from assent.runs.session_commands import SessionCommandRequest
 
 
 def command(
     engine: Engine, act: Callable[[], object], turn: int = 1, *, confined: bool = True
 ) -> str:
     """Runs a command of a turn; returns its id."""
-    wanted = Order(session(engine, turn), "c2", CommandEffect("make"), "answer", "yes", confined)
+    wanted = SessionCommandRequest(
+        session(engine, turn), "c2", CommandEffect("make"), "answer", "yes", confined
+    )
     for _ in engine.session_commands.run(wanted, Scripted(act, ProcessResult(0))):
         pass
     events = engine._doors.store.read(engine.plans.repository().permit_stream)
@@ -118,7 +120,7 @@ def test_g6_a_build_of_prose_goes_with_what_its_commands_changed(world: World) -
     assert building is not None
     at_rest = engine.sessions.load(building.session)
     record = msgspec.structs.replace(at_rest, build=building.run, mode="ask")
-    wanted = Order(record, "c2", CommandEffect("make"), "scope", "plan")
+    wanted = SessionCommandRequest(record, "c2", CommandEffect("make"), "scope", "plan")
     process = Scripted(put(world, {"src/a.py": b"3\n", "made": b"m"}), ProcessResult(0))
     for _ in engine.session_commands.run(wanted, process):
         pass

@@ -14,7 +14,6 @@ from assent.core.permission.mode import CustomModes
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
 from assent.planning.ports import (
     NoGarbageCollector,
@@ -34,6 +33,7 @@ from assent.ports import (
     Signer,
     StreamTrace,
 )
+from assent.runs.runs import RunReport
 from assent.store.memory import MemoryBlobStore, MemoryEventStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands

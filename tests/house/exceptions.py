@@ -65,7 +65,7 @@ LATE = {
     "assent.app.engine": (
         "assent.app.hooks",
         "assent.app.late",
-        "assent.engine.run.commanding",
+        "assent.runs.plan_commands",
     ),
     "assent.app.held": (
         "assent.app.late",
@@ -191,10 +191,10 @@ LATE = {
         "assent.planning.review_history",
         "assent.planning.rebase",
         "assent.planning.reviews",
-        "assent.engine.run.commands",
-        "assent.engine.run.keeping",
-        "assent.engine.run.past",
-        "assent.engine.run.permits",
+        "assent.runs.session_commands",
+        "assent.runs.retention",
+        "assent.runs.history",
+        "assent.runs.permits",
         "assent.engine.session.building",
         "assent.engine.session.desk",
         "assent.engine.session.facts",

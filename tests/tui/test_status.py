@@ -9,7 +9,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion, StoredQuestion
-from assent.engine.run.takeback import Taken
+from assent.runs.undo.targets import UndoneAmount
 from assent.tui.standing import Standing
 from assent.tui.status import status
 
@@ -39,7 +39,9 @@ def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width:
 @pytest.mark.parametrize(
     ("undone", "words"), [("", "completed"), ("some", "partly undone"), ("all", "undone")]
 )
-def test_a_plan_whose_run_was_taken_back_is_not_called_completed(undone: Taken, words: str) -> None:
+def test_a_plan_whose_run_was_taken_back_is_not_called_completed(
+    undone: UndoneAmount, words: str
+) -> None:
     plan = msgspec.structs.replace(PLAN, state=PlanState.COMPLETED)
     standing = msgspec.structs.replace(STANDING, plan=plan, undone=undone)
     assert f"│ {words} 1a2b3c4d │" in status(standing, 80).text

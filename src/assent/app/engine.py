@@ -37,9 +37,9 @@ def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> En
     rules = LateRules(root, here)
 
     def commander() -> PlanCommandRunner:  # most builds run no command, and never load it
-        from assent.engine.run.commanding import ProcessCommander
+        from assent.runs.plan_commands import LocalPlanCommandRunner
 
-        return ProcessCommander(rules.process(), doors.files, doors.blobs, place, rules)
+        return LocalPlanCommandRunner(rules.process(), doors.files, doors.blobs, place, rules)
 
     doors, place = open_doors(cwd, root, here, settings, LateCommander(commander))
     hooks = _hooks(root, here, settings, place.user) if settings.hooks else NoHookRunner()

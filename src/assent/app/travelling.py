@@ -1,8 +1,8 @@
 """Opens what few commands need: verbs about plans that travel, and about evidence of runs."""
 
 from assent.engine.engine import Engine
-from assent.engine.run.evidences import Evidences
 from assent.planning.bundles import Bundles
+from assent.runs.evidence import RunEvidence
 
 
 def bundles_of(engine: Engine, file: str = "") -> Bundles:
@@ -16,6 +16,6 @@ def bundles_of(engine: Engine, file: str = "") -> Bundles:
     return found
 
 
-def evidences_of(engine: Engine) -> Evidences:
+def evidences_of(engine: Engine) -> RunEvidence:
     """Returns the verbs about evidence of a run."""
-    return Evidences(engine.planning_services.ports, engine.planning_services.plans)
+    return RunEvidence(engine.planning_services.ports, engine.planning_services.plans)

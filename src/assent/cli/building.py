@@ -22,9 +22,9 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput
 from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
 from assent.engine.session.building import BUILDER
 from assent.render.rows import run_row, warning_rows
+from assent.runs.runs import RunReport
 from assent.views.built import Built, built, built_lines, built_row
 from assent.views.talk import Ending
 

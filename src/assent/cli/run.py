@@ -18,7 +18,6 @@ from assent.core.errors import Interrupted, RunUnfinished, UsageError
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
 from assent.core.run.orphan_slot import OrphanSlot
-from assent.engine.run.runs import RunReport
 from assent.render.command_output import progress_brief
 from assent.render.removed_leftovers import (
     NO_LEFTOVERS,
@@ -26,6 +25,7 @@ from assent.render.removed_leftovers import (
     removed_leftovers_lines,
     with_removed_leftovers,
 )
+from assent.runs.runs import RunReport
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
 
 R = TypeVar("R")

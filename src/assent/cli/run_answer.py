@@ -9,13 +9,13 @@ from assent.core.run.journal import DONE, ReportedOutcome
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.core.undo.inversion import NOT_APPLIED
-from assent.engine.run.runs import RunReport
-from assent.engine.run.undoing import Undo
 from assent.render.lines import Line
 from assent.render.removed_leftovers import NO_LEFTOVERS, RemovedLeftovers, with_removed_leftovers
 from assent.render.rows import operation_row, run_row, still_running_row, warning_rows
 from assent.render.status import replace_next_command, run_lines, stopped_run_lines
 from assent.render.undo import undo_end_lines, undo_preview_row
+from assent.runs.runs import RunReport
+from assent.runs.undo.service import UndoPlan
 
 EXITS: dict[ReportedOutcome, int] = {
     "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
@@ -49,7 +49,7 @@ def answer(call: Call, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVE
     return EXITS[report.outcome]
 
 
-def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
+def answer_undo(call: Call, preview: UndoPlan, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
     notes = tuple(map(redact, report.notes))
     results = [
@@ -86,14 +86,14 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     return EXITS[outcome]
 
 
-def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
+def _way_back(call: Call, preview: UndoPlan, report: RunReport) -> str:
     """Returns what to type next; where the log cannot be read, what shows where things stand."""
     with call.engine.runs.housekeeping("How to go on from here could not be read"):
         return call.engine.undo.next_command(preview, report)
     return LOOK
 
 
-def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
+def _not_done(lines: Iterable[Line], undo: UndoPlan, onward: str) -> Iterator[Line]:
     """Passes lines on, and says what stands: every file is as it was, but before the undo."""
     *before, _ = lines
     yield from before
@@ -102,19 +102,19 @@ def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
     yield Line("plain", f"Next: {visible_line(onward)}")
 
 
-def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
+def set_todos_back(call: Call, undo: UndoPlan, report: RunReport) -> None:
     """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
     missed = not NOT_APPLIED.isdisjoint(result for _, result in report.operations)
     restore_todos(call, undo, whole=report.outcome in DONE and not missed)
 
 
-def restore_todos(call: Call, undo: Undo, *, whole: bool) -> None:
+def restore_todos(call: Call, undo: UndoPlan, *, whole: bool) -> None:
     """Sets the todos of a session back with a whole run of its plan (F128)."""
     if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
         call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
 
 
-def undo_row(preview: Undo, diffs: Sequence[str | None] = ()) -> dict[str, object]:
+def undo_row(preview: UndoPlan, diffs: Sequence[str | None] = ()) -> dict[str, object]:
     """Returns what an undo would do, or did, as JSON."""
     undone = (preview.ids, preview.originals)
     return undo_preview_row(

@@ -8,11 +8,11 @@ from assent.core.errors import Declined, UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.shell.quote import script_line
 from assent.core.text.hidden_chars import visible_line
-from assent.engine.run.keeping import GivenUp
-from assent.engine.run.past import Item, Kept, Told, total
 from assent.render.operation_text import argv_text, operation_subject
 from assent.render.redaction import redacted_row
 from assent.render.rows import Row
+from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
+from assent.runs.retention import PrunedRuns
 from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
 
 YES = "yes"
@@ -33,7 +33,7 @@ def list_runs(call: Call) -> None:
     call.engine.runs.record_lost_command()
     weighed = call.engine.history.with_sizes()
     rows = [_row(kept) for kept, _ in reversed(weighed)]
-    size, limit = total(weights for _, weights in weighed), call.engine.retention.limit
+    size, limit = total_size(weights for _, weights in weighed), call.engine.retention.limit
     content = {"runs": rows, "kept": size, "limit": limit or None}
     call.output.answer(content, past_list_lines(rows, size, limit))
 
@@ -70,7 +70,7 @@ def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
     if unused == bool(run):
         raise UsageError("Give runs, or --unused.", "assent runs delete --help")
     if unused:
-        _answer(call, GivenUp((), call.engine.retention.collect()))
+        _answer(call, PrunedRuns((), call.engine.retention.collect()))
         return
     units = call.engine.retention.check(run)
     if not force and not _agreed(call, units):
@@ -81,13 +81,13 @@ def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
     _answer(call, call.engine.retention.delete(units))
 
 
-def _agreed(call: Call, units: list[Kept]) -> bool:
+def _agreed(call: Call, units: list[PastRun]) -> bool:
     names = ", ".join(kept.unit.name for kept in units)
     question = f"Give up for good that {names} can be undone? Type {YES}: "
     return not call.no_input and reply(question) == YES
 
 
-def _answer(call: Call, given_up: GivenUp) -> None:
+def _answer(call: Call, given_up: PrunedRuns) -> None:
     runs, freed = given_up.runs, given_up.freed
     row = {
         "runs": list(runs),
@@ -98,7 +98,7 @@ def _answer(call: Call, given_up: GivenUp) -> None:
     call.output.answer(row, freed_lines(runs, freed.contents, freed.size, freed.later))
 
 
-def _row(kept: Kept) -> Row:
+def _row(kept: PastRun) -> Row:
     unit = kept.unit
     return redacted_row(
         {
@@ -121,7 +121,7 @@ def _row(kept: Kept) -> Row:
     )
 
 
-def _item(item: Item) -> Row:
+def _item(item: PastOperation) -> Row:
     row = item_row(item.number, item.id, item.operation, item.line)
     line = visible_line(script_line(item.line))
     about = line if item.operation is None else operation_subject(item.operation)
@@ -133,7 +133,7 @@ def _item(item: Item) -> Row:
     return {**row, "roll_back": {**undo, **_told(item.back)}}
 
 
-def _told(told: Told) -> Row:
+def _told(told: CommandReport) -> Row:
     when: dict[str, object] = {
         "began": told.began or None,
         "ended": told.ended or None,

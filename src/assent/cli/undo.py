@@ -12,11 +12,11 @@ from assent.cli.run_answer import answer_undo, restore_todos, undo_row
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line
-from assent.engine.run.runs import RunReport
-from assent.engine.run.undoing import Undo
 from assent.render.lines import Line
 from assent.render.review import Review
 from assent.render.undo import undo_lines
+from assent.runs.runs import RunReport
+from assent.runs.undo.service import UndoPlan
 
 
 @click.command(
@@ -83,7 +83,7 @@ def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
 
 def _meant(
     call: Call, taken_up: RunReport, run: str, digest: str, *, again: bool = False
-) -> tuple[Undo, RunReport] | None:
+) -> tuple[UndoPlan, RunReport] | None:
     """Returns the undo that was interrupted and is done now, if it is the one that is asked for.
 
     Its yes is spent, and to take back the run before it as well is not what anybody means.
@@ -99,7 +99,7 @@ def _meant(
     return found if fits and any(name.startswith(run) for name in names) else None
 
 
-def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool) -> int:
+def _with_todos(call: Call, undo: UndoPlan, tell: Callable[[], int], *, whole: bool) -> int:
     """Sets the todos back, and then answers.
 
     An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
@@ -113,7 +113,7 @@ def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool)
 
 
 def _carried_out(
-    call: Call, preview: Undo, *, default: bool = False, dry_run: bool, digest: str
+    call: Call, preview: UndoPlan, *, default: bool = False, dry_run: bool, digest: str
 ) -> int:
     call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
@@ -135,12 +135,12 @@ def _carried_out(
     return answered(call, call.engine.undo.apply(preview, channel), tell)
 
 
-def _review(call: Call, preview: Undo) -> Review:
+def _review(call: Call, preview: UndoPlan) -> Review:
     reviews, again = call.engine.reviews, preview.extent.again
     return reviews.undo_review(preview.source, preview.plan, again=again)
 
 
-def _diffs(call: Call, preview: Undo) -> list[str | None]:
+def _diffs(call: Call, preview: UndoPlan) -> list[str | None]:
     """Returns the diff of each operation; none where a stored content is damaged.
 
     What the undo would do stands without them, and to apply it reads the contents again.
@@ -151,7 +151,7 @@ def _diffs(call: Call, preview: Undo) -> list[str | None]:
         return [None for _ in preview.plan.operations]
 
 
-def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) -> int:
+def _answer_preview(call: Call, preview: UndoPlan, *, default: bool, dry_run: bool) -> int:
     """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
 
     Where nobody named the run, the next step is then to take back one before it.
@@ -174,7 +174,7 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
     return Drift.exit if inversion.conflicts else Refused.exit
 
 
-def _instead(call: Call, preview: Undo, *, default: bool) -> str:
+def _instead(call: Call, preview: UndoPlan, *, default: bool) -> str:
     """Returns what to type where nothing can be taken back: for a run before, or to see why."""
     plan_id = call.record().plan_id if call.plan else ""
     earlier = call.engine.undo.earlier(preview, plan_id) if default else ""

@@ -9,7 +9,7 @@ from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.engine.engine import Engine
-from assent.engine.run.runs import RunReport
+from assent.runs.runs import RunReport
 from assent.sandbox.trial.scratch import Scratch, scratch
 
 PROJECT = "project"

@@ -11,24 +11,20 @@ from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.engine.noun import noun
-from assent.engine.run.onward import standing
-from assent.engine.run.orphans import Orphans
-from assent.engine.run.runs import Runs
-from assent.engine.run.takeback import Takeback
-from assent.engine.run.undoing import Undoing
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import Drafts
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
+from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.runs import Runs
+from assent.runs.undo.service import UndoService
+from assent.runs.undo.status import undo_status
+from assent.runs.undo.targets import UndoTargets
 
 if TYPE_CHECKING:
     from assent.engine.agent_file import AgentFile
-    from assent.engine.run.commands import Commands
-    from assent.engine.run.keeping import Keeping
-    from assent.engine.run.past import Past
-    from assent.engine.run.permits import Permits
     from assent.engine.session.building import Building
     from assent.engine.session.desk import Desk
     from assent.engine.session.facts import Facts
@@ -51,6 +47,10 @@ if TYPE_CHECKING:
     from assent.planning.reviews import Reviews
     from assent.planning.services import PlanningServices
     from assent.render.pending_decisions import PendingDecision
+    from assent.runs.history import RunHistory
+    from assent.runs.permits import Permits
+    from assent.runs.retention import RunRetention
+    from assent.runs.session_commands import SessionCommands
 
 NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
@@ -73,9 +73,9 @@ class Engine:
         self.approvals = Approvals(doors, place, self.plans, self._projections)
         self.approvals.reviewed = lambda record: self.reviews.review(record)
         self.approvals.next_after_run = self._next_after_run
-        self.orphan_slots = Orphans(doors, place, self._workspaces)
+        self.orphan_slots = OrphanSlots(doors, place, self._workspaces)
         self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
-        self.undo = Undoing(doors, self.runs, self.approvals)
+        self.undo = UndoService(doors, self.runs, self.approvals)
 
     @noun
     def patches(self) -> "Patches":
@@ -156,30 +156,32 @@ class Engine:
     @noun
     def permits(self) -> "Permits":
         """Steps that were allowed outside plans."""
-        from assent.engine.run.permits import Permits
+        from assent.runs.permits import Permits
 
         return Permits(self._doors, self._place, self.runs)
 
     @noun
-    def history(self) -> "Past":
+    def history(self) -> "RunHistory":
         """The runs that were."""
-        from assent.engine.run.past import Past
+        from assent.runs.history import RunHistory
 
-        return Past(self._doors, self.runs)
+        return RunHistory(self._doors, self.runs)
 
     @noun
-    def retention(self) -> "Keeping":
+    def retention(self) -> "RunRetention":
         """What is kept of runs for an undo."""
-        from assent.engine.run.keeping import Keeping
+        from assent.runs.retention import RunRetention
 
-        return Keeping(self._doors, self._place, self._workspaces, self.history, self._projections)
+        return RunRetention(
+            self._doors, self._place, self._workspaces, self.history, self._projections
+        )
 
     @noun
-    def session_commands(self) -> "Commands":
+    def session_commands(self) -> "SessionCommands":
         """Command lines outside plans."""
-        from assent.engine.run.commands import Commands
+        from assent.runs.session_commands import SessionCommands
 
-        commands = Commands(self._doors, self._place, self.runs, self._workspaces)
+        commands = SessionCommands(self._doors, self._place, self.runs, self._workspaces)
         commands.told = lambda record, words: self.sessions.add_context(record, words)
         return commands
 
@@ -313,7 +315,7 @@ class Engine:
 
     def _next_after_run(self, run: str) -> str:
         """Returns what to type once a run is over; the verbs about plans know no runs."""
-        return standing(Takeback(self._doors, self.plans.repository()), run)[1]
+        return undo_status(UndoTargets(self._doors, self.plans.repository()), run)[1]
 
     def log(self, after: int = 0) -> list[StoredEvent]:
         """Returns the workspace's events in the order in which they happened."""

@@ -135,7 +135,7 @@ def _operations(record: PlanRecord, operations: Sequence[Operation]) -> bytes:
 
 
 def _digests(op: Operation) -> dict[str, object]:
-    """Returns what tells, without the log, whose content lies in a slot (`engine/run/orphans.py`).
+    """Returns what tells, without the log, whose content lies in a slot (`runs/orphan_slots.py`).
 
     Of a move both are of the file itself.
     """

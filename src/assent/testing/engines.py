@@ -10,10 +10,10 @@ from assent.app.commander import LateCommander
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
 from assent.engine.engine import Engine
-from assent.engine.run.commanding import ProcessCommander
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
+from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
@@ -79,5 +79,5 @@ def _commander(
     """Returns what runs the commands of plans, loaded with the first one."""
     here = AppPaths(site.state, site.state.parent / "config")
     return LateCommander(
-        lambda: ProcessCommander(open_process_at(str(site.root), here), files, blobs, place)
+        lambda: LocalPlanCommandRunner(open_process_at(str(site.root), here), files, blobs, place)
     )

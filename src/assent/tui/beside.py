@@ -24,7 +24,7 @@ from assent.views.context import Allowance, Taken, taken
 if TYPE_CHECKING:
     from assent.app.session import Work
     from assent.engine.engine import Engine
-    from assent.engine.run.takeback import Taken as Undone
+    from assent.runs.undo.targets import UndoneAmount as Undone
 
 Allowing: TypeAlias = Callable[[str], Allowance]
 

@@ -13,7 +13,7 @@ from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:
     from assent.core.session.record import SessionRecord
-    from assent.engine.run.runs import RunReport
+    from assent.runs.runs import RunReport
 
 
 class Heard(msgspec.Struct, frozen=True):

@@ -17,8 +17,8 @@ from assent.views.watched import WatchedRun
 if TYPE_CHECKING:
     from assent.core.plan.operation import Operation
     from assent.engine.engine import Engine
-    from assent.engine.run.runs import RunReport
-    from assent.engine.run.undoing import Undo
+    from assent.runs.runs import RunReport
+    from assent.runs.undo.service import UndoPlan
 
 PAUSE_S = 0.05
 BUSY = "A run is at work; wait for its end, or interrupt its command with Esc."
@@ -43,7 +43,7 @@ class Running:
         """Takes up the unfinished run, the way the person chose for the one that they saw."""
         self._start("recover", "", lambda: _taken_up(self._host.engine(), way, run))
 
-    def undo(self, preview: "Undo", channel: str) -> None:
+    def undo(self, preview: "UndoPlan", channel: str) -> None:
         """Takes back what the person saw and agreed to."""
         verb = "redo" if preview.extent.again else "undo"
         engine = self._host.engine()
@@ -120,7 +120,7 @@ class Running:
 
 
 def _taken_back(
-    engine: "Engine", preview: "Undo", channel: str
+    engine: "Engine", preview: "UndoPlan", channel: str
 ) -> "Generator[RunUpdate, None, RunReport]":
     """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
     report = yield from engine.undo.apply(preview, channel)

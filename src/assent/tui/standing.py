@@ -14,7 +14,7 @@ from assent.core.session.record import SessionRecord, with_current_mode
 if TYPE_CHECKING:
     from assent.core.session.stored_question import PendingQuestion
     from assent.engine.engine import Engine
-    from assent.engine.run.takeback import Taken
+    from assent.runs.undo.targets import UndoneAmount
     from assent.tui.sitting import Sitting
 
 
@@ -28,7 +28,7 @@ class Standing(msgspec.Struct, frozen=True):
     record: SessionRecord | None = None
     plan: PlanRecord | None = None
     approved: bool = False
-    undone: "Taken" = ""  # how much of what the plan did last was taken back
+    undone: "UndoneAmount" = ""  # how much of what the plan did last was taken back
     waiting: "tuple[PendingQuestion, ...]" = ()
     cut_off: bool = False  # the last turn has no end, and nobody is at work on it
     missing: str = ""  # the session's own mode, if nobody knows that any more
@@ -88,7 +88,7 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
     )
 
 
-def undone_of(engine: "Engine", plan: PlanRecord | None) -> "Taken":
+def undone_of(engine: "Engine", plan: PlanRecord | None) -> "UndoneAmount":
     """Says how much of what a plan did last was taken back; in a thread."""
     if plan is None or plan.state is not PlanState.COMPLETED or not plan.runs:
         return ""

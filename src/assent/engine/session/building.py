@@ -30,8 +30,6 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.tool import EditEffect
 from assent.core.undo.applied_change import combined_operations
-from assent.engine.run.runs import RunReport
-from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import TRIES, Diary
 from assent.engine.session.reminders import Switch, mode_events
@@ -40,6 +38,8 @@ from assent.engine.session.tooling import Tooling
 from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
 from assent.ports import AgentDriver, EventBatch
+from assent.runs.runs import RunReport
+from assent.runs.undo.targets import UndoTargets
 
 BUILDER = default_agent("ask")
 ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
@@ -138,7 +138,7 @@ class Building:
         """Says what a build by a model changed so far, if anything, and which steps it left."""
         note = _note(plan)
         ledger = self._desk.plans.repository()
-        deeds = Takeback(self._desk.ports, ledger).built(note.run)
+        deeds = UndoTargets(self._desk.ports, ledger).built(note.run)
         done = [deed for deed in deeds if deed.operations]
         operations = combined_operations(done)
         result: OperationResult = "done" if kept else "undone"

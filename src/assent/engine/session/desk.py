@@ -6,9 +6,6 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
-from assent.engine.run.commands import Commands
-from assent.engine.run.permits import Permits
-from assent.engine.run.runs import Runs
 from assent.engine.session.facts import Facts
 from assent.engine.session.grants import Grants
 from assent.engine.session.questions import Questions
@@ -18,6 +15,9 @@ from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
+from assent.runs.permits import Permits
+from assent.runs.runs import Runs
+from assent.runs.session_commands import SessionCommands
 
 
 class Desk(msgspec.Struct, frozen=True):
@@ -35,7 +35,7 @@ class Desk(msgspec.Struct, frozen=True):
     facts: Facts
     grants: Grants
     pending_questions: Questions
-    session_commands: Commands
+    session_commands: SessionCommands
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""

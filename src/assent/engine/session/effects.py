@@ -32,7 +32,6 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.engine.run.commands import Order
 from assent.engine.session.asking import is_answered, refusal
 from assent.engine.session.authoring import NO_PLAN, Authoring
 from assent.engine.session.desk import Desk
@@ -46,6 +45,7 @@ from assent.planning.plans import check_length
 from assent.ports import ProcessRunner
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
+from assent.runs.session_commands import SessionCommandRequest
 from assent.tools.outcome_text import missing_capability
 
 SHORT = 12  # characters of an operation's id
@@ -257,7 +257,9 @@ class Effects:
         confined = not (wish.unconfined or self._tooling.unconfined)
         left, most = self._tooling.seconds_left(), self._tooling.shell_s
         seconds = most if left is None else min(most, max(left, MIN_SECONDS))
-        order = Order(wish.record, wish.call.id, command, *_consent(wish), confined, seconds)
+        order = SessionCommandRequest(
+            wish.record, wish.call.id, command, *_consent(wish), confined, seconds
+        )
         work = self._desk.session_commands.run(order, wish.process or self._tooling.process)
         while True:
             try:

@@ -30,11 +30,11 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
 from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
 from assent.core.session.record import SessionRecord
-from assent.engine.run.deeds import Deeds
-from assent.engine.run.journal import StoreJournal
 from assent.engine.session import telling
 from assent.engine.session.desk import Desk
 from assent.render.diff import text_diff
+from assent.runs.applied_changes import AppliedChanges
+from assent.runs.journal import StoreJournal
 
 Told = tuple[str, str]  # what a message is about, and its words
 
@@ -215,7 +215,7 @@ class News:
         """Returns the runs of the session's plan, and of its calls."""
         plan = self._desk.plan_of(record)
         own = {note.run for note in plan.runs} if plan else set()
-        deeds = Deeds(self._desk.ports, self._ledger)
+        deeds = AppliedChanges(self._desk.ports, self._ledger)
         own |= {one.started.id for one in deeds.commands if one.started.session == record.session}
         return own | {one.run for one in deeds.permits if one.permit.session == record.session}
 

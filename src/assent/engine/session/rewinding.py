@@ -14,8 +14,8 @@ from assent.core.session.rewind import (
     rewind_targets,
 )
 from assent.core.text.redaction import redact
-from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
+from assent.runs.undo.targets import UndoTargets
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ def rewound(events: list[StoredEvent], message: str) -> tuple[SessionEvent, ...]
 
 def since(desk: Desk, record: SessionRecord, spoken: UserMessage) -> Since:
     """Returns the turns that began with a message or after it, and what they and others ran."""
-    back = Takeback(desk.ports, desk.runs.repository())
+    back = UndoTargets(desk.ports, desk.runs.repository())
     plans = {record.plan_id} - {""}
     later = [
         target

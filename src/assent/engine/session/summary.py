@@ -12,11 +12,11 @@ from assent.core.plan.operation import FileOperation, FileState, MoveFile, footp
 from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
 from assent.core.session.record import SessionRecord
 from assent.core.undo.applied_change import combined_operations, undo_gaps
-from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
 from assent.render.diff import LIMIT, operation_diff
 from assent.render.turn_changes import TurnChanges, file_change
+from assent.runs.undo.targets import UndoTargets
 
 LONGEST = 60  # characters of what the person had said
 
@@ -45,7 +45,7 @@ class Summary:
         events = self._diary(record).read(record.session)
         turns = list(_turns(events))
         begins = [turn.position for turn in turns]
-        back = Takeback(self._desk.ports, self._desk.runs.repository())
+        back = UndoTargets(self._desk.ports, self._desk.runs.repository())
         runs: dict[int, list[str]] = {}
         for run in sorted(self._runs(back, record, events), key=lambda run: back.began[run]):
             runs.setdefault(bisect_left(begins, back.began[run]), []).append(run)
@@ -64,7 +64,7 @@ class Summary:
         )
 
     def _runs(
-        self, back: Takeback, record: SessionRecord, events: Sequence[StoredEvent]
+        self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
     ) -> Iterator[str]:
         """Yields everything that was run for a session and its children."""
         family, deeds = self._family(record), back.applied
@@ -79,7 +79,7 @@ class Summary:
             if not plan.undoes and (plan.plan_id in plans or plan.session == record.slug):
                 yield from (note.run for note in plan.runs if not note.session)
 
-    def _changes(self, back: Takeback, turn: _Turn, runs: Sequence[str]) -> TurnChanges:
+    def _changes(self, back: UndoTargets, turn: _Turn, runs: Sequence[str]) -> TurnChanges:
         deeds = [deed for run in runs for deed in back.applied.of(run)]
         builds = _builds(back) if deeds else {}
         undone = [deed for deed in deeds if back.is_undone(deed.token, builds.get(deed.run, ""))]
@@ -123,7 +123,7 @@ class Summary:
         return Diary(self._desk.ports, record.workspace)
 
 
-def _builds(back: Takeback) -> dict[str, str]:
+def _builds(back: UndoTargets) -> dict[str, str]:
     """Returns the build of prose that each run and command belongs to."""
     permits = {one.run: one.permit.build for one in back.applied.permits}
     return permits | {one.started.id: one.started.build for one in back.applied.commands}

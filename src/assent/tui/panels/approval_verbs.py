@@ -24,8 +24,8 @@ from assent.tui.standing import undone_of
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
-    from assent.engine.run.takeback import Taken
     from assent.planning.partial_approval import PartialApproval
+    from assent.runs.undo.targets import UndoneAmount
 
 TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
 OVER: Final = "The person ended planning."
@@ -42,7 +42,7 @@ class Reading(msgspec.Struct, frozen=True):
     undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
     live: str = ""  # how its file differs from it, in words
     prose: bool = False
-    undone: "Taken" = ""  # how much of what it did last was taken back
+    undone: "UndoneAmount" = ""  # how much of what it did last was taken back
 
     def state(self, *, read: bool, marked: bool) -> Standing:
         """Returns what can be done with it."""

@@ -18,7 +18,7 @@ from assent.tui.quiet import AGREE, TOO_QUICK
 
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRun
-    from assent.engine.run.runs import RunReport
+    from assent.runs.runs import RunReport
 
 # What is asked before each way on is taken, by the key that asks.
 WAYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {

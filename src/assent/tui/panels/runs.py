@@ -13,7 +13,7 @@ from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 
 if TYPE_CHECKING:
-    from assent.engine.run.past import Kept
+    from assent.runs.history import PastRun
 
 NONE: Final = "Nothing was run here."
 
@@ -61,16 +61,16 @@ class RunsPanel(Panel[str]):
         self._reads += 1
         read = self._reads
 
-        def kept() -> "list[Kept]":
+        def kept() -> "list[PastRun]":
             return [one for one in reversed(past.all()) if not one.given_up]
 
-        def show(rows: "list[Kept]") -> None:
+        def show(rows: "list[PastRun]") -> None:
             if read == self._reads:
                 self._show(rows)
 
         self.terminal.tasks.run("", kept, show, failed)
 
-    def _show(self, rows: "list[Kept]") -> None:
+    def _show(self, rows: "list[PastRun]") -> None:
         self._names = [kept.unit.name for kept in rows]
         none = Sheet("none", (Line("plain", NONE),))
         self._lay([Sheet(kept.unit.name, (_row(kept),)) for kept in rows] or [none])
@@ -86,7 +86,7 @@ class RunsPanel(Panel[str]):
 _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10}
 
 
-def _row(kept: "Kept") -> Line:
+def _row(kept: "PastRun") -> Line:
     at = visible_line(kept.at)[:16].replace("T", " ")
     undone = {"": "", "some": ", partly undone", "all": ", undone"}[kept.undone]
     outcome = f"{kept.outcome or 'unfinished'}{undone}"

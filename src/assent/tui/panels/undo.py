@@ -20,8 +20,8 @@ from assent.tui.paper import Sheet
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
-    from assent.engine.run.undoing import Undo
     from assent.render.review import Review
+    from assent.runs.undo.service import UndoPlan
 
 NOTHING: Final = "There is nothing left to take back."
 MOVED: Final = "Files changed while you read; nothing was taken back. This is how it would be now."
@@ -32,7 +32,7 @@ NOT_ONE: Final = "A command's own undo goes with its whole run."
 class Preview(msgspec.Struct, frozen=True):
     """What would be taken back, as it is shown: a yes is a yes to exactly this."""
 
-    undo: "Undo"
+    undo: "UndoPlan"
     review: "Review"
     sheets: tuple[Sheet, ...]
     takers: frozenset[str] = frozenset()  # runs that had taken back any of it by then
@@ -198,7 +198,7 @@ _ACTS: Final[dict[Act, Callable[[UndoPanel], None]]] = {
 }
 
 
-def _left_alone(undo: "Undo") -> Sequence[Sheet]:
+def _left_alone(undo: "UndoPlan") -> Sequence[Sheet]:
     """Returns what is not taken back, before everything that is."""
     lines: list[Line] = []
     for _, reason in undo.inversion.skipped:

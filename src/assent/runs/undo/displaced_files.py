@@ -13,12 +13,12 @@ from assent.core.run.displaced_files import (
     displaced_slots,
     no_displaced,
 )
-from assent.engine.run.deeds import Deeds
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
+from assent.runs.applied_changes import AppliedChanges
 
 
-def left_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLookup:
+def displaced_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLookup:
     """Returns where files may be that stood in the workspace before these runs, or deeds of one."""
     if not undoes:
         return no_displaced
@@ -27,7 +27,7 @@ def left_by(doors: Ports, ledger: PlanRepository, undoes: str) -> DisplacedLooku
     def slots() -> DisplacedSlots:
         found: DisplacedSlots = {}
         try:
-            deeds = Deeds(doors, ledger)
+            deeds = AppliedChanges(doors, ledger)
             for run in _related(undoes, deeds.records):
                 # What they name is checked to the byte before it is used, so no digest is.
                 found |= displaced_slots(deeds.named(run), deeds.entries(run))

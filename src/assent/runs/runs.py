@@ -47,17 +47,6 @@ from assent.core.run.permit import permitted_plan
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord
-from assent.engine.run.account import account, may_have_run
-from assent.engine.run.chosen import refuse_twice
-from assent.engine.run.deeds import command_words
-from assent.engine.run.ends import reckon
-from assent.engine.run.journal import Doubt, StoreJournal
-from assent.engine.run.leftover import kept_words, leftovers, unpruned
-from assent.engine.run.orphans import Orphans
-from assent.engine.run.spares import left_by
-from assent.engine.run.takeback import Takeback
-from assent.engine.run.underway import UnderWay
-from assent.engine.run.whereabouts import results_by_disk, slots, whereabouts
 from assent.execute.check import check_disk, first_files
 from assent.execute.turning import read_backs, read_changes
 from assent.planning.approvals import Approvals, check_digest
@@ -69,6 +58,17 @@ from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 from assent.planning.rule_check import refuse_denied
 from assent.ports import BlobStore, EventBatch
+from assent.runs.applied_changes import command_text
+from assent.runs.cancel_token import RunCancelToken
+from assent.runs.command_end import record_lost_end
+from assent.runs.disk_state import disk_state_lines, results_by_disk, slots_in_use
+from assent.runs.journal import JournalDamage, StoreJournal
+from assent.runs.journal_summary import journal_summary, may_have_run
+from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.rollback_leftovers import kept_slots_text, leftovers, remaining_folders
+from assent.runs.undo.displaced_files import displaced_by
+from assent.runs.undo.selection import refuse_repeated_undo
+from assent.runs.undo.targets import UndoTargets
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -87,20 +87,20 @@ class RunReport(msgspec.Struct, frozen=True):
     permitted: bool = False  # an edit of a session: it has no plan, and no approval
 
 
-NOTHING = RunReport("", "nothing")
-RECOVER: Final = "assent recover"
+NO_RUN = RunReport("", "nothing")
+RECOVER_COMMAND: Final = "assent recover"
 _STRANGE: Final = "A record of the run names a path that no plan may touch"
-WAYS_BY_DISK: Final = (
+CHOICES_BY_DISK: Final = (
     "assent recover --resume: does what the disk says is missing, from the stored contents.",
     "assent recover --roll-back: puts back what the disk says was changed, from slots or contents.",
     "assent recover --accept: keeps everything as it stands now.",
 )
-WAYS_WITHOUT: Final = (
+CHOICES_WITHOUT_RECORD: Final = (
     "The record of how the run began is damaged, so it can only be kept as it stands.",
     "assent recover --accept: keeps everything as it stands now, slots too, and ends the run.",
 )
-NOT_SPENT = "Nothing was changed, and the approval is not spent."
-Working = Generator[RunUpdate, None, RunReport]
+APPROVAL_UNUSED = "Nothing was changed, and the approval is not spent."
+RunSteps = Generator[RunUpdate, None, RunReport]
 
 
 class Runs:
@@ -112,7 +112,7 @@ class Runs:
         plans: Plans,
         consents: Approvals,
         projections: PlanProjections,
-        orphans: Orphans,
+        orphans: OrphanSlots,
     ) -> None:
         self._doors = doors
         self._orphans = orphans
@@ -121,10 +121,10 @@ class Runs:
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
         self._heard: set[str] = set()  # runs whose end hooks have heard of
-        self._under_way = UnderWay()
+        self._under_way = RunCancelToken()
         doors.command_runner.stop_when(self._under_way.is_cancelled)
 
-    def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> Working:
+    def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> RunSteps:
         """Applies a plan that was approved, once, after everything was checked under the lock.
 
         With a digest, only the plan that has it: whoever was shown that one means no other.
@@ -134,7 +134,7 @@ class Runs:
         self._tell(plan_id, report.run, report.outcome)
         return report
 
-    def _build(self, plan_id: str, digest: str, *, exempt: bool) -> Working:
+    def _build(self, plan_id: str, digest: str, *, exempt: bool) -> RunSteps:
         ledger = self.repository()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._at_work(ledger, f"assent build {plan_id}"):
@@ -149,13 +149,13 @@ class Runs:
                     "The plan is prose: a model carries it out in a session.", "assent build"
                 )
             if not fitting.plan.operations:
-                return NOTHING
-            refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
+                return NO_RUN
+            refuse_repeated_undo(UndoTargets(self._doors, ledger), record, fitting.plan)
             self._orphans.check(fitting.plan.operations)
             run, journal = self._doors.clock.new_id(), StoreJournal(self._doors, ledger)
             warnings = self._cautioned(record)
             try:
-                spares = left_by(self._doors, ledger, record.undoes)
+                spares = displaced_by(self._doors, ledger, record.undoes)
                 work = self._doors.executor(journal).apply(fitting, run, spares)
                 report = yield from self.drive(journal, run, fitting.plan, work)
                 return msgspec.structs.replace(report, warnings=warnings)
@@ -216,16 +216,16 @@ class Runs:
         """Returns the plan of prose whose work has begun and not ended."""
         return next((record for record in self._plans.records() if record.building), None)
 
-    def recover(self, way: RecoveryChoice = "auto", run: str = "") -> Working:
+    def recover(self, way: RecoveryChoice = "auto", run: str = "") -> RunSteps:
         """Takes up the workspace's unfinished run, if there is one; where one is named, only it."""
         ledger = self.repository()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
-            return NOTHING
+            return NO_RUN
         with self._at_work(ledger, "assent recover"):
             self._reckon_under(ledger)
             found = self.unfinished()  # somebody else may have been faster
             if found is None:
-                return NOTHING
+                return NO_RUN
             plan_id, note = found
             if run and note.run != run:
                 raise StaleError(
@@ -241,7 +241,7 @@ class Runs:
 
     def _taken_up(
         self, ledger: PlanRepository, found: tuple[str, PlanRun], plan: Plan, way: RecoveryChoice
-    ) -> Working:
+    ) -> RunSteps:
         """Takes a run up if its journal can be trusted, or a person decides in spite of it."""
         plan_id, run = found[0], found[1].run
         journal = StoreJournal(self._doors, ledger)
@@ -264,45 +264,45 @@ class Runs:
         consents = ledger.load(plan_id).consents if plan_id else ()
         agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
         found = results_by_disk(plan, (), self._doors, lossy=True)
-        kept = tuple(slots(run, plan.operations, self._doors.files))
+        kept = tuple(slots_in_use(run, plan.operations, self._doors.files))
         begun = StartedEntry(plan_id, plan.digest, agreed, SlotLayout(run))
         journal.abandon(run, begun, FinishedEntry("done", found, (), kept))
         return self._told(journal, run, plan)
 
-    def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
+    def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> JournalDamage | None:
         """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
         doubt = journal.damage(run)
         entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
         if strange := invalid_paths(run, plan.operations):
-            return Doubt(f"{_STRANGE}: {strange[0]}.")
+            return JournalDamage(f"{_STRANGE}: {strange[0]}.")
         for at, entry in enumerate(entries):
             try:
                 backs = read_backs([entry], self._doors.blobs)
                 strange = invalid_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
-                return Doubt(
+                return JournalDamage(
                     f"What a record of the run names cannot be read: {error}", entries[:at]
                 )
             if strange:
-                return Doubt(f"{_STRANGE}: {strange[0]}.", entries[:at])
+                return JournalDamage(f"{_STRANGE}: {strange[0]}.", entries[:at])
         return doubt
 
-    def _damaged(self, run: str, plan: Plan, doubt: Doubt) -> RunReport:
+    def _damaged(self, run: str, plan: Plan, doubt: JournalDamage) -> RunReport:
         """Reports a run whose journal cannot be trusted: where everything is, and the ways on."""
         found = results_by_disk(plan, doubt.entries, self._doors, lossy=True)
         told = (
             f"The log of this run is damaged: {doubt.why} Nothing was changed.",
             *may_have_run(plan.operations, found),
-            *whereabouts(run, plan, self._doors),
-            *(WAYS_BY_DISK if doubt.entries else WAYS_WITHOUT),
+            *disk_state_lines(run, plan, self._doors),
+            *(CHOICES_BY_DISK if doubt.entries else CHOICES_WITHOUT_RECORD),
         )
         rows = zip(plan.ids, found, strict=True)
-        onward = "" if doubt.entries else f"{RECOVER} --accept"
+        onward = "" if doubt.entries else f"{RECOVER_COMMAND} --accept"
         return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=onward)
 
     def drive(
         self, journal: StoreJournal, run: str, plan: Plan, work: Generator[RunUpdate, None, None]
-    ) -> Working:
+    ) -> RunSteps:
         """Drives a run to its end; an error of log or disk in its middle becomes its report.
 
         Before its first record is written nothing has happened, and the error says all there is.
@@ -331,7 +331,9 @@ class Runs:
             "finishes the run or takes it back; nothing is lost.",
         )
         rows = zip(plan.ids, results_by_disk(plan, entries, self._doors), strict=True)
-        return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=RECOVER)
+        return RunReport(
+            run, "needs_you", tuple(rows), told, plan.operations, onward=RECOVER_COMMAND
+        )
 
     def interrupt(self) -> bool:
         """Ends the command that this process's run is at, or else its next one, from any thread.
@@ -392,10 +394,10 @@ class Runs:
                 self._projections.plan(record)
             if isinstance(last, FinishedEntry) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
-        told = account(plan, entries, self._doors.blobs)
+        told = journal_summary(plan, entries, self._doors.blobs)
         notes = (*told.notes, *self._left(plan, entries))
         if isinstance(last, HaltedEntry) and last.contradicted:
-            notes = (*notes, *whereabouts(run, plan, self._doors), *WAYS_BY_DISK)
+            notes = (*notes, *disk_state_lines(run, plan, self._doors), *CHOICES_BY_DISK)
         results = told.results
         if isinstance(last, HaltedEntry) and (last.contradicted or last.warned):
             shown = results_by_disk(plan, entries, self._doors)
@@ -418,8 +420,8 @@ class Runs:
         """Says what stands on disk that a person would not expect after such an end."""
         last, blobs, files = entries[-1], self._doors.blobs, self._doors.files
         if isinstance(last, FinishedEntry):
-            yield from kept_words(last.kept, blobs, files)
-        yield from unpruned(plan, entries, files)
+            yield from kept_slots_text(last.kept, blobs, files)
+        yield from remaining_folders(plan, entries, files)
         yield from leftovers(plan, entries, blobs, files)
 
     def was_accepted(self, run: str) -> bool:
@@ -491,7 +493,7 @@ class Runs:
         return bool(ledger.workspace and ledger.permit_log().command)
 
     def _reckon_under(self, ledger: PlanRepository) -> None:
-        if self._lacks_an_end(ledger) and (told := reckon(self._doors, ledger)):
+        if self._lacks_an_end(ledger) and (told := record_lost_end(self._doors, ledger)):
             self._projections.warnings.append(told)
 
     def fire_hooks(self, report: RunReport, session: SessionRecord) -> None:
@@ -524,7 +526,7 @@ class Runs:
         fitting = approved(plan, approval, self._doors.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
             lenient = bool(record.undoes)  # what broke a project's configuration can be taken back
-            refuse_denied(self._doors, plan.operations, NOT_SPENT, lenient=lenient)
+            refuse_denied(self._doors, plan.operations, APPROVAL_UNUSED, lenient=lenient)
         return fitting
 
     def _check_key(self, record: PlanRecord, run: str) -> None:
@@ -582,7 +584,7 @@ def _left_running(
         elif isinstance(entry, CommandEndedEntry) and entry.running:
             back = read_backs([turned], blobs)[turned.back].operations if turned else ()
             op = (back or plan.operations)[entry.index]
-            yield command_words(op) if isinstance(op, RunCommand) else "", entry.running
+            yield command_text(op) if isinstance(op, RunCommand) else "", entry.running
 
 
 def _undoes(record: PlanRecord) -> str:

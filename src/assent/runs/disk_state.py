@@ -29,7 +29,7 @@ def results_by_disk(
     )
 
 
-def whereabouts(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
+def disk_state_lines(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
     """Names what stands under each path, the contents that are stored, and every slot in use."""
     for op in plan.operations:
         for path, before, after in footprint(op):
@@ -40,11 +40,11 @@ def whereabouts(run: str, plan: Plan, doors: Ports) -> Iterator[str]:
                 if state is not None and _has(doors.blobs, state.digest)
             ]
             yield "; ".join([f"{one_line(path)}: {stands}", *kept]) + "."
-    for slot in slots(run, plan.operations, doors.files):
+    for slot in slots_in_use(run, plan.operations, doors.files):
         yield f"In a slot of the run: {one_line(slot)}"
 
 
-def slots(run: str, operations: Sequence[Operation], files: WorkspaceFiles) -> list[bytes]:
+def slots_in_use(run: str, operations: Sequence[Operation], files: WorkspaceFiles) -> list[bytes]:
     """Returns the slots of a run that hold something, found by their names alone."""
     own = run.encode()
     found: list[bytes] = []

@@ -14,16 +14,16 @@ from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
-from assent.engine.run.journal import StoreJournal
-from assent.engine.run.runs import NOTHING, RunReport, Runs
 from assent.execute.check import differences
 from assent.planning.contents import PlanContents
 from assent.planning.git_folders import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.runs.journal import StoreJournal
+from assent.runs.runs import NO_RUN, RunReport, Runs
 
 NAMED = 5  # operations that an error lists
-AGAIN = "Nothing was changed; read it again and repeat the edit."
+RETRY_EDIT = "Nothing was changed; read it again and repeat the edit."
 
 
 class Permits:
@@ -43,7 +43,7 @@ class Permits:
         """Applies an edit if the files are as it saw them; raises where nothing was changed."""
         operations = tuple(edit.operations)
         if not operations:
-            return NOTHING
+            return NO_RUN
         self._check_paths(operations)
         ledger = self._runs.repository()
         with self._doors.locks.hold(ledger.workspace, f"session {session.slug}"):
@@ -114,7 +114,7 @@ class Permits:
             told = [
                 f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found
             ]
-            raise Drift(" ".join(["Files changed since they were read.", *told, AGAIN]))
+            raise Drift(" ".join(["Files changed since they were read.", *told, RETRY_EDIT]))
 
     def _keep(self, edit: EditEffect) -> None:
         """Keeps new contents, and the old ones that undo would need."""
@@ -126,11 +126,13 @@ class Permits:
         known = {before.digest for _, before, _ in steps if before}
         for path, _, after in steps:
             if after and after.digest not in known and not self._doors.blobs.has(after.digest):
-                raise StoreError(f"The new content of {display_path(path)} is missing. {AGAIN}")
+                raise StoreError(
+                    f"The new content of {display_path(path)} is missing. {RETRY_EDIT}"
+                )
         try:
             self._contents.keep_all(edit.operations, edit.operations)
         except Drift as drift:
-            raise Drift(f"{drift.message} {AGAIN}") from drift
+            raise Drift(f"{drift.message} {RETRY_EDIT}") from drift
         self._doors.blobs.flush()
 
     def _settle(self, ledger: PlanRepository) -> None:

@@ -15,44 +15,46 @@ from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.ports import BlobStore
 
-MOST_NAMED: Final = 100  # changed files that the record names
-TOLD: Final = 20  # changed files that the model is told
-UNSEEN: Final = ProcessResult(-1, UNKNOWN_END)
-REPOSITORY: Final = (
+MAX_NAMED: Final = 100  # changed files that the record names
+MAX_LISTED: Final = 20  # changed files that the model is told
+LOST_END: Final = ProcessResult(-1, UNKNOWN_END)
+MADE_REPOSITORY: Final = (
     " It made a repository: git does there what its settings say, so the person should look at "
     "them before they use it."
 )
 
 
-class Change(msgspec.Struct, frozen=True):
+class ChangedFile(msgspec.Struct, frozen=True):
     """A file that is other than before: new, changed or gone."""
 
     path: bytes
     how: str
 
 
-def listed(found: WorkspaceChanges) -> tuple[Change, ...] | None:
+def changed_files(found: WorkspaceChanges) -> tuple[ChangedFile, ...] | None:
     """Returns every file that is other than before; None if there are too many files to tell."""
     if not found.known:
         return None
     unread = {each.path for each in found.skipped if each.kept}
     steps = [step for op in found.operations for step in footprint(op)]
-    kept = [Change(path, _how(*states)) for path, *states in steps if path not in unread]
-    skipped = [Change(each.path, each.how) for each in found.skipped]
+    kept = [ChangedFile(path, _how(*states)) for path, *states in steps if path not in unread]
+    skipped = [ChangedFile(each.path, each.how) for each in found.skipped]
     return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 
 
-def end(blobs: BlobStore, name: str, ended: ProcessResult, found: WorkspaceChanges) -> CommandEnded:
+def command_end(
+    blobs: BlobStore, name: str, ended: ProcessResult, found: WorkspaceChanges
+) -> CommandEnded:
     """Makes the record of an end; what an undo rests on is kept when it returns."""
-    changes, kept = listed(found), _kept(blobs, found)
+    changes, kept = changed_files(found), _kept(blobs, found)
     if changes is None:
         return CommandEnded(name, ended.code, ended.cut, changes=kept)
-    named = tuple(display_path(change.path) for change in changes[:MOST_NAMED])
+    named = tuple(display_path(change.path) for change in changes[:MAX_NAMED])
     more = len(changes) - len(named)
     return CommandEnded(name, ended.code, ended.cut, named, more, kept)
 
 
-def reckon(doors: Ports, ledger: PlanRepository) -> str:
+def record_lost_end(doors: Ports, ledger: PlanRepository) -> str:
     """Records the end of a command that its process did not live to see, and says so (law 6).
 
     Whoever holds the workspace's lock may call it: nobody runs a command then. Raises Unsettled if
@@ -63,25 +65,25 @@ def reckon(doors: Ports, ledger: PlanRepository) -> str:
         return ""
     doors.command_runner.check_at_rest()
     found = _since(doors, book.command)
-    ended = end(doors.blobs, book.command.id, UNSEEN, found)
+    ended = command_end(doors.blobs, book.command.id, LOST_END, found)
     doors.store.append(ledger.permit_batch(book, ended))
-    told = f"A session's command was cut off: $ {typed_line(book.command.line)}. {since(ended)}"
+    told = f"A session's command was cut off: $ {typed_line(book.command.line)}. {lost_end_note(ended)}"
     return f"{told} `assent undo` takes it back." if ended.changed != () else told
 
 
-def since(ended: CommandEnded) -> str:
+def lost_end_note(ended: CommandEnded) -> str:
     """Says what is taken for the work of a command whose end nobody saw."""
     if ended.changed is None:
         return "Not all that changed in the workspace since it began is known."
     if not ended.changed:
         return "Nothing in the workspace has changed since it began."
-    left = len(ended.changed) - TOLD + ended.more
+    left = len(ended.changed) - MAX_LISTED + ended.more
     more = f", and {left} more" if left > 0 else ""
-    named = ", ".join(typed_line(path) for path in ended.changed[:TOLD])
+    named = ", ".join(typed_line(path) for path in ended.changed[:MAX_LISTED])
     return f"Changed since it began, and taken for its work: {named}{more}."
 
 
-def in_words(changes: tuple[Change, ...] | None, why: str = "") -> str:
+def changed_files_text(changes: tuple[ChangedFile, ...] | None, why: str = "") -> str:
     """Says which files a command changed; `why` is what kept that from being recorded."""
     if why:
         return f"What it changed is not on record yet, and cannot be undone: {why}"
@@ -89,10 +91,10 @@ def in_words(changes: tuple[Change, ...] | None, why: str = "") -> str:
         return "Not all that it changed is known: the workspace has too many files to look through."
     if not changes:
         return "It changed no files in the workspace."
-    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:TOLD]]
-    more = f", and {len(changes) - TOLD} more" if len(changes) > TOLD else ""
+    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:MAX_LISTED]]
+    more = f", and {len(changes) - MAX_LISTED} more" if len(changes) > MAX_LISTED else ""
     made = [each for each in changes if each.how == "new" and each.path.endswith(b"/.git")]
-    return f"Files: {', '.join(rows)}{more}.{REPOSITORY if made else ''}"
+    return f"Files: {', '.join(rows)}{more}.{MADE_REPOSITORY if made else ''}"
 
 
 def _how(before: FileState | None, after: FileState | None) -> str:

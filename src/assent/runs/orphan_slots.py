@@ -19,35 +19,35 @@ from assent.core.run.orphan_slot import (
     identified_orphan,
     run_of_slot,
 )
-from assent.engine.run.journal import StoreJournal
 from assent.execute.executor import Executor
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
+from assent.runs.journal import StoreJournal
 
-NAMED = 5  # slots that a refusal names
-RECOVER = "assent recover"
+MAX_NAMED = 5  # slots that a refusal names
+RECOVER_COMMAND = "assent recover"
 
 _COPIES = STATE + b"/plans"
 _LARGEST = 16 << 20  # bytes of a copy that are read
 _PLANS = 200  # plans whose copies are read, the newest first
 
 
-class _Row(msgspec.Struct):
+class _OperationsFileRow(msgspec.Struct):
     path: str | None = None
     path_b64: str = ""
     before: str | None = None
     after: str | None = None
 
 
-class _Copy(msgspec.Struct):
-    operations: list[_Row]
+class _OperationsFile(msgspec.Struct):
+    operations: list[_OperationsFileRow]
 
 
-_decode = msgspec.json.Decoder(_Copy).decode
+_decode = msgspec.json.Decoder(_OperationsFile).decode
 
 
-class Orphans:
+class OrphanSlots:
     """Finds such slots, keeps others from building over them, and carries a decision out."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Orphans:
         """Refuses to change files while there are such slots."""
         found = self.find(operations)
         if found:
-            raise RunUnfinished(refusal(found), RECOVER)
+            raise RunUnfinished(orphan_slots_error(found), RECOVER_COMMAND)
 
     def decide(self, orphans: Sequence[OrphanSlot], way: OrphanChoice) -> OrphanCleanup:
         """Puts back or moves aside what is in these slots; that it was decided is on record first.
@@ -90,7 +90,7 @@ class Orphans:
         Only what was shown is touched, and nothing is deleted.
         """
         home = self._workspaces.open()
-        with self._doors.locks.hold(home.workspace, RECOVER):
+        with self._doors.locks.hold(home.workspace, RECOVER_COMMAND):
             slots = tuple(orphan.slot for orphan in orphans)
             self._workspaces.append(SlotsDecided(way, slots, self._place.user))
             allowed = [self._checked(orphan) for orphan in orphans]
@@ -101,7 +101,7 @@ class Orphans:
         files, home = self._doors.files, self._workspaces.find()
         if home is None or not any(map(files.is_file, PROBES)):
             return []
-        with self._doors.locks.hold(home.workspace, RECOVER):
+        with self._doors.locks.hold(home.workspace, RECOVER_COMMAND):
             return self._executor(home.workspace).remove_probes()
 
     def _executor(self, workspace: str) -> Executor:
@@ -149,7 +149,7 @@ class Orphans:
             yield from (copied for at, row in enumerate(rows) if (copied := _copied(at, row)))
 
 
-def _copied(index: int, row: _Row) -> ProjectedOperation | None:
+def _copied(index: int, row: _OperationsFileRow) -> ProjectedOperation | None:
     try:
         path = b64decode(row.path_b64) if row.path_b64 else (row.path or "").encode()
     except ValueError:
@@ -157,11 +157,11 @@ def _copied(index: int, row: _Row) -> ProjectedOperation | None:
     return ProjectedOperation(index, path, row.before or "", row.after or "") if path else None
 
 
-def refusal(orphans: Sequence[OrphanSlot]) -> str:
+def orphan_slots_error(orphans: Sequence[OrphanSlot]) -> str:
     """Says that slots of unknown runs are in the way, and names the first."""
     count, runs = len(orphans), len({orphan.run for orphan in orphans})
-    named = ", ".join(display_path(orphan.slot) for orphan in orphans[:NAMED])
-    more = f" and {count - NAMED} more" if count > NAMED else ""
+    named = ", ".join(display_path(orphan.slot) for orphan in orphans[:MAX_NAMED])
+    more = f" and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
     slots = "1 slot" if count == 1 else f"{count} slots"
     whose = "a run" if runs == 1 else f"{runs} runs"
     return (

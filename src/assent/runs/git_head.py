@@ -18,22 +18,22 @@ CHUNK: Final = 1 << 20
 _LINK, _PROGRAM = b"120000", b"100755"
 _KINDS: Final = {40: "sha1", 64: "sha256"}  # by the length of an id
 
-Entry = tuple[bytes, bytes]  # mode, id
-Git = Callable[[tuple[bytes, ...], bytes], bytes]  # words and input to what it said
+TreeEntry = tuple[bytes, bytes]  # mode, id
+RunGit = Callable[[tuple[bytes, ...], bytes], bytes]  # words and input to what it said
 
 
-def entries(said: bytes) -> dict[bytes, Entry]:
+def tree_entries(said: bytes) -> dict[bytes, TreeEntry]:
     """Reads the list of a tree: what is committed under each path."""
     rows = [row.partition(b"\t") for row in said.split(b"\0") if row]
     words = [(path, about.split()) for about, _, path in rows]
     return {path: (mode, id) for path, (mode, _, id) in words}
 
 
-class Committed:
+class HeadCommit:
     """The last commit, compared with files as a run met them; `git` reads as the person does."""
 
     def __init__(
-        self, head: Mapping[bytes, Entry], git: Git, files: WorkspaceFiles, blobs: BlobStore
+        self, head: Mapping[bytes, TreeEntry], git: RunGit, files: WorkspaceFiles, blobs: BlobStore
     ) -> None:
         self._head = head
         self._git = git

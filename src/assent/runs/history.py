@@ -23,36 +23,36 @@ from assent.core.run.journal import (
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.undo.applied_change import AppliedChange, merged_changes
-from assent.engine.run.account import account
-from assent.engine.run.deeds import COMMAND_COUNTS, Command
-from assent.engine.run.runs import Runs
-from assent.engine.run.takeback import Takeback, Target, started
-from assent.engine.run.undone import Taken
 from assent.execute.turning import read_backs
 from assent.planning.ports import Ports
+from assent.runs.applied_changes import COMMAND_MAY_HAVE_CHANGED, SessionCommand
+from assent.runs.journal_summary import journal_summary
+from assent.runs.runs import Runs
+from assent.runs.undo.history import UndoneAmount
+from assent.runs.undo.targets import UndoTarget, UndoTargets, started_runs
 
-Weights = dict[str, int]  # contents by digest, with their sizes
-How = Literal["run", "undo", "redo", "turn", "build", "command"]
+ContentSizes = dict[str, int]  # contents by digest, with their sizes
+RunKind = Literal["run", "undo", "redo", "turn", "build", "command"]
 
 _UNKNOWN = WorkspaceChanges(known=False)
 
 
-class Kept(msgspec.Struct, frozen=True):
+class PastRun(msgspec.Struct, frozen=True):
     """A run, or runs that are undone as one, with what is kept for that."""
 
-    unit: Target
-    how: How
+    unit: UndoTarget
+    how: RunKind
     at: str
     outcome: ReportedOutcome | None
     operations: int
     own: int = 0  # bytes that nothing else here needs
     shared: int = 0
-    undone: Taken = ""
+    undone: UndoneAmount = ""
     given_up: str = ""
     accepted: bool = False  # a person took what stood, whatever the plan says
 
 
-class Told(msgspec.Struct, frozen=True):
+class CommandReport(msgspec.Struct, frozen=True):
     """A command that ran: when, how it ended, what it said and what it changed."""
 
     began: str = ""
@@ -63,7 +63,7 @@ class Told(msgspec.Struct, frozen=True):
     changes: WorkspaceChanges = WorkspaceChanges()
 
 
-class Item(msgspec.Struct, frozen=True):
+class PastOperation(msgspec.Struct, frozen=True):
     """One operation of a run, in the order in which `undo --operation` counts them."""
 
     number: int
@@ -72,22 +72,22 @@ class Item(msgspec.Struct, frozen=True):
     result: OperationResult
     operation: Operation | None  # None: a session's command, which is a line of text
     line: str = ""
-    told: Told | None = None
-    back: Told | None = None  # of a command: what a roll-back ran to take it back
+    told: CommandReport | None = None
+    back: CommandReport | None = None  # of a command: what a roll-back ran to take it back
 
 
-class Past:
+class RunHistory:
     """The verbs that read past runs. They change nothing."""
 
     def __init__(self, doors: Ports, runs: Runs) -> None:
         self._doors = doors
         self._runs = runs
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[PastRun]:
         """Returns everything that was run here, oldest first."""
         return [kept for kept, _ in self.with_sizes()]
 
-    def with_sizes(self) -> list[tuple[Kept, Weights]]:
+    def with_sizes(self) -> list[tuple[PastRun, ContentSizes]]:
         """Returns everything that was run here with the contents that it keeps, oldest first."""
         back = self._back()
         units = back.units()
@@ -107,14 +107,14 @@ class Past:
         position, size = known[-1] if known else (0, 0)
         back = self._back()
         streams = [f"plan/{ledger.workspace}/", ledger.permit_stream]
-        newer = started(self._doors.store.read_all(streams, position))
+        newer = started_runs(self._doors.store.read_all(streams, position))
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
-    def undone(self, run: str) -> Taken:
+    def undone(self, run: str) -> UndoneAmount:
         """Says how much of a run was taken back."""
         return self._back().undone_of_run(run)
 
-    def undos_of(self, target: Target) -> list[tuple[PlanRecord, PlanRun]]:
+    def undos_of(self, target: UndoTarget) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns which runs took any of it back, oldest first, with their plans."""
         return self._back().undos_of({*target.runs, target.whole} - {""})
 
@@ -128,7 +128,7 @@ class Past:
             names = {note.run for _, note in more}
         return max(found, key=lambda one: back.began[one[1].run], default=None)
 
-    def find(self, reference: str) -> Kept:
+    def find(self, reference: str) -> PastRun:
         """Finds one by its id or the start of it."""
         listed = self.all()
         exact = [kept for kept in listed if kept.unit.name == reference]
@@ -139,10 +139,10 @@ class Past:
             raise NotFound(many if found else none, "assent runs list")
         return found[0]
 
-    def items(self, kept: Kept) -> list[Item]:
+    def items(self, kept: PastRun) -> list[PastOperation]:
         """Returns every operation of a run, with what became of it."""
         back = self._back()
-        found: list[Item] = []
+        found: list[PastOperation] = []
         for run in kept.unit.runs:
             command = back.applied.command(run)
             if command is not None:
@@ -151,21 +151,27 @@ class Past:
                 found += self._items(back, kept.unit, run, len(found))
         return found
 
-    def _items(self, back: Takeback, unit: Target, run: str, before: int) -> Iterable[Item]:
+    def _items(
+        self, back: UndoTargets, unit: UndoTarget, run: str, before: int
+    ) -> Iterable[PastOperation]:
         operations = back.applied.operations(run)
         commands = any(isinstance(op, RunCommand) for op in operations)
         told, way_back = self._told(back, run) if commands else ({}, {})
-        results = account(
+        results = journal_summary(
             Plan(b"", operations), back.applied.entries(run), self._doors.blobs
         ).results
         rows = zip(back.applied.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
-            taken = back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_COUNTS
+            taken = (
+                back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_MAY_HAVE_CHANGED
+            )
             now: OperationResult = "undone" if taken else result
             number, undo = before + index + 1, way_back.get(index)
-            yield Item(number, name, run, now, op, "", told.get(index), undo)
+            yield PastOperation(number, name, run, now, op, "", told.get(index), undo)
 
-    def _told(self, back: Takeback, run: str) -> tuple[dict[int, Told], dict[int, Told]]:
+    def _told(
+        self, back: UndoTargets, run: str
+    ) -> tuple[dict[int, CommandReport], dict[int, CommandReport]]:
         """Returns what the journal says of each command of a run, and of what took it back.
 
         From a turn on, entries count the operations of the way back, and not those of the plan.
@@ -176,7 +182,7 @@ class Past:
             at for at, (_, entry) in enumerate(rows) if isinstance(entry, RollbackStartedEntry)
         ]
         edges = [*turns, len(rows)]
-        found: dict[int, Told] = {}
+        found: dict[int, CommandReport] = {}
         for first, end in pairwise(edges):
             about = self._about(rows[first][1])
             for index, told in self._ends(back, rows[first:end]).items():
@@ -194,21 +200,25 @@ class Past:
             return ()
         return way.about
 
-    def _ends(self, back: Takeback, rows: Sequence[tuple[str, JournalEntry]]) -> dict[int, Told]:
+    def _ends(
+        self, back: UndoTargets, rows: Sequence[tuple[str, JournalEntry]]
+    ) -> dict[int, CommandReport]:
         """Returns of each command what entries say that count the same operations."""
-        found: dict[int, Told] = {}
+        found: dict[int, CommandReport] = {}
         parts: dict[int, list[WorkspaceChanges]] = {}
         for at, entry in rows:
             match entry:
                 case CommandStartedEntry(index=index):
-                    found[index] = Told(at, changes=_UNKNOWN)
+                    found[index] = CommandReport(at, changes=_UNKNOWN)
                 case CommandEndedEntry(index, code, cut, changes, output):
                     began = found[index].began if index in found else ""
                     known = back.applied.changes(changes) if changes else _UNKNOWN
                     earlier = [part for part in parts.get(index, ()) if part != _UNKNOWN]
                     parts[index] = [*earlier, known]  # what was unknown was reckoned again
                     said, seen = self._output(output), None if cut == UNKNOWN_END else code
-                    found[index] = Told(began, at, seen, cut, said, merged_changes(parts[index]))
+                    found[index] = CommandReport(
+                        began, at, seen, cut, said, merged_changes(parts[index])
+                    )
                 case _:
                     pass
         return found
@@ -218,17 +228,21 @@ class Past:
             return b""
         return self._doors.blobs.read(blob)
 
-    def _kept(self, back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) -> Kept:
+    def _kept(
+        self, back: UndoTargets, unit: UndoTarget, weights: ContentSizes, uses: Counter[str]
+    ) -> PastRun:
         accepted = self._runs.was_accepted(unit.runs[-1])
         return msgspec.structs.replace(_kept(back, unit, weights, uses), accepted=accepted)
 
-    def _back(self) -> Takeback:
-        return Takeback(self._doors, self._runs.repository())
+    def _back(self) -> UndoTargets:
+        return UndoTargets(self._doors, self._runs.repository())
 
 
-def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) -> Kept:
+def _kept(
+    back: UndoTargets, unit: UndoTarget, weights: ContentSizes, uses: Counter[str]
+) -> PastRun:
     own = sum(size for digest, size in weights.items() if uses[digest] == 1)
-    return Kept(
+    return PastRun(
         unit,
         _how(back, unit),
         back.at[unit.runs[0]],
@@ -241,12 +255,12 @@ def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) ->
     )
 
 
-def total(weights: Iterable[Weights]) -> int:
+def total_size(weights: Iterable[ContentSizes]) -> int:
     """Returns the size of all contents, each counted once."""
     return sum({digest: size for each in weights for digest, size in each.items()}.values())
 
 
-def _weights(back: Takeback, runs: Sequence[str]) -> Weights:
+def _weights(back: UndoTargets, runs: Sequence[str]) -> ContentSizes:
     """Returns the contents that runs keep; a rename keeps none."""
     if not back.pruned.keys().isdisjoint(runs):
         return {}
@@ -260,24 +274,26 @@ def _changes(deed: AppliedChange) -> tuple[Operation, ...]:
     return deed.operations if deed.ordered else ()
 
 
-def _item(back: Takeback, command: Command, unit: Target, number: int) -> Item:
+def _item(
+    back: UndoTargets, command: SessionCommand, unit: UndoTarget, number: int
+) -> PastOperation:
     """Returns a command of a session as the one operation that it is."""
     began, end = command.started, command.ended
     changes = back.applied.changes(end.changes) if end else WorkspaceChanges(known=False)
     seen = end is not None and end.cut != UNKNOWN_END
     code, cut = (end.code if seen else None, end.cut) if end else (None, "")
-    told = Told(back.at[began.id], command.at, code, cut, b"", changes)
+    told = CommandReport(back.at[began.id], command.at, code, cut, b"", changes)
     result: OperationResult = "done" if seen else "unknown"
     if back.is_undone(f"{began.id}:0", unit.whole):
         result = "undone"
-    return Item(number, began.id, began.id, result, None, began.line, told)
+    return PastOperation(number, began.id, began.id, result, None, began.line, told)
 
 
-def _is_called(unit: Target, reference: str) -> bool:
+def _is_called(unit: UndoTarget, reference: str) -> bool:
     return any(name.startswith(reference) for name in (unit.name, *unit.runs))
 
 
-def _how(back: Takeback, unit: Target) -> How:
+def _how(back: UndoTargets, unit: UndoTarget) -> RunKind:
     if unit.whole:
         return "build"
     if unit.record.undoes:
@@ -287,7 +303,7 @@ def _how(back: Takeback, unit: Target) -> How:
     return "command" if back.applied.command(unit.name) else "run"
 
 
-def _outcome(back: Takeback, unit: Target) -> ReportedOutcome | None:
+def _outcome(back: UndoTargets, unit: UndoTarget) -> ReportedOutcome | None:
     """Returns how the last of a unit's runs ended; None: it has not."""
     note = back.applied.note(unit.whole or unit.runs[-1])
     if note is not None:

@@ -38,7 +38,9 @@ def leftovers(
             yield f"{STILL_DIFFERENT}: {one_line(path)}."
 
 
-def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles) -> Iterator[str]:
+def remaining_folders(
+    plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles
+) -> Iterator[str]:
     """Names folders that should have gone with the last file in them, and are still there."""
     last = entries[-1]
     done = (
@@ -69,7 +71,9 @@ def unpruned(plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles) 
         yield f"Not removed, although the plan leaves it empty: {one_line(folder)} ({why})."
 
 
-def kept_words(kept: Sequence[bytes], blobs: BlobStore, disk: PathStateReader) -> Iterator[str]:
+def kept_slots_text(
+    kept: Sequence[bytes], blobs: BlobStore, disk: PathStateReader
+) -> Iterator[str]:
     """Names slots that stay; that their content exists nowhere else only where that is true."""
     seen = {slot: _seen(slot, disk) for slot in kept}
     digests = [state.digest for state in seen.values() if isinstance(state, FileState)]

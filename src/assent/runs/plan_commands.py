@@ -21,18 +21,18 @@ from assent.core.shell.process import (
     never_stopped,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.engine.run.committing import Committing
 from assent.planning.command_operation import MAX_COMMAND_S
 from assent.planning.ports import NoPlanRules, WorkspaceConfig
 from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
 from assent.render.operation_text import operation_brief
+from assent.runs.git_commit import GitCommitter
 
 NO_RULES: Final = NoPlanRules()
 
 
-class ProcessCommander:
+class LocalPlanCommandRunner:
     """Implements ports.Commander for one workspace."""
 
     def __init__(
@@ -49,7 +49,7 @@ class ProcessCommander:
         self._files = files
         self._root = place.root
         self._recorder = SnapshotRecorder(files, blobs, place)
-        self._committing = Committing(process, files, blobs, place.root)
+        self._committing = GitCommitter(process, files, blobs, place.root)
         self._stopped: Callable[[], bool] = never_stopped
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:

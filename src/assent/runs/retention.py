@@ -9,28 +9,28 @@ import msgspec
 from assent.core.errors import AssentError, Busy, IllegalState, NotFound, StoreError
 from assent.core.event import RunsDeleted, RunsWeighed
 from assent.core.paths import one_line
-from assent.engine.run.collecting import Collecting
-from assent.engine.run.past import Kept, Past, Weights, total
-from assent.engine.run.takeback import Target
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import CollectionResult
+from assent.runs.garbage_collection import StoreGarbageCollection
+from assent.runs.history import ContentSizes, PastRun, RunHistory, total_size
+from assent.runs.undo.targets import UndoTarget
 
-EVERY = 8  # runs after which the sum of all is made anew, and remembered
-COLLECTING = "Not all contents that nothing needs were removed"
+RECOUNT_EVERY = 8  # runs after which the sum of all is made anew, and remembered
+COLLECTION_FAILED = "Not all contents that nothing needs were removed"
 
-Weighed = tuple[Kept, Weights]
+WeighedRun = tuple[PastRun, ContentSizes]
 
 
-class GivenUp(msgspec.Struct, frozen=True):
+class PrunedRuns(msgspec.Struct, frozen=True):
     """What was given up, and what that freed."""
 
     runs: tuple[str, ...] = ()
     freed: CollectionResult = CollectionResult()
 
 
-class Keeping:
+class RunRetention:
     """The verbs that give up. That takes nothing back; it only ends that it can be."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Keeping:
         doors: Ports,
         place: WorkspaceConfig,
         workspaces: WorkspaceRepository,
-        past: Past,
+        past: RunHistory,
         projections: PlanProjections,
     ) -> None:
         self._doors = doors
@@ -46,14 +46,14 @@ class Keeping:
         self._workspaces = workspaces
         self._past = past
         self._projections = projections
-        self._collecting = Collecting(doors)
+        self._collecting = StoreGarbageCollection(doors)
 
     @property
     def limit(self) -> int:
         """The most that runs may keep for an undo, in bytes; 0: there is no limit."""
         return self._place.retention.size
 
-    def check(self, references: Sequence[str]) -> list[Kept]:
+    def check(self, references: Sequence[str]) -> list[PastRun]:
         """Finds runs that can be given up: none that is unfinished, or was given up before."""
         units = [self._past.find(reference) for reference in references]
         for kept in units:
@@ -68,21 +68,21 @@ class Keeping:
                 )
         return units
 
-    def delete(self, units: Sequence[Kept]) -> GivenUp:
+    def delete(self, units: Sequence[PastRun]) -> PrunedRuns:
         """Gives up what runs keep for an undo, and removes what nothing else needs."""
         runs = self._give_up(units, self._place.user)
         try:
-            return GivenUp(runs, self._collected(units))
+            return PrunedRuns(runs, self._collected(units))
         except StoreError as error:
             names = ", ".join(kept.unit.name for kept in units)
-            told = f"Can no longer be undone: {names}. {COLLECTING}: {error.message}"
+            told = f"Can no longer be undone: {names}. {COLLECTION_FAILED}: {error.message}"
             raise StoreError(told, error.next) from error
 
     def collect(self) -> CollectionResult:
         """Removes contents that nothing needs any more, of all workspaces."""
         return self._collecting.collect()
 
-    def retain(self, *, daily: bool = False) -> GivenUp:
+    def retain(self, *, daily: bool = False) -> PrunedRuns:
         """Gives up what the settings let go, oldest first; the newest run always stays.
 
         `daily`: where that would be too often, only if nothing was collected for a day. What fails
@@ -92,18 +92,18 @@ class Keeping:
             return self._retain(daily=daily)
         except (AssentError, OSError) as error:
             why = error.message if isinstance(error, AssentError) else error.strerror or str(error)
-            self._projections.warnings.append(f"{COLLECTING}: {why}")
-            return GivenUp()
+            self._projections.warnings.append(f"{COLLECTION_FAILED}: {why}")
+            return PrunedRuns()
 
-    def _retain(self, *, daily: bool) -> GivenUp:
+    def _retain(self, *, daily: bool) -> PrunedRuns:
         self._warn_of_late(self._doors.displaced_files.trim(self._place.retention.displaced_bytes))
         due = self._collecting.due()
         if daily and not due:
-            return GivenUp()
+            return PrunedRuns()
         if not due and not self._may_be_too_much():
-            return GivenUp()
+            return PrunedRuns()
         units, left = self._over_the_limits()
-        given_up = self._quietly(units) if units or due else GivenUp()
+        given_up = self._quietly(units) if units or due else PrunedRuns()
         if left is not None and bool(given_up.runs) == bool(units):
             self._workspaces.append(RunsWeighed(left))
         if given_up.runs:
@@ -113,17 +113,17 @@ class Keeping:
             )
         return given_up
 
-    def _quietly(self, units: Sequence[Kept]) -> GivenUp:
+    def _quietly(self, units: Sequence[PastRun]) -> PrunedRuns:
         """Gives up and collects where nobody asked for it: what goes wrong is only told."""
         runs: tuple[str, ...] = ()
         try:
             runs = self._give_up(units, "")
-            return GivenUp(runs, self._collected(units))
+            return PrunedRuns(runs, self._collected(units))
         except AssentError as error:
-            self._projections.warnings.append(f"{COLLECTING}: {error.message}")
-            return GivenUp(runs)
+            self._projections.warnings.append(f"{COLLECTION_FAILED}: {error.message}")
+            return PrunedRuns(runs)
 
-    def _give_up(self, units: Sequence[Kept], user: str) -> tuple[str, ...]:
+    def _give_up(self, units: Sequence[PastRun], user: str) -> tuple[str, ...]:
         runs = tuple(dict.fromkeys(run for kept in units for run in _runs(kept.unit)))
         if runs:
             workspace = self._workspaces.open().workspace
@@ -135,7 +135,7 @@ class Keeping:
                 self._forget_copies(kept.unit)
         return runs
 
-    def _collected(self, units: Sequence[Kept]) -> CollectionResult:
+    def _collected(self, units: Sequence[PastRun]) -> CollectionResult:
         try:
             return self._collecting.collect()
         except Busy:  # another process is at it, or needs things to stay
@@ -148,7 +148,7 @@ class Keeping:
                 "moved it out of the workspace."
             )
 
-    def _forget_copies(self, unit: Target) -> None:
+    def _forget_copies(self, unit: UndoTarget) -> None:
         for run in unit.runs if unit.record.plan_id else ():
             try:
                 self._doors.projection.remove_state(unit.record.plan_id, f"backups/{run}.json")
@@ -161,9 +161,9 @@ class Keeping:
         if limits.days or not limits.size:
             return bool(limits.days)
         size, runs = self._past.size_at_most()
-        return size > limits.size or runs >= EVERY
+        return size > limits.size or runs >= RECOUNT_EVERY
 
-    def _over_the_limits(self) -> tuple[list[Kept], int | None]:
+    def _over_the_limits(self) -> tuple[list[PastRun], int | None]:
         """Returns what is too old or too much, and the size of what stays if that is of use."""
         limits = self._place.retention
         if not limits.days and not limits.size:
@@ -178,12 +178,12 @@ class Keeping:
 
 
 def _beyond(
-    candidates: Sequence[Weighed], rest: Sequence[Weighed], size: int
-) -> tuple[list[Kept], int]:
+    candidates: Sequence[WeighedRun], rest: Sequence[WeighedRun], size: int
+) -> tuple[list[PastRun], int]:
     """Returns the oldest candidates without which the rest stays below a size, and its size."""
     uses = Counter(digest for _, each in rest for digest in each)
-    left = total(each for _, each in rest)
-    over: list[Kept] = []
+    left = total_size(each for _, each in rest)
+    over: list[PastRun] = []
     for kept, each in candidates:
         if not size or left <= size:
             break
@@ -202,5 +202,5 @@ def _stays(run: str, error: Exception) -> str:
     )
 
 
-def _runs(unit: Target) -> tuple[str, ...]:
+def _runs(unit: UndoTarget) -> tuple[str, ...]:
     return tuple(filter(None, (unit.whole, *unit.runs)))

@@ -22,15 +22,15 @@ from assent.core.run.evidence import (
 from assent.core.run.final_files import final_files, was_accepted
 from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.engine.run.deeds import Deeds
 from assent.execute.turning import read_backs
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
+from assent.runs.applied_changes import AppliedChanges
 
-RECOVER = "assent recover"
+RECOVER_COMMAND = "assent recover"
 
 
-class Evidences:
+class RunEvidence:
     """The verbs about evidence. They change nothing but make this machine's key, if need be."""
 
     def __init__(self, doors: Ports, plans: Plans) -> None:
@@ -42,12 +42,12 @@ class Evidences:
         ledger = self._plans.repository()
         record, note = self._found(reference)
         plan = ledger.plan(note)
-        deeds = Deeds(self._doors, ledger)
+        deeds = AppliedChanges(self._doors, ledger)
         entries = deeds.entries(note.run)
         last = entries[-1] if entries else None
         if not isinstance(last, FinishedEntry):
             raise RunUnfinished(
-                f"Run {note.run} is not over, so nothing can be said of it.", RECOVER
+                f"Run {note.run} is not over, so nothing can be said of it.", RECOVER_COMMAND
             )
 
         def changes(ended: CommandEndedEntry) -> WorkspaceChanges:

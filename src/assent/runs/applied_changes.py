@@ -22,18 +22,21 @@ from assent.core.run.state import UNKNOWN_END, command_ends, rollback_start
 from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
 from assent.core.shell.quote import script_line, shell_line
 from assent.core.undo.applied_change import AppliedChange, AppliedCommand, merged_changes
-from assent.engine.run.journal import StoreJournal
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
+from assent.runs.journal import StoreJournal
 
-COUNTS: tuple[OperationResult, ...] = ("done", "unknown")  # results that may have changed something
+MAY_HAVE_CHANGED: tuple[OperationResult, ...] = (
+    "done",
+    "unknown",
+)  # results that may have changed something
 # A command that failed may have changed files all the same, unless the run was put back.
-COMMAND_COUNTS: tuple[OperationResult, ...] = (*COUNTS, "failed", "conflict")
+COMMAND_MAY_HAVE_CHANGED: tuple[OperationResult, ...] = (*MAY_HAVE_CHANGED, "failed", "conflict")
 
 _UNKNOWN = WorkspaceChanges(known=False)
 
 
-class Command(msgspec.Struct, frozen=True):
+class SessionCommand(msgspec.Struct, frozen=True):
     """A command that a session ran, with its end if that is on record."""
 
     started: CommandStarted
@@ -41,7 +44,7 @@ class Command(msgspec.Struct, frozen=True):
     at: str = ""  # when it ended
 
 
-class Deeds:
+class AppliedChanges:
     """What was done in a workspace, by the id of a run or of a session's command."""
 
     def __init__(self, doors: Ports, ledger: PlanRepository) -> None:
@@ -59,27 +62,27 @@ class Deeds:
         return self._ledger.permit_runs()
 
     @cached_property
-    def commands(self) -> list[Command]:
+    def commands(self) -> list[SessionCommand]:
         """Every command of a session, oldest first."""
         if not self._ledger.workspace:
             return []
-        found: dict[str, Command] = {}
+        found: dict[str, SessionCommand] = {}
         for recorded in self._doors.store.read(self._ledger.permit_stream):
             match recorded.event:
                 case CommandStarted(id=id) as started:
-                    found[id] = Command(started)
+                    found[id] = SessionCommand(started)
                 case CommandEnded(id=id) as ended if id in found:
-                    found[id] = Command(found[id].started, ended, recorded.at)
+                    found[id] = SessionCommand(found[id].started, ended, recorded.at)
                 case _:
                     pass
         return list(found.values())
 
-    def command(self, name: str) -> Command | None:
+    def command(self, name: str) -> SessionCommand | None:
         """Returns a session's command by its id."""
         return self._commands.get(name)
 
     @cached_property
-    def _commands(self) -> dict[str, Command]:
+    def _commands(self) -> dict[str, SessionCommand]:
         return {one.started.id: one for one in self.commands}
 
     @cached_property
@@ -168,9 +171,9 @@ class Deeds:
         entries = self.entries(run) if any(isinstance(op, RunCommand) for op in operations) else []
         for index, (op, result) in enumerate(zip(operations, end.results, strict=True)):
             if isinstance(op, RunCommand):
-                if result in (COMMAND_COUNTS if accepted else COUNTS):
+                if result in (COMMAND_MAY_HAVE_CHANGED if accepted else MAY_HAVE_CHANGED):
                     yield self._of_plan(AppliedChange(run, index, ids[index], ()), op, entries)
-            elif result in COUNTS:
+            elif result in MAY_HAVE_CHANGED:
                 yield AppliedChange(run, index, ids[index], (op,))
 
     def _of_plan(
@@ -185,13 +188,13 @@ class Deeds:
         seen = not unseen and all(end.cut != UNKNOWN_END for end in ends)
         confined = op.profile != "unconfined"
         ordered = AppliedCommand(
-            command_words(op), op, changes.skipped, changes.known, confined, seen=seen
+            command_text(op), op, changes.skipped, changes.known, confined, seen=seen
         )
         return msgspec.structs.replace(
             deed, operations=changes.operations, ordered=ordered, made=changes.made
         )
 
-    def _of_session(self, command: Command) -> AppliedChange:
+    def _of_session(self, command: SessionCommand) -> AppliedChange:
         begun, end = command.started, command.ended
         if end is None or (not end.changes and end.changed != ()):
             changes = _UNKNOWN
@@ -207,7 +210,7 @@ def can_be_undone(deeds: Iterable[AppliedChange]) -> bool:
     return any(deed.operations or deed.undo for deed in deeds)
 
 
-def command_words(op: RunCommand) -> str:
+def command_text(op: RunCommand) -> str:
     """Returns a command on one line; a commit has one fixed form that nobody needs to read."""
     if op.profile == "commit":
         return "git commit"

@@ -28,16 +28,25 @@ from assent.core.shell.process import (
 )
 from assent.core.text.redaction import redact
 from assent.core.tool import CommandEffect, ToolOutcome
-from assent.engine.run.deeds import Deeds
-from assent.engine.run.ends import MOST_NAMED, TOLD, UNSEEN, Change, end, in_words, listed, since
-from assent.engine.run.runs import Runs
-from assent.engine.run.underway import UnderWay
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.planning.snapshot.snapshot import WorkspaceSnapshot
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import ProcessRunner
+from assent.runs.applied_changes import AppliedChanges
+from assent.runs.cancel_token import RunCancelToken
+from assent.runs.command_end import (
+    LOST_END,
+    MAX_LISTED,
+    MAX_NAMED,
+    ChangedFile,
+    changed_files,
+    changed_files_text,
+    command_end,
+    lost_end_note,
+)
+from assent.runs.runs import Runs
 from assent.tools.command_output import collect_output
 
 _NOT_RUN: Final = ProcessResult(126, "start")
@@ -46,22 +55,24 @@ _FREED: Final = (
     "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
     'can answer "without the sandbox" where they are asked, or do it themselves.'
 )
-UNKNOWN: Final = (
+UNKNOWN_END: Final = (
     "It began and its end is not on record: whether it did anything is not known. Look at the "
     "files before you run it again."
 )
 
-OWN_S: Final = 86_400  # of a person's own command, who can end it whenever they like
-MOST_KEPT: Final = ProcessLimits().output
+USER_COMMAND_MAX_S: Final = 86_400  # of a person's own command, who can end it whenever they like
+MAX_KEPT_OUTPUT: Final = ProcessLimits().output
 
-Running = Generator[OutputChunk, None, ToolOutcome]
-Parts = Generator[
+CommandStream = Generator[OutputChunk, None, ToolOutcome]
+CommandParts = Generator[
     OutputChunk | ProcessResult, None, None
 ]  # the command starts with the first that is taken
-Seen = tuple[tuple[Change, ...] | None, str]  # what changed, and why that could not be recorded
+ObservedChanges = tuple[
+    tuple[ChangedFile, ...] | None, str
+]  # what changed, and why that could not be recorded
 
 
-class Order(msgspec.Struct, frozen=True):
+class SessionCommandRequest(msgspec.Struct, frozen=True):
     """A command of a call, with the consent that covers it."""
 
     session: SessionRecord
@@ -73,23 +84,23 @@ class Order(msgspec.Struct, frozen=True):
     seconds: float = 120  # the person's limit; the call may want less
 
 
-class Heard:
+class SessionCommandOutput:
     """What a command said so far, as much as is kept, how it ended, and what it changed."""
 
     def __init__(self) -> None:
         self.parts: list[OutputChunk] = []
         self.ended = INTERRUPTED_RESULT
-        self.seen: Seen = (None, "")
+        self.seen: ObservedChanges = (None, "")
         self._size = 0
 
-    def take(self, parts: Parts) -> Generator[OutputChunk, None, None]:
+    def take(self, parts: CommandParts) -> Generator[OutputChunk, None, None]:
         """Hands on what a command says, and keeps it."""
         for part in parts:
             if isinstance(part, ProcessResult):
                 self.ended = part
                 continue
             self._size += len(part.content)
-            if self._size <= MOST_KEPT:
+            if self._size <= MAX_KEPT_OUTPUT:
                 self.parts.append(part)
             yield part
 
@@ -98,16 +109,16 @@ class Heard:
         outcome = collect_output(iter((*self.parts, self.ended)), begun.line, begun.line)
         changes, why = self.seen
         named = (
-            None if changes is None else [display_path(each.path) for each in changes[:MOST_NAMED]]
+            None if changes is None else [display_path(each.path) for each in changes[:MAX_NAMED]]
         )
         metadata = {**outcome.metadata, "command": begun.id, "changed": named}
-        notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MOST_KEPT)
-        notes += [in_words(changes, why), *_hindrances(outcome, self.ended)]
+        notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MAX_KEPT_OUTPUT)
+        notes += [changed_files_text(changes, why), *_hindrances(outcome, self.ended)]
         text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
         return replace(outcome, text=text, metadata=metadata)
 
 
-class Commands:
+class SessionCommands:
     """The verbs that run command lines. Who calls them has a consent to name."""
 
     def __init__(
@@ -122,11 +133,11 @@ class Commands:
         self._runs = runs
         self._workspaces = workspaces
         self._recorder = SnapshotRecorder(doors.files, doors.blobs, place)
-        self._own = UnderWay()
+        self._own = RunCancelToken()
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
 
-    def run(self, order: Order, process: ProcessRunner) -> Running:
+    def run(self, order: SessionCommandRequest, process: ProcessRunner) -> CommandStream:
         """Runs a command while no build can; yields its output, and returns it with what changed.
 
         Raises where nothing has run. Closing it ends the command, which is recorded, too.
@@ -136,7 +147,11 @@ class Commands:
         with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
             drive_to_end(self._runs.recover_unfinished_locked(ledger))
             begun = self._begun(order)
-            return (yield from self._recorded(ledger, begun, self._parts(order, process), Heard()))
+            return (
+                yield from self._recorded(
+                    ledger, begun, self._parts(order, process), SessionCommandOutput()
+                )
+            )
 
     def run_as_user(
         self,
@@ -144,7 +159,7 @@ class Commands:
         line: str,
         process: ProcessRunner,
         mask: Callable[[str], str] = redact,
-    ) -> Running:
+    ) -> CommandStream:
         """Runs what a person typed, in whatever mode, with their own rights; yields what it says.
 
         For faces alone: no call and no model gets here. It is on record before and after, like any
@@ -153,15 +168,17 @@ class Commands:
         if self._workspaces:
             self._workspaces.open()
         ledger, begun = self._runs.repository(), self._typed(record, line)
-        limits = replace(PLAN_COMMAND_LIMITS, seconds=OWN_S, stopped=self._own.is_cancelled)
+        limits = replace(
+            PLAN_COMMAND_LIMITS, seconds=USER_COMMAND_MAX_S, stopped=self._own.is_cancelled
+        )
         with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
             self._settle(ledger)
-            work, heard = self._freely(line, process, limits), Heard()
+            work, heard = self._freely(line, process, limits), SessionCommandOutput()
             try:
                 return (yield from self._recorded(ledger, begun, work, heard))
             finally:
                 if record is not None and heard.ended is not _NOT_RUN:
-                    self.told(record, mask(own_words(line, heard.outcome(begun).text)))
+                    self.told(record, mask(user_command_message(line, heard.outcome(begun).text)))
 
     def interrupt(self) -> bool:
         """Ends the person's own command, from any thread; tells whether one runs here."""
@@ -189,14 +206,14 @@ class Commands:
 
     def unknown_end(self, session: str, call: str) -> str:
         """Says what is known of the command of a call if it began and nobody saw its end."""
-        commands = Deeds(self._doors, self._runs.repository()).commands
+        commands = AppliedChanges(self._doors, self._runs.repository()).commands
         own = [c for c in commands if (c.started.session, c.started.call) == (session, call)]
         last = own[-1].ended if own else CommandEnded("", 0)
         if last is None:
-            return UNKNOWN
-        return f"{UNKNOWN} {since(last)}" if last.cut == UNSEEN.cut else ""
+            return UNKNOWN_END
+        return f"{UNKNOWN_END} {lost_end_note(last)}" if last.cut == LOST_END.cut else ""
 
-    def _check(self, order: Order) -> None:
+    def _check(self, order: SessionCommandRequest) -> None:
         if order.session.mode == "plan":
             raise Refused("In plan mode only commands that read run. Nothing was run.")
         folder = order.command.folder
@@ -215,8 +232,12 @@ class Commands:
                 raise
 
     def _recorded(
-        self, ledger: PlanRepository, begun: CommandStarted, work: Parts, heard: Heard
-    ) -> Running:
+        self,
+        ledger: PlanRepository,
+        begun: CommandStarted,
+        work: CommandParts,
+        heard: SessionCommandOutput,
+    ) -> CommandStream:
         before = self._recorder.take()
         self._append(ledger, replace(begun, before=self._recorder.store(before)))
         try:
@@ -229,10 +250,10 @@ class Commands:
             heard.seen = self._close(ledger, begun, heard.ended, before)
         return heard.outcome(begun)
 
-    def _freely(self, line: str, process: ProcessRunner, limits: ProcessLimits) -> Parts:
+    def _freely(self, line: str, process: ProcessRunner, limits: ProcessLimits) -> CommandParts:
         yield from process.run_command(CommandSpec(line), self._place.root, limits, confined=False)
 
-    def _parts(self, order: Order, process: ProcessRunner) -> Parts:
+    def _parts(self, order: SessionCommandRequest, process: ProcessRunner) -> CommandParts:
         command = order.command
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
@@ -247,7 +268,7 @@ class Commands:
         new, who = self._doors.clock.new_id(), f"typed by {self._place.user}"
         return CommandStarted(new, session, "", line, "", "person", who, confined=False, turn=turn)
 
-    def _begun(self, order: Order) -> CommandStarted:
+    def _begun(self, order: SessionCommandRequest) -> CommandStarted:
         return CommandStarted(
             self._doors.clock.new_id(),
             order.session.session,
@@ -270,20 +291,20 @@ class Commands:
         begun: CommandStarted,
         ended: ProcessResult,
         before: WorkspaceSnapshot,
-    ) -> Seen:
+    ) -> ObservedChanges:
         """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""
         try:
             found = WorkspaceChanges() if ended is _NOT_RUN else self._recorder.changes(before)
-            self._append(ledger, end(self._doors.blobs, begun.id, ended, found))
+            self._append(ledger, command_end(self._doors.blobs, begun.id, ended, found))
         except StoreError as error:
             return None, error.message
         except AssentError as error:
             self._append(ledger, CommandEnded(begun.id, ended.code, ended.cut))
             return None, error.message
-        return listed(found), ""
+        return changed_files(found), ""
 
 
-def own_words(line: str, said: str) -> str:
+def user_command_message(line: str, said: str) -> str:
     """Says to a model what its person ran themselves, and what came of it."""
     return (
         "The person ran this command themselves, with their own rights. What follows is what it "
@@ -297,7 +318,7 @@ def _hindrances(outcome: ToolOutcome, ended: ProcessResult) -> list[str]:
     ruled = ended.code and any(row.endswith(")") for row in ended.closed)
     if not ended.closed or not (told or ruled):
         return []
-    rows, more = ended.closed[:TOLD], len(ended.closed) - TOLD
+    rows, more = ended.closed[:MAX_LISTED], len(ended.closed) - MAX_LISTED
     further = f", and {more} more" if more > 0 else ""
     freed = f" {_FREED}" if ".git" in outcome.text else ""
     return [f"Read-only for this command: {', '.join(rows)}{further}.{freed}"]

@@ -30,10 +30,12 @@ from assent.planning.plan_repository import USED_HERE, PlanRepository, used_appr
 from assent.planning.ports import Ports
 from assent.ports import EventBatch
 
-LOST: Final = "Record {} of the run is missing from the log, or is not what was written there."
+MISSING_RECORD: Final = (
+    "Record {} of the run is missing from the log, or is not what was written there."
+)
 
 
-class Doubt(msgspec.Struct, frozen=True):
+class JournalDamage(msgspec.Struct, frozen=True):
     """Why the journal of a run cannot be trusted, and how many of its first entries can."""
 
     why: str
@@ -75,11 +77,11 @@ class StoreJournal:
         """Returns what was read or written of a run so far, without asking the log."""
         return list(self._known.get(run, ()))
 
-    def damage(self, run: str) -> Doubt | None:
+    def damage(self, run: str) -> JournalDamage | None:
         """Verifies the chain of the run's records; where it is broken, trusts those before that."""
         return self._trace(run)
 
-    def _trace(self, run: str) -> Doubt | None:
+    def _trace(self, run: str) -> JournalDamage | None:
         traced = self._doors.store.trace(self._stream(run))
         found: list[JournalEntry] = []
         due, whole, position = 1, True, 0
@@ -94,8 +96,8 @@ class StoreJournal:
         self._known[run], self._last[run] = found, traced.last
         why = next((words for at, words in traced.faults if at > position), "")
         if not whole or not found:
-            why = why or next((words for _, words in traced.faults), LOST.format(due))
-        return Doubt(why, tuple(found)) if why else None
+            why = why or next((words for _, words in traced.faults), MISSING_RECORD.format(due))
+        return JournalDamage(why, tuple(found)) if why else None
 
     def write(self, run: str, entry: JournalEntry) -> None:
         entries = self.read(run)

@@ -4,7 +4,7 @@ from threading import Lock
 from types import TracebackType
 
 
-class UnderWay:
+class RunCancelToken:
     """The run that this process is at; the workspace's lock lets there be one at a time."""
 
     def __init__(self) -> None:

@@ -11,14 +11,14 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import DONE
 from assent.core.run.permit_log import PermitRun
 from assent.core.undo.applied_change import AppliedChange, undo_gaps
-from assent.engine.run.deeds import Command, Deeds, can_be_undone
-from assent.engine.run.undone import Taken as Taken
-from assent.engine.run.undone import Undone
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
+from assent.runs.applied_changes import AppliedChanges, SessionCommand, can_be_undone
+from assent.runs.undo.history import UndoHistory
+from assent.runs.undo.history import UndoneAmount as UndoneAmount
 
 
-class Target(msgspec.Struct, frozen=True):
+class UndoTarget(msgspec.Struct, frozen=True):
     """Runs and commands that are taken back as one, oldest first, and what a person calls them."""
 
     name: str
@@ -28,7 +28,7 @@ class Target(msgspec.Struct, frozen=True):
     only: str = ""  # the one deed that is meant, by its token
 
 
-class Takeback:
+class UndoTargets:
     """Finds what an undo is about. The order of runs is that of the log, never that of clocks.
 
     `before` names a run: what was taken back by then counts, and nothing that it took back itself.
@@ -38,9 +38,9 @@ class Takeback:
         self._doors = doors
         self._ledger = ledger
         self._before = before
-        self.applied = Deeds(doors, ledger)
+        self.applied = AppliedChanges(doors, ledger)
 
-    def find(self, reference: str, plan_id: str) -> Target:
+    def find(self, reference: str, plan_id: str) -> UndoTarget:
         """Finds by a run's id or its start; or the newest that still counts.
 
         Passed over is what left nothing to take back, and nothing that a person should know either.
@@ -52,13 +52,13 @@ class Takeback:
                 return target
         raise NotFound("There is no run to undo here.", "assent status")
 
-    def earlier(self, target: Target, plan_id: str = "") -> Iterator[Target]:
+    def earlier(self, target: UndoTarget, plan_id: str = "") -> Iterator[UndoTarget]:
         """Yields what came before another and left something to take back, newest first."""
         wanted = self._newest_first(plan_id)
         older = [t for t in wanted if self.began[t.runs[-1]] < self.began[target.runs[-1]]]
         return (t for t in older if can_be_undone(self.done(t)))
 
-    def target_of_undo(self, record: PlanRecord) -> Target:
+    def target_of_undo(self, record: PlanRecord) -> UndoTarget:
         """Returns what an undo was to take back, as its own record names it."""
         tokens = record.undoes.split()
         only = tokens[0] if ":" in tokens[0] else ""
@@ -72,7 +72,7 @@ class Takeback:
         name = named[0] if len(named) == 1 else unit.name
         return msgspec.structs.replace(unit, name=name, runs=tuple(named), whole="")
 
-    def _newest_first(self, plan_id: str) -> list[Target]:
+    def _newest_first(self, plan_id: str) -> list[UndoTarget]:
         """Returns what is over and was not taken back yet."""
         left = [self._without(target) for target in self.targets()]
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
@@ -85,7 +85,7 @@ class Takeback:
             )
         return sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True)
 
-    def find_undo(self, reference: str) -> Target:
+    def find_undo(self, reference: str) -> UndoTarget:
         """Finds an undo that still counts: the newest that nothing followed, or a named one.
 
         A run that was taken back names the undo that did it.
@@ -95,7 +95,7 @@ class Takeback:
             return self._undo_named(reference, counting)
         if last := self._last_undo(counting):
             record, note = last
-            return Target(note.run, (note.run,), record)
+            return UndoTarget(note.run, (note.run,), record)
         more = " Name the undone run that you mean." if counting else ""
         raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
 
@@ -125,7 +125,7 @@ class Takeback:
         newest = max((self.began[run] for run in others), default=0)
         return counting[-1] if self.began[counting[-1][1].run] > newest else None
 
-    def done(self, target: Target) -> tuple[AppliedChange, ...]:
+    def done(self, target: UndoTarget) -> tuple[AppliedChange, ...]:
         """Returns what the runs of a target did and nobody took back, in order.
 
         If all of it was taken back as one, it is all of that: somebody may have put files there
@@ -141,46 +141,46 @@ class Takeback:
         runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
         return tuple(deed for run in runs for deed in self.applied.of(run))
 
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[UndoTarget]:
         """Returns everything that can be undone as one, but undo plans and what was given up."""
         plain = [
-            Target(note.run, (note.run,), record)
+            UndoTarget(note.run, (note.run,), record)
             for record, note in self._notes
             if not note.session and not record.undoes and self._counts(note)
         ]
         found = [*plain, *self._groups()]
         return [target for target in found if self.pruned.keys().isdisjoint(target.runs)]
 
-    def units(self) -> list[Target]:
+    def units(self) -> list[UndoTarget]:
         """Returns everything that was run, as a person undoes it, oldest first."""
-        plain = [Target(n.run, (n.run,), record) for record, n in self._notes if not n.session]
+        plain = [UndoTarget(n.run, (n.run,), record) for record, n in self._notes if not n.session]
         left = [self._single(one) for one in self.applied.permits if one.outcome != "done"]
         return sorted([*plain, *self._groups(), *left], key=lambda one: self.began[one.runs[-1]])
 
-    def is_redo(self, target: Target) -> bool:
+    def is_redo(self, target: UndoTarget) -> bool:
         """Tells whether a unit took back an undo."""
         return bool(target.record.undoes) and not self._is_undo(target.record)
 
-    def _groups(self) -> list[Target]:
-        groups: dict[str, list[PermitRun | Command]] = {}
+    def _groups(self) -> list[UndoTarget]:
+        groups: dict[str, list[PermitRun | SessionCommand]] = {}
         for one in self._by_calls():
             groups.setdefault(_group(one), []).append(one)
         return [self._grouped(name, group) for name, group in groups.items()]
 
     @cached_property
-    def undone(self) -> Undone:
+    def undone(self) -> UndoHistory:
         """What was taken back, and what was left alone then and not taken back later."""
-        return Undone(self.applied, self._undos())
+        return UndoHistory(self.applied, self._undos())
 
     def is_undone(self, token: str, whole: str = "") -> bool:
         """Tells whether one deed was taken back, alone or with its run or build."""
         return self.undone.has(token, whole)
 
-    def undone_of(self, unit: Target) -> Taken:
+    def undone_of(self, unit: UndoTarget) -> UndoneAmount:
         """Says how much of a unit was taken back."""
         return self.undone.of(unit.runs, unit.whole)
 
-    def undone_of_run(self, run: str) -> Taken:
+    def undone_of_run(self, run: str) -> UndoneAmount:
         """Says how much of a run was taken back; the run of a build has others for its work."""
         if not self.undone.names:
             return ""
@@ -217,14 +217,14 @@ class Takeback:
     @cached_property
     def _starts(self) -> dict[str, StoredEvent]:
         streams = [f"plan/{self._ledger.workspace}/", self._ledger.permit_stream]
-        return started(self._doors.store.read_all(streams))
+        return started_runs(self._doors.store.read_all(streams))
 
-    def _named(self, reference: str) -> Target:
+    def _named(self, reference: str) -> UndoTarget:
         targets = self.targets()
         exact = [target for target in targets if target.name == reference]
         single = [self._single(one) for one in self._by_calls() if _id(one) not in self.pruned]
         undos = [
-            Target(note.run, (note.run,), record)
+            UndoTarget(note.run, (note.run,), record)
             for record, note in self._undos()
             if note.run not in self.pruned
         ]
@@ -246,7 +246,7 @@ class Takeback:
                     "assent runs list",
                 )
 
-    def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, PlanRun]]) -> Target:
+    def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, PlanRun]]) -> UndoTarget:
         """Finds an undo by its own id, or the newest one of a run that was taken back."""
         means: dict[str, tuple[PlanRecord, PlanRun]] = {}
         for record, note in undos:
@@ -257,29 +257,29 @@ class Takeback:
         if len(found) != 1:
             raise NotFound(f"{reference!a} names {len(found)} undone runs.", "assent runs list")
         record, note = next(iter(found.values()))
-        return Target(note.run, (note.run,), record)
+        return UndoTarget(note.run, (note.run,), record)
 
-    def _fresh(self, target: Target) -> Target:
+    def _fresh(self, target: UndoTarget) -> UndoTarget:
         """Leaves out what was undone already, unless that is all there is."""
         left = self._without(target)
         return left if left.runs else target
 
-    def _by_calls(self) -> list[PermitRun | Command]:
+    def _by_calls(self) -> list[PermitRun | SessionCommand]:
         """Returns what calls of sessions did, in the order of the log."""
         done = [permit for permit in self.applied.permits if permit.outcome == "done"]
         ran = [one for one in self.applied.commands if one.ended and one.ended.changed != ()]
         return sorted([*done, *ran], key=lambda one: self.began[_id(one)])
 
-    def _grouped(self, name: str, group: list[PermitRun | Command]) -> Target:
+    def _grouped(self, name: str, group: list[PermitRun | SessionCommand]) -> UndoTarget:
         build = _origin(group[0])[1]
         if len(group) == 1 and not build:
             return self._single(group[0])
-        return Target(name, tuple(_id(one) for one in group), self._source(group[0]), build)
+        return UndoTarget(name, tuple(_id(one) for one in group), self._source(group[0]), build)
 
-    def _single(self, one: PermitRun | Command) -> Target:
-        return Target(_id(one), (_id(one),), self._source(one))
+    def _single(self, one: PermitRun | SessionCommand) -> UndoTarget:
+        return UndoTarget(_id(one), (_id(one),), self._source(one))
 
-    def _source(self, one: PermitRun | Command) -> PlanRecord:
+    def _source(self, one: PermitRun | SessionCommand) -> PlanRecord:
         session, build, turn = _origin(one)
         for record, note in self._notes:
             if build and note.run == build:
@@ -298,7 +298,7 @@ class Takeback:
             return bool(self.applied.of(note.run))
         return note.outcome == "done"
 
-    def _matters(self, target: Target) -> bool:
+    def _matters(self, target: UndoTarget) -> bool:
         """Tells whether there is anything to take back, or to say that no undo covers it.
 
         The latter is not told of a session's commands: those run all the time, between edits.
@@ -309,7 +309,7 @@ class Takeback:
                 return True
         return False
 
-    def _without(self, target: Target) -> Target:
+    def _without(self, target: UndoTarget) -> UndoTarget:
         """Leaves out the runs that were taken back as one."""
         left = [run for run in target.runs if not self.undone.is_over(run, target.whole)]
         return msgspec.structs.replace(target, runs=tuple(left))
@@ -340,7 +340,7 @@ class Takeback:
         return {note.run: record for record, note in self._notes}
 
 
-def started(events: Iterable[StoredEvent]) -> dict[str, StoredEvent]:
+def started_runs(events: Iterable[StoredEvent]) -> dict[str, StoredEvent]:
     """Returns the runs and commands that began, each with the event that says so."""
     found: dict[str, StoredEvent] = {}
     for one in events:
@@ -357,22 +357,22 @@ def _is_of(token: str, undone: Sequence[str]) -> bool:
     return any(one == token or one.startswith(f"{token}:") for one in undone)
 
 
-def _id(one: PermitRun | Command) -> str:
+def _id(one: PermitRun | SessionCommand) -> str:
     return one.run if isinstance(one, PermitRun) else one.started.id
 
 
-def _origin(one: PermitRun | Command) -> tuple[str, str, int]:
+def _origin(one: PermitRun | SessionCommand) -> tuple[str, str, int]:
     """Returns the session, the build and the turn that something was done in."""
     given = one.permit if isinstance(one, PermitRun) else one.started
     return given.session, given.build, given.turn
 
 
-def _is_own(one: PermitRun | Command) -> bool:
+def _is_own(one: PermitRun | SessionCommand) -> bool:
     """Tells whether the person typed a command themselves, which belongs to no turn."""
-    return isinstance(one, Command) and one.started.source == "person"
+    return isinstance(one, SessionCommand) and one.started.source == "person"
 
 
-def _group(one: PermitRun | Command) -> str:
+def _group(one: PermitRun | SessionCommand) -> str:
     if _is_own(one):
         return _id(one)
     session, build, turn = _origin(one)

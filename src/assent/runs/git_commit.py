@@ -22,12 +22,14 @@ from assent.core.shell.process import (
     ProcessResult,
     Program,
 )
-from assent.engine.run.committed import Committed, entries
 from assent.gate.readonly.hardening import GIT_ENVIRONMENT
 from assent.ports import BlobStore, ProcessRunner, WorkspaceFiles
+from assent.runs.git_head import HeadCommit, tree_entries
 
-IDENTITY: Final = 'git config --global user.name "NAME"; git config --global user.email EMAIL'
-UNDER_WAY: Final = {
+IDENTITY_COMMANDS: Final = (
+    'git config --global user.name "NAME"; git config --global user.email EMAIL'
+)
+UNFINISHED_GIT_OPERATIONS: Final = {
     b"MERGE_HEAD": "a merge",
     b"CHERRY_PICK_HEAD": "a cherry-pick",
     b"REVERT_HEAD": "a revert",
@@ -35,7 +37,7 @@ UNDER_WAY: Final = {
     b"rebase-apply": "a rebase",
     b"sequencer": "a cherry-pick or revert",
 }
-NOTHING: Final = b"Nothing to commit: git sees no change in the files of this run.\n"
+NOTHING_TO_COMMIT: Final = b"Nothing to commit: git sees no change in the files of this run.\n"
 
 _BY_STDIN: Final = (b"--pathspec-from-file=-", b"--pathspec-file-nul")
 _GIT: Final = (b"git", b"--literal-pathspecs")
@@ -45,7 +47,7 @@ _LOOKING: Final = ProcessLimits(seconds=60, output=256 << 20)
 _NAMED: Final = 10  # files in a message
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _GitOutput(msgspec.Struct, frozen=True):
     """What a step of git said, and how it ended."""
 
     output: bytes
@@ -60,7 +62,7 @@ class _Said(msgspec.Struct, frozen=True):
         yield self.ended
 
 
-class _Chosen(msgspec.Struct, frozen=True):
+class _CommitFiles(msgspec.Struct, frozen=True):
     """The files of a run as git sees them. Of `hidden` ones no program gets to see the content."""
 
     known: tuple[bytes, ...]
@@ -70,7 +72,7 @@ class _Chosen(msgspec.Struct, frozen=True):
     foreign: tuple[bytes, ...]
 
 
-class Committing:
+class GitCommitter:
     """Commits files of one workspace, in the sandbox; git's settings and hooks cannot change."""
 
     def __init__(
@@ -89,10 +91,12 @@ class Committing:
         said = self._done((b"git", b"var", b"GIT_COMMITTER_IDENT"))
         if said.ended.code:
             why = one_line(said.errors.strip().splitlines()[-1]) if said.errors.strip() else ""
-            raise Refused(f"Git does not know who commits, so nothing is. {why}".strip(), IDENTITY)
+            raise Refused(
+                f"Git does not know who commits, so nothing is. {why}".strip(), IDENTITY_COMMANDS
+            )
         folder = self._looked((b"rev-parse", b"--absolute-git-dir")).output.rstrip(b"\n")
         names = self._process.entries(folder)
-        for name, what in UNDER_WAY.items():
+        for name, what in UNFINISHED_GIT_OPERATIONS.items():
             if name in names:
                 raise Refused(
                     f"The repository is in the middle of {what}; a commit there is the person's.",
@@ -131,7 +135,7 @@ class Committing:
                 f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
             )
         if not (*chosen.known, *chosen.new):
-            yield OutputChunk(NOTHING)
+            yield OutputChunk(NOTHING_TO_COMMIT)
             yield ProcessResult(0)
         else:
             yield from self._committed(tuple(argv), chosen, limits)
@@ -151,7 +155,7 @@ class Committing:
             told = f"Whether git still knows of files of this run is not known. {error.message}"
         return f"{told} Look with `git status`; `git reset` lets go of it."
 
-    def _not_ours(self, chosen: _Chosen, left: FileStateChanges) -> str:
+    def _not_ours(self, chosen: _CommitFiles, left: FileStateChanges) -> str:
         """Says what in these files nobody approved, or the person staged for themselves."""
         paths = (*chosen.known, *chosen.new)
         other = [path for path in paths if not self._stands(path, left[path][1])]
@@ -185,10 +189,10 @@ class Committing:
         _, ours = self._ours(sorted(more - own))
         return own.union(self._unignored(ours))
 
-    def _last(self) -> Committed:
+    def _last(self) -> HeadCommit:
         """Returns the last commit; there may be none yet."""
         said = self._looked((b"ls-tree", b"-r", b"-z", b"--full-tree", b"HEAD"), fine=(0, 128))
-        return Committed(entries(said.output), self._as_person, self._files, self._blobs)
+        return HeadCommit(tree_entries(said.output), self._as_person, self._files, self._blobs)
 
     def _unwatched(self) -> set[bytes]:
         """Returns the files that git was told not to look at."""
@@ -205,7 +209,7 @@ class Committing:
         return {path for path in said.output.split(b"\0") if path}
 
     def _committed(
-        self, argv: tuple[bytes, ...], chosen: _Chosen, limits: ProcessLimits
+        self, argv: tuple[bytes, ...], chosen: _CommitFiles, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
         paths = _lines((*chosen.known, *chosen.new))
         if chosen.new:
@@ -215,7 +219,7 @@ class Committing:
                 return
         tried = self._done((*argv, b"--dry-run"), paths)
         if tried.ended.code == 1 and tried.output:  # it tells what there is; an error does not
-            yield OutputChunk(NOTHING)
+            yield OutputChunk(NOTHING_TO_COMMIT)
             yield ProcessResult(0)
             return
         ended = ProcessResult(126, "start")
@@ -236,7 +240,7 @@ class Committing:
         words = (*_GIT, b"reset", b"--quiet", *_BY_STDIN)
         return not new or not self._done(words, _lines(new)).ended.code
 
-    def _chosen(self, paths: Sequence[bytes]) -> _Chosen:
+    def _chosen(self, paths: Sequence[bytes]) -> _CommitFiles:
         tracked, submodules = self._tracked()
         ours, seen = self._ours(paths, submodules)
         known = [path for path in seen if path in tracked]
@@ -246,7 +250,7 @@ class Committing:
         filtered = tuple(self._filtered([*known, *new]))
         own = set(ours)
         others = tuple(path for path in paths if path not in own)
-        return _Chosen(tuple(known), tuple(new), tuple(gone), filtered, others)
+        return _CommitFiles(tuple(known), tuple(new), tuple(gone), filtered, others)
 
     def _ours(
         self, paths: Sequence[bytes], submodules: Iterable[bytes] = ()
@@ -291,7 +295,7 @@ class Committing:
 
     def _looked(
         self, words: Sequence[bytes], stdin: bytes = b"", fine: Sequence[int] = (0,)
-    ) -> _Said:
+    ) -> _GitOutput:
         """Asks git something that only reads."""
         git = self._process.program(("git",))
         if git is None:
@@ -303,12 +307,12 @@ class Committing:
             raise Refused(f"Git cannot look at this repository: {why}", "git status")
         return said
 
-    def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _Said:
+    def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _GitOutput:
         errand = CommandSpec(argv=argv, profile="commit", stdin=stdin)
         return _gathered(self._process.run_command(errand, self._root, _LOOKING))
 
 
-def _gathered(parts: Iterable[OutputChunk | ProcessResult]) -> _Said:
+def _gathered(parts: Iterable[OutputChunk | ProcessResult]) -> _GitOutput:
     said: dict[bool, bytearray] = {False: bytearray(), True: bytearray()}
     ended = ProcessResult(126, "start")
     for part in parts:
@@ -316,7 +320,7 @@ def _gathered(parts: Iterable[OutputChunk | ProcessResult]) -> _Said:
             ended = part
         else:
             said[part.error] += part.content
-    return _Said(bytes(said[False]), bytes(said[True]), ended)
+    return _GitOutput(bytes(said[False]), bytes(said[True]), ended)
 
 
 def _lines(paths: Iterable[bytes]) -> bytes:

@@ -8,10 +8,10 @@ from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.planning.ports import Ports
 from assent.ports import CollectionResult
 
-LOCK = "collect"
+LOCK_NAME = "collect"
 
 
-class Collecting:
+class StoreGarbageCollection:
     """The verb that removes contents which nothing names; where the log is unsound, none."""
 
     def __init__(self, doors: Ports) -> None:
@@ -24,7 +24,7 @@ class Collecting:
     def collect(self) -> CollectionResult:
         """Removes unneeded contents, unless somebody else does so already (Busy)."""
         doors = self._doors
-        with doors.locks.hold(LOCK, "collecting contents"):
+        with doors.locks.hold(LOCK_NAME, "collecting contents"):
             checked = doors.store.verify()
             if checked.broken:
                 raise StoreError(

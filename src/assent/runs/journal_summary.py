@@ -42,12 +42,12 @@ from assent.core.undo.applied_change import (
     put_back_text,
     undo_gaps,
 )
-from assent.engine.run.deeds import command_words
 from assent.execute.turning import read_backs, read_changes
 from assent.ports import BlobStore
+from assent.runs.applied_changes import command_text
 
-TAIL: Final = 5  # lines of a failed command's output that are told
-WIDTH: Final = 200
+MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are told
+MAX_LINE_CHARS: Final = 200
 _UNFORESEEN: Final[tuple[SkipReason, ...]] = ("too many", "odd")
 MOVE_ASIDE: Final = (
     "A roll-back puts all of that back, also what you changed yourself: copy aside first what you "
@@ -56,13 +56,13 @@ MOVE_ASIDE: Final = (
 
 
 MAY_HAVE_RUN: Final = "$ {}: it may have run, and the log has lost what is known of that."
-LOOK_FIRST: Final = (
+INSPECT_FIRST: Final = (
     "Look at what it did before you decide: --resume runs it again, and --roll-back puts back only "
     "what is on record."
 )
 
 
-class Account(msgspec.Struct, frozen=True):
+class JournalSummary(msgspec.Struct, frozen=True):
     """How a run stands, operation by operation, and what a person should know about it."""
 
     outcome: RunOutcome
@@ -71,14 +71,16 @@ class Account(msgspec.Struct, frozen=True):
     exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
 
 
-def account(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Account:
+def journal_summary(
+    plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore
+) -> JournalSummary:
     """Says from the journal how a run stands."""
     last = entries[-1]
     aborts = [entry for entry in entries if isinstance(entry, AbortedEntry)]
     told = [f"{display_path(abort.path)}: {abort.reason}." for abort in aborts]
     if isinstance(last, FinishedEntry):
         notes = _once(*told, *_at_the_end(plan, entries, blobs))
-        return Account(last.outcome, last.results, notes, _exits(plan, entries))
+        return JournalSummary(last.outcome, last.results, notes, _exits(plan, entries))
     backs = read_backs(entries, blobs)
     found = run_results(plan.operations, entries, backs)
     now = fold_run(plan.operations, entries, backs)
@@ -90,7 +92,7 @@ def account(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Ac
         last_halt = next((e for e in reversed(entries) if isinstance(e, HaltedEntry)), None)
         lost = may_have_run(plan.operations, found) if last_halt and last_halt.warned else ()
         notes = (*notes, *lost, *said, *taken, *back, *_ways(now))
-    return Account("needs_you", found, notes, _exits(plan, entries))
+    return JournalSummary("needs_you", found, notes, _exits(plan, entries))
 
 
 def may_have_run(
@@ -99,7 +101,7 @@ def may_have_run(
     """Names the commands of which lost records could have told whether they ran."""
     for op, result in zip(operations, results, strict=True):
         if isinstance(op, RunCommand) and result == "unknown":
-            yield f"{MAY_HAVE_RUN.format(command_words(op))} {LOOK_FIRST}"
+            yield f"{MAY_HAVE_RUN.format(command_text(op))} {INSPECT_FIRST}"
 
 
 def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
@@ -116,7 +118,7 @@ def _at_the_end(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -
     ends = command_ends(entries)
     for at, (op, result) in enumerate(zip(plan.operations, last.results, strict=True)):
         if isinstance(op, RunCommand) and result == "unknown" and at not in ends:
-            told = MAY_HAVE_RUN.format(command_words(op))
+            told = MAY_HAVE_RUN.format(command_text(op))
             yield f"Not covered by a roll-back: {told}"
 
 
@@ -145,7 +147,7 @@ def _where(conflict: PathConflict, operations: Sequence[Operation], now: RunStat
     if conflict.path:
         return f"{display_path(conflict.path)}: "
     op = operations[conflict.index] if now.phase != "files" else None
-    return f"$ {command_words(op)}: " if isinstance(op, RunCommand) else ""
+    return f"$ {command_text(op)}: " if isinstance(op, RunCommand) else ""
 
 
 def _said(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
@@ -157,9 +159,9 @@ def _said(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
         content = blobs.read(ends[-1].output)
     except AssentError:
         return
-    for line in content.decode("utf-8", "replace").splitlines()[-TAIL:]:
+    for line in content.decode("utf-8", "replace").splitlines()[-MAX_OUTPUT_LINES:]:
         if line.strip():
-            yield f"It said: {redact(line.strip())[:WIDTH]}"
+            yield f"It said: {redact(line.strip())[:MAX_LINE_CHARS]}"
 
 
 def _waiting(
@@ -180,7 +182,7 @@ def _waiting(
         if op.undo and succeeded(each[-1]):
             continue  # what it changed is left to its own undo
         last = index == max(ends) and not succeeded(each[-1])
-        named = "that command" if last else f"$ {command_words(op)}"
+        named = "that command" if last else f"$ {command_text(op)}"
         if told := attributed_text(_paths(each, blobs), named, started_entry(entries).layout.run):
             found = True
             yield told
@@ -248,7 +250,7 @@ def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -
             continue
         for changes in (_changes(end, blobs) for end in ends):
             left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN and not one.kept)
-            ordered = AppliedCommand(command_words(op), None, left, changes.known)
+            ordered = AppliedCommand(command_text(op), None, left, changes.known)
             for gap in undo_gaps([AppliedChange("", index, "", (), ordered)]):
                 yield f"An undo will not cover it: {gap.line}."
 
@@ -262,7 +264,7 @@ def _changes(ended: CommandEndedEntry, blobs: BlobStore) -> WorkspaceChanges:
 
 def _deed(index: int, op: RunCommand, changes: WorkspaceChanges) -> AppliedChange:
     confined = op.profile != "unconfined"
-    ordered = AppliedCommand(command_words(op), op, changes.skipped, changes.known, confined)
+    ordered = AppliedCommand(command_text(op), op, changes.skipped, changes.known, confined)
     return AppliedChange("", index, "", (), ordered)
 
 
@@ -293,7 +295,7 @@ def _undo_that_waits(now: RunState) -> str:
     """Returns the command on the way back that a run stopped at, on one line."""
     stopped = now.back is not None and now.phase == "failed" and now.at < len(now.spans)
     command = now.segment.command if stopped else None
-    return command_words(command) if command else ""
+    return command_text(command) if command else ""
 
 
 def _once(*notes: str) -> tuple[str, ...]:

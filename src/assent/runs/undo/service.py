@@ -32,31 +32,31 @@ from assent.core.undo.inversion import (
     undo_command,
     undo_text,
 )
-from assent.engine.run.chosen import (
-    again,
-    chosen,
-    compensated,
-    extent,
-    ids_of,
-    names_of,
-    spared,
-    taken,
-    without_failing,
-)
-from assent.engine.run.onward import standing
-from assent.engine.run.recalled import left_alone, recalled
-from assent.engine.run.runs import RunReport, Runs, Working
-from assent.engine.run.takeback import Takeback, Target
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
 from assent.planning.ports import Ports
 from assent.planning.rule_check import denied_operations, refuse_denied
+from assent.runs.runs import RunReport, Runs, RunSteps
+from assent.runs.undo.recorded_undo import recorded_undo, skipped_operations
+from assent.runs.undo.selection import (
+    commands_with_undo,
+    operation_names,
+    original_ids,
+    redo_extent,
+    select_operation,
+    selected_changes,
+    skipped_changes,
+    undo_extent,
+    undo_without_commands,
+)
+from assent.runs.undo.status import undo_status
+from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 
-class Undo(msgspec.Struct, frozen=True):
+class UndoPlan(msgspec.Struct, frozen=True):
     """The inverse of a run as a plan, before anybody agreed to it."""
 
-    target: Target
+    target: UndoTarget
     plan: Plan
     originals: tuple[FileOperation, ...]
     ids: tuple[str, ...]  # of the originals
@@ -82,7 +82,7 @@ class Undo(msgspec.Struct, frozen=True):
 _FAILED: frozenset[OperationResult] = NOT_APPLIED - {"not_started"}
 
 
-class Undoing:
+class UndoService:
     """The verbs that take a run back, by a plan like any other, with its own digest (law 7)."""
 
     def __init__(self, doors: Ports, runs: Runs, consents: Approvals) -> None:
@@ -92,26 +92,28 @@ class Undoing:
 
     def preview(
         self, reference: str = "", plan_id: str = "", operation: str = "", *, exempt: bool = False
-    ) -> Undo:
+    ) -> UndoPlan:
         """Makes the inverse plan of a run, a turn, or one operation; nothing is recorded.
 
         What rules deny is left alone, unless `exempt` says that it rolls back a run that has begun.
         """
-        back = Takeback(self._doors, self._runs.repository())
+        back = UndoTargets(self._doors, self._runs.repository())
         target = back.find(reference, plan_id)
-        wanted = chosen(back, target, operation) if operation else target
+        wanted = select_operation(back, target, operation) if operation else target
         return self._inverse(back, wanted, exempt=exempt)
 
-    def redo(self, reference: str = "") -> Undo:
+    def redo(self, reference: str = "") -> UndoPlan:
         """Makes the plan that takes back an undo; a command is not run again by it.
 
         It does again what was done, so rules refuse it as they refuse a build.
         """
-        back = Takeback(self._doors, self._runs.repository())
+        back = UndoTargets(self._doors, self._runs.repository())
         target = back.find_undo(reference)
-        return self._inverse(back, target, again(back, target))
+        return self._inverse(back, target, redo_extent(back, target))
 
-    def apply(self, undo: Undo, channel: str, note: str = "", *, exempt: bool = False) -> Working:
+    def apply(
+        self, undo: UndoPlan, channel: str, note: str = "", *, exempt: bool = False
+    ) -> RunSteps:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
         try:
@@ -124,7 +126,7 @@ class Undoing:
             raise
         return self._in_terms_of_originals(undo, report)
 
-    def recorded(self, report: RunReport) -> tuple[Undo, RunReport] | None:
+    def recorded(self, report: RunReport) -> tuple[UndoPlan, RunReport] | None:
         """Returns the undo that a run carried out, from the record, and how it tells its end.
 
         None if it was no undo: then the report says it all.
@@ -137,22 +139,22 @@ class Undoing:
             undo = None
         return (undo, self._in_terms_of_originals(undo, report)) if undo else None
 
-    def earlier(self, undo: Undo, plan_id: str = "") -> str:
+    def earlier(self, undo: UndoPlan, plan_id: str = "") -> str:
         """Returns what to type for the newest run before one that leaves nothing to take back."""
-        back = Takeback(self._doors, self._runs.repository())
+        back = UndoTargets(self._doors, self._runs.repository())
         found = (self._inverse(back, target) for target in back.earlier(undo.target, plan_id))
         return next((one.command for one in found if one.plan.operations), "")
 
     def status(self, run: str) -> tuple[bool, str]:
         """Tells whether a run was undone, and returns what to type to go back from there."""
-        return standing(Takeback(self._doors, self._runs.repository()), run)
+        return undo_status(UndoTargets(self._doors, self._runs.repository()), run)
 
-    def next_command(self, undo: Undo, report: RunReport) -> str:
+    def next_command(self, undo: UndoPlan, report: RunReport) -> str:
         """Returns what to type once an undo or a redo ended: to undo the rest, or to go back."""
-        target, back = undo.target, Takeback(self._doors, self._runs.repository())
+        target, back = undo.target, UndoTargets(self._doors, self._runs.repository())
         results = [result for _, result in report.operations]
         failed = not _FAILED.isdisjoint(results[: len(undo.compensated)])
-        if failed and (without := without_failing(back, target)):
+        if failed and (without := undo_without_commands(back, target)):
             return without
         if report.outcome == "rolled_back":
             return undo.command
@@ -165,33 +167,38 @@ class Undoing:
         known = back.pruned.keys().isdisjoint(redone)
         return "assent undo" if known else f"assent undo {report.run}"
 
-    def _recalled(self, record: PlanRecord, note: PlanRun) -> Undo | None:
+    def _recalled(self, record: PlanRecord, note: PlanRun) -> UndoPlan | None:
         ledger = self._runs.repository()
-        plan, back = ledger.plan(note), Takeback(self._doors, ledger, before=note.run)
+        plan, back = ledger.plan(note), UndoTargets(self._doors, ledger, before=note.run)
         target = back.target_of_undo(record)
-        deeds = taken(back, target)
+        deeds = selected_changes(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
         done = combined_operations(plain)
-        ids = ids_of(plain, done)
+        ids = original_ids(plain, done)
         no = {at for at, name in enumerate(ids) if name in record.denied}
-        found = recalled(plan, done, left_alone(record, plain, done, ids), no)
-        ran = compensated(deeds)
+        found = recorded_undo(plan, done, skipped_operations(record, plain, done, ids), no)
+        ran = commands_with_undo(deeds)
         commands = tuple(op for op in plan.operations if isinstance(op, RunCommand))
         if found is None or commands != tuple(deed.undo for deed in ran):
             return None
-        redo = back.is_redo(Target(note.run, (note.run,), record))
-        reach = extent(target, deeds, again(back, target) if redo else FILES_ONLY)
-        names = ids_of(plain, found.originals)
-        return Undo(target, plan, found.originals, names, found.inversion, reach, ran)
+        redo = back.is_redo(UndoTarget(note.run, (note.run,), record))
+        reach = undo_extent(target, deeds, redo_extent(back, target) if redo else FILES_ONLY)
+        names = original_ids(plain, found.originals)
+        return UndoPlan(target, plan, found.originals, names, found.inversion, reach, ran)
 
     def _inverse(
-        self, back: Takeback, target: Target, more: UndoExtent = FILES_ONLY, *, exempt: bool = False
-    ) -> Undo:
+        self,
+        back: UndoTargets,
+        target: UndoTarget,
+        more: UndoExtent = FILES_ONLY,
+        *,
+        exempt: bool = False,
+    ) -> UndoPlan:
         """Inverts what was done: only that, and of each path what all of it came to."""
-        every, deeds = back.done(target), taken(back, target)
+        every, deeds = back.done(target), selected_changes(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
         operations = self._other_by_now(plain)
-        ids = ids_of(plain, operations)
+        ids = original_ids(plain, operations)
         made = {folder for run in target.runs for folder in back.applied.made_folders(run)}
         made.update(folder for deed in deeds for folder in deed.made)
         ground = self._ground(operations, every, deeds)
@@ -202,25 +209,25 @@ class Undoing:
             ground = msgspec.structs.replace(ground, denied=no)
         inversion = invert(operations, made, ground)
         reach = self._reach(target, every, deeds, more)
-        names = names_of(back, target, ids)
+        names = operation_names(back, target, ids)
         text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
         files = [op for _, op in inversion.operations]
         inverses: tuple[Operation, ...] = (*reach.commands, *files)
         plan = Plan(text, inverses, workspace=self._runs.repository().workspace)
-        return Undo(target, plan, operations, ids, inversion, reach, compensated(deeds))
+        return UndoPlan(target, plan, operations, ids, inversion, reach, commands_with_undo(deeds))
 
     def _reach(
         self,
-        target: Target,
+        target: UndoTarget,
         every: Sequence[AppliedChange],
         deeds: Sequence[AppliedChange],
         more: UndoExtent,
     ) -> UndoExtent:
         """Returns how far an undo goes, and which files its commands may overwrite."""
-        ran = compensated(deeds)
+        ran = commands_with_undo(deeds)
         seen = self._seen([op for deed in ran for op in deed.operations]) if ran else {}
         told = overwrite_warnings(ran, every, seen)
-        return msgspec.structs.replace(extent(target, deeds, more), overwrites=told)
+        return msgspec.structs.replace(undo_extent(target, deeds, more), overwrites=told)
 
     def _other_by_now(self, deeds: Sequence[AppliedChange]) -> tuple[FileOperation, ...]:
         """Returns what all of it came to; what a command did may be back already, by whomever."""
@@ -274,7 +281,7 @@ class Undoing:
         except AssentError:
             return NOT_A_FILE
 
-    def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
+    def _record(self, undo: UndoPlan, channel: str, note: str) -> PlanRecord:
         ledger = self._runs.repository()
         blobs, source = self._doors.blobs, undo.source
         # A move keeps no copy; taken back together with more, it may have become a write.
@@ -292,7 +299,7 @@ class Undoing:
             source.name,
             b"",
             undoes=runs,
-            spared=spared(Takeback(self._doors, ledger), target, left),
+            spared=skipped_changes(UndoTargets(self._doors, ledger), target, left),
             left_alone=tuple((undo.ids[at], reason) for at, reason in alone),
             denied=tuple(undo.ids[at] for at, _ in undo.inversion.denied),
         )
@@ -306,7 +313,7 @@ class Undoing:
             PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
         )
 
-    def _in_terms_of_originals(self, undo: Undo, report: RunReport) -> RunReport:
+    def _in_terms_of_originals(self, undo: UndoPlan, report: RunReport) -> RunReport:
         """Names the original operations: what was taken back, and what was left as it is.
 
         A redo names its own: to take back an undo is to do it again.
@@ -316,7 +323,7 @@ class Undoing:
             notes += self._told(undo, report)
         return self._renamed(undo, report, tuple(notes))
 
-    def _renamed(self, undo: Undo, report: RunReport, notes: tuple[str, ...]) -> RunReport:
+    def _renamed(self, undo: UndoPlan, report: RunReport, notes: tuple[str, ...]) -> RunReport:
         if undo.extent.again:
             left = undo.inversion.results
             rows = (*report.operations, *[(undo.ids[i], result) for i, result in left.items()])
@@ -337,7 +344,7 @@ class Undoing:
         about = (*[_command(deed) for deed, _ in commands], *undo.originals)
         return _report(report, undo, rows, notes, about)
 
-    def _told(self, undo: Undo, report: RunReport) -> Iterator[str]:
+    def _told(self, undo: UndoPlan, report: RunReport) -> Iterator[str]:
         """Says what an undo left, and what it does not cover; one that was put back left nothing.
 
         Whoever decides about a command that failed to undo another is told how to do without it.
@@ -351,14 +358,16 @@ class Undoing:
         failed = [deed.undo for deed, (_, result) in ran if deed.undo and result in _FAILED]
         if not failed:
             return
-        if command := without_failing(Takeback(self._doors, self._runs.repository()), undo.target):
+        if command := undo_without_commands(
+            UndoTargets(self._doors, self._runs.repository()), undo.target
+        ):
             first = "" if report.outcome in DONE else "assent recover --roll-back, and then "
             yield (
                 f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "
                 f"Without it: {first}{command}."
             )
 
-    def _still_other(self, undo: Undo) -> Iterator[str]:
+    def _still_other(self, undo: UndoPlan) -> Iterator[str]:
         """Names the files that a command changed, and that its own undo did not put back."""
         operations = [op for deed in undo.compensated for op in deed.operations]
         seen = self._seen(operations)
@@ -372,7 +381,7 @@ class Undoing:
 
 def _report(
     report: RunReport,
-    undo: Undo,
+    undo: UndoPlan,
     rows: tuple[tuple[str, OperationResult], ...],
     notes: tuple[str, ...],
     about: tuple[Operation, ...],
@@ -392,7 +401,7 @@ def _command(deed: AppliedChange) -> Operation:
     return deed.ordered.command
 
 
-def _left(undo: Undo) -> Iterator[str]:
+def _left(undo: UndoPlan) -> Iterator[str]:
     for _, reason in undo.inversion.skipped:
         yield f"Left alone: {reason.removesuffix('.')}."
     yield from undo.extent.overwrites

@@ -12,16 +12,16 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
 from assent.core.undo.applied_change import AppliedChange, UndoGap, attribution_warnings, undo_gaps
 from assent.core.undo.inversion import UndoExtent
-from assent.engine.run.recalled import SHORT
-from assent.engine.run.takeback import Takeback, Target
+from assent.runs.undo.recorded_undo import SHORT_ID
+from assent.runs.undo.targets import UndoTarget, UndoTargets
 
-NOT_AGAIN = "it is not run again; the files that it had changed are restored"
+NOT_RUN_AGAIN = "it is not run again; the files that it had changed are restored"
 
 
-def chosen(back: Takeback, target: Target, operation: str) -> Target:
+def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> UndoTarget:
     """Returns the target that is one operation of another, by its number or the start of its id."""
     deeds = {deed.token for run in target.runs for deed in back.applied.of(run)}
-    numbered = every(back, target)
+    numbered = numbered_operations(back, target)
     found = [
         numbered[index] for index in matching_operations([name for *_, name in numbered], operation)
     ]
@@ -34,13 +34,13 @@ def chosen(back: Takeback, target: Target, operation: str) -> Target:
     token = f"{run}:{index}"
     if token not in deeds:
         raise NotFound(
-            f"Operation {name[:SHORT]} of run {target.name} was not done, or is put back already.",
+            f"Operation {name[:SHORT_ID]} of run {target.name} was not done, or is put back already.",
             f"assent runs show {target.name}",
         )
     return msgspec.structs.replace(target, only=token)
 
 
-def every(back: Takeback, target: Target) -> list[tuple[str, int, str]]:
+def numbered_operations(back: UndoTargets, target: UndoTarget) -> list[tuple[str, int, str]]:
     """Returns all operations of a target in the order in which people count them."""
     return [
         (run, index, name)
@@ -49,28 +49,36 @@ def every(back: Takeback, target: Target) -> list[tuple[str, int, str]]:
     ]
 
 
-def names_of(back: Takeback, target: Target, ids: Sequence[str]) -> list[str]:
+def operation_names(back: UndoTargets, target: UndoTarget, ids: Sequence[str]) -> list[str]:
     """Returns what people call operations: number and short id; a composed one has no number."""
-    numbers = {name: f"{n} " for n, (*_, name) in enumerate(every(back, target), 1)}
-    return [f"{numbers.get(name, '')}({name[:SHORT]})" for name in ids]
+    numbers = {name: f"{n} " for n, (*_, name) in enumerate(numbered_operations(back, target), 1)}
+    return [f"{numbers.get(name, '')}({name[:SHORT_ID]})" for name in ids]
 
 
-def taken(back: Takeback, target: Target) -> list[AppliedChange]:
+def selected_changes(back: UndoTargets, target: UndoTarget) -> list[AppliedChange]:
     """Returns what of a target is to be taken back, in order."""
     return [deed for deed in back.done(target) if target.only in ("", deed.token)]
 
 
-def without_failing(back: Takeback, target: Target) -> str:
+def undo_without_commands(back: UndoTargets, target: UndoTarget) -> str:
     """Returns what takes back the newest deed that needs no command for it; empty if there is none.
 
     The undo of a whole run begins with the commands that its plan names for that.
     """
-    plain = {deed.token for deed in taken(back, target) if deed.undo is None and deed.operations}
-    numbers = [n for n, (run, at, _) in enumerate(every(back, target), 1) if f"{run}:{at}" in plain]
+    plain = {
+        deed.token
+        for deed in selected_changes(back, target)
+        if deed.undo is None and deed.operations
+    }
+    numbers = [
+        n
+        for n, (run, at, _) in enumerate(numbered_operations(back, target), 1)
+        if f"{run}:{at}" in plain
+    ]
     return f"assent undo {target.name} --operation {numbers[-1]}" if numbers else ""
 
 
-def refuse_twice(back: Takeback, record: PlanRecord, plan: Plan) -> None:
+def refuse_repeated_undo(back: UndoTargets, record: PlanRecord, plan: Plan) -> None:
     """Refuses an undo whose commands another undo has run since it was shown (law 6)."""
     commands = [op for op in plan.operations if record.undoes and isinstance(op, RunCommand)]
     runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
@@ -86,42 +94,48 @@ def refuse_twice(back: Takeback, record: PlanRecord, plan: Plan) -> None:
         waiting.remove(command)
 
 
-def compensated(deeds: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
+def commands_with_undo(deeds: Sequence[AppliedChange]) -> tuple[AppliedChange, ...]:
     """Returns the commands that have an undo of their own, in the order in which it is run."""
     return tuple(deed for deed in reversed(deeds) if deed.undo)
 
 
-def extent(target: Target, deeds: Sequence[AppliedChange], more: UndoExtent) -> UndoExtent:
+def undo_extent(target: UndoTarget, deeds: Sequence[AppliedChange], more: UndoExtent) -> UndoExtent:
     """Returns how far an undo of deeds goes, and what it cannot cover."""
     return UndoExtent(
-        tuple(deed.undo for deed in compensated(deeds) if deed.undo),
+        tuple(deed.undo for deed in commands_with_undo(deeds) if deed.undo),
         (*undo_gaps(deeds), *more.gaps),
         more.again,
-        deeds[0].id[:SHORT] if target.only and deeds else "",
+        deeds[0].id[:SHORT_ID] if target.only and deeds else "",
         attribution_warnings(deeds),
         recorded=any(deed.ordered for deed in deeds),
     )
 
 
-def again(back: Takeback, target: Target) -> UndoExtent:
+def redo_extent(back: UndoTargets, target: UndoTarget) -> UndoExtent:
     """Returns what it means to take back an undo: the commands that it undid are not run again."""
     tokens = dict.fromkeys(target.record.undoes.split())
     deeds = [deed for token in tokens for deed in back.applied.of(token.partition(":")[0])]
     undone = [deed for deed in deeds if deed.token in tokens or deed.run in tokens]
     ran = [deed.ordered for deed in undone if deed.ordered]
-    not_again = tuple(UndoGap(ordered.words, NOT_AGAIN) for ordered in ran)
+    not_again = tuple(UndoGap(ordered.words, NOT_RUN_AGAIN) for ordered in ran)
     return UndoExtent(gaps=tuple(dict.fromkeys(not_again)), again=True)
 
 
-def spared(back: Takeback, target: Target, left: Sequence[FileOperation]) -> tuple[str, ...]:
+def skipped_changes(
+    back: UndoTargets, target: UndoTarget, left: Sequence[FileOperation]
+) -> tuple[str, ...]:
     """Returns the tokens of what was done and an undo leaves alone, wholly or in part."""
     if not left:
         return ()
     paths = {path for op in left for path, *_ in footprint(op)}
-    return tuple(deed.token for deed in taken(back, target) if not paths.isdisjoint(deed.paths))
+    return tuple(
+        deed.token for deed in selected_changes(back, target) if not paths.isdisjoint(deed.paths)
+    )
 
 
-def ids_of(deeds: Sequence[AppliedChange], operations: Sequence[FileOperation]) -> tuple[str, ...]:
+def original_ids(
+    deeds: Sequence[AppliedChange], operations: Sequence[FileOperation]
+) -> tuple[str, ...]:
     """Returns the ids of the originals; what was composed of several has one of its own."""
     if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
         deed.ordered for deed in deeds

@@ -9,20 +9,20 @@ import msgspec
 from assent.core.plan.operation import RunCommand, footprint
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.undo.applied_change import AppliedChange
-from assent.engine.run.deeds import Deeds, can_be_undone
-from assent.engine.run.recalled import left_to
+from assent.runs.applied_changes import AppliedChanges, can_be_undone
+from assent.runs.undo.recorded_undo import changes_undone_by
 
-Taken = Literal["", "some", "all"]
-Undoer = tuple[PlanRecord, PlanRun]  # an undo or a redo, and the run that carried it out
+UndoneAmount = Literal["", "some", "all"]
+UndoRun = tuple[PlanRecord, PlanRun]  # an undo or a redo, and the run that carried it out
 
 
-class Undone:
+class UndoHistory:
     """The state of everything that undos were about; an undo that was undone counts no more.
 
     A deed is taken back once any undo that counts took all of it.
     """
 
-    def __init__(self, deeds: Deeds, undos: Sequence[Undoer]) -> None:
+    def __init__(self, deeds: AppliedChanges, undos: Sequence[UndoRun]) -> None:
         self._deeds = deeds
         self.names: set[str] = set()  # runs, builds and deeds that undos were about
         self.idle: set[str] = set()  # undos that were accepted as they stood, and did nothing
@@ -51,7 +51,7 @@ class Undone:
         left = [op for op in deed.operations if not {p for p, *_ in footprint(op)} <= back]
         return msgspec.structs.replace(deed, operations=tuple(left))
 
-    def of(self, runs: Iterable[str], whole: str = "") -> Taken:
+    def of(self, runs: Iterable[str], whole: str = "") -> UndoneAmount:
         """Says how much of runs was taken back that are undone as one."""
         named = list(runs)
         if self._about_runs.isdisjoint({*named, whole}):
@@ -109,7 +109,7 @@ class Undone:
             return []
         about = self._about(record)
         operations = [self._deeds.operations(note.run)[at] for at in places]
-        tokens = set(left_to(operations, about))
+        tokens = set(changes_undone_by(operations, about))
         return [deed for deed in about if deed.token in tokens]
 
     def _about(self, record: PlanRecord) -> list[AppliedChange]:

@@ -1,9 +1,9 @@
 """Where a run stands once it is over: whether it was undone, and what to type from there."""
 
-from assent.engine.run.takeback import Takeback
+from assent.runs.undo.targets import UndoTargets
 
 
-def standing(back: Takeback, run: str) -> tuple[bool, str]:
+def undo_status(back: UndoTargets, run: str) -> tuple[bool, str]:
     """Tells whether all of a run was undone, and returns what to type to go back from there.
 
     Where it left nothing to take back, that is what shows what it did.

@@ -11,25 +11,25 @@ from assent.core.plan.record import PlanRecord
 from assent.core.undo.applied_change import AppliedChange
 from assent.core.undo.inversion import Inversion
 
-SHORT = 12  # characters of an operation's id that people type, and that an undo's text names
-UNTOLD = "for a reason that is not on record"
+SHORT_ID = 12  # characters of an operation's id that people type, and that an undo's text names
+UNRECORDED_REASON = "for a reason that is not on record"
 
-Marks = tuple[tuple[bytes, FileState | None, FileState | None], ...]
+UndoPathStates = tuple[tuple[bytes, FileState | None, FileState | None], ...]
 
 
-class Recalled(msgspec.Struct, frozen=True):
+class RecordedUndo(msgspec.Struct, frozen=True):
     """What an undo was about: its originals, and which of them it inverts and which it leaves."""
 
     originals: tuple[FileOperation, ...]
     inversion: Inversion
 
 
-def recalled(
+def recorded_undo(
     plan: Plan,
     done: Sequence[FileOperation],
     left: Mapping[int, str],
     denied: Container[int] = (),
-) -> Recalled | None:
+) -> RecordedUndo | None:
     """Finds what an undo plan takes back among all that was done; None if it is about other things.
 
     `left` tells what it leaves alone, by the place among what was done, and why; of that, rules
@@ -49,10 +49,10 @@ def recalled(
     pairs = sorted(alone.items())
     conflicts = tuple((place[at], reason) for at, reason in pairs if at not in denied)
     no = tuple((place[at], reason) for at, reason in pairs if at in denied)
-    return Recalled(tuple(done[at] for at in kept), Inversion(inverses, conflicts, no))
+    return RecordedUndo(tuple(done[at] for at in kept), Inversion(inverses, conflicts, no))
 
 
-def left_alone(
+def skipped_operations(
     record: PlanRecord,
     deeds: Sequence[AppliedChange],
     done: Sequence[FileOperation],
@@ -67,10 +67,12 @@ def left_alone(
         return {at: reasons[name] for at, name in enumerate(ids) if name in reasons}
     spared = {path for deed in deeds if deed.token in record.spared for path in deed.paths}
     steps = [(at, path) for at, op in enumerate(done) for path, *_ in footprint(op)]
-    return {at: f"{one_line(path)}, {UNTOLD}" for at, path in steps if path in spared}
+    return {at: f"{one_line(path)}, {UNRECORDED_REASON}" for at, path in steps if path in spared}
 
 
-def left_to(operations: Sequence[Operation], deeds: Iterable[AppliedChange]) -> Iterator[str]:
+def changes_undone_by(
+    operations: Sequence[Operation], deeds: Iterable[AppliedChange]
+) -> Iterator[str]:
     """Yields the deeds that operations of an undo were for, oldest first, as the last come last."""
     commands = [op for op in operations if isinstance(op, RunCommand)]
     paths = {path for op in operations for path, *_ in footprint(op)}
@@ -82,7 +84,7 @@ def left_to(operations: Sequence[Operation], deeds: Iterable[AppliedChange]) -> 
             yield deed.token
 
 
-def _marks(op: Operation, *, back: bool = False) -> Marks:
+def _marks(op: Operation, *, back: bool = False) -> UndoPathStates:
     """Returns which path an operation brings from which state to which, or the way back."""
     steps = [
         (p, after, before) if back else (p, before, after) for p, before, after in footprint(op)
