@@ -6,15 +6,15 @@ import pytest
 from tests.cli.world import World
 from tests.engine.world import World as Inside
 
+from assent.agent.agent_file import RELEASED_DIGESTS
 from assent.app.agent_file import packaged_agent
 from assent.core.digest import sha256
-from assent.engine.agent_file import PACKAGED
 
 AGENT = ".opencode/agents/plan.md"
 
 
 def test_whoever_changes_the_packaged_file_adds_its_hash() -> None:
-    assert sha256(packaged_agent()) in PACKAGED
+    assert sha256(packaged_agent()) in RELEASED_DIGESTS
 
 
 def test_it_is_written_where_it_is_missing(world: World) -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
 
+from assent.agent.session_repository import SessionRepository
 from assent.app.engine import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.llm.message import ToolCall
@@ -21,7 +22,6 @@ from assent.core.session.event import (
 )
 from assent.core.session.question import permission_options, question_digest
 from assent.engine.engine import Engine
-from assent.engine.session.diary import Diary
 
 STATUS = PermissionPattern("bash", "git status *")
 RUN = Question(
@@ -62,7 +62,7 @@ def waiting(world: World, *questions: Question, id: str = "q1", child: bool = Fa
     """A call of a session, or of its child, waits for an answer; returns the question's digest."""
     engine = opened(world)
     record = engine.sessions.start(f"Do {id}", "ask")
-    diary = Diary(engine.sessions.repository()._doors, record.workspace)
+    diary = SessionRepository(engine.sessions.repository()._doors, record.workspace)
     if child:
         started = SessionStarted(
             "child", record.workspace, "child", "ask", "Look", parent=record.session, depth=1

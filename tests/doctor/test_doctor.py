@@ -11,6 +11,7 @@ import pytest
 from tests.cli.world import World, files_below
 from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
 
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.cli.doctor import report_on
 from assent.cli.output import Output
 from assent.config.paths import AppPaths
@@ -22,7 +23,6 @@ from assent.doctor.check import Check, NotHeld, Result, made
 from assent.doctor.confinement import escapes, limits
 from assent.doctor.desk import Desk, desk
 from assent.doctor.report import ENGINE, Patient
-from assent.engine.shell import Shell
 from assent.runs.runs import RunReport
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.attempts import TRIALS
@@ -37,9 +37,9 @@ LACK = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.", "apt ins
 def patient(standings: Standings, state: Path) -> Patient:
     """A machine whose sandbox is what we say."""
 
-    def opening(place: Desk) -> Shell:
+    def opening(place: Desk) -> LocalReadOnlyShell:
         sight = Sight(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
-        return Shell(LocalProcess(sight, standings, ENVIRONMENT))
+        return LocalReadOnlyShell(LocalProcess(sight, standings, ENVIRONMENT))
 
     return Patient(standings, opening, AppPaths(state, state))
 
@@ -170,7 +170,7 @@ def test_a_self_test_that_breaks_has_failed(tmp_path: Path) -> None:
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path: Path) -> None:
-    def broken(_: Desk) -> Shell:
+    def broken(_: Desk) -> LocalReadOnlyShell:
         raise RuntimeError("no shell today")
 
     whole = lacking(tmp_path)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from assent.agent.loop.budget import BudgetLimits
+from assent.agent.loop.loop import AgentLoop
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm.message import MessagePart, TextPart, ToolCall
@@ -16,8 +18,6 @@ from assent.core.llm.request import (
     TokenUsage,
 )
 from assent.core.session.prompt_context import PromptContext
-from assent.drivers.native.loop import NativeDriver
-from assent.drivers.native.purse import Limits
 from assent.llm.cancellation import CancellableModelStream
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
@@ -59,18 +59,18 @@ def says(
     return [*map(PartCompleted, said), StreamEnded(stop or usual, usage or TokenUsage())]
 
 
-def driver(model: object, limits: Limits | None = None, **known: object) -> NativeDriver:
+def driver(model: object, limits: BudgetLimits | None = None, **known: object) -> AgentLoop:
     """A driver whose clock stands still."""
     opened = OpenedModel(model, "test/model", **known)  # type: ignore[arg-type]
-    return NativeDriver(lambda name: opened, PromptContext(), limits, clock=lambda: 0.0)
+    return AgentLoop(lambda name: opened, PromptContext(), limits, clock=lambda: 0.0)
 
 
-def drive(it: NativeDriver, turn: MemoryTurn) -> list[StoredEvent | StreamDelta]:
+def drive(it: AgentLoop, turn: MemoryTurn) -> list[StoredEvent | StreamDelta]:
     """Drives a turn to its end."""
     return list(it.drive(turn))
 
 
-def fails(it: NativeDriver, turn: MemoryTurn) -> AssentError:
+def fails(it: AgentLoop, turn: MemoryTurn) -> AssentError:
     """Drives a turn that must fail; returns how."""
     try:
         list(it.drive(turn))

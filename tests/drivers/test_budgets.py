@@ -6,6 +6,9 @@ from threading import Thread
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, says
 
+from assent.agent.loop.budget import Budget, BudgetLimits, BudgetSpent
+from assent.agent.loop.loop import AgentLoop
+from assent.agent.loop.turn_end import KEPT_STAGED
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart, ToolCall
@@ -21,9 +24,6 @@ from assent.core.session.agent import Agent
 from assent.core.session.cancellation import INTERRUPTED_PLANNING
 from assent.core.session.event import MessageAdded, TurnEnded
 from assent.core.session.prompt_context import PromptContext
-from assent.drivers.native.ending import KEPT
-from assent.drivers.native.loop import NativeDriver
-from assent.drivers.native.purse import Limits, Purse, Spent
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
@@ -61,69 +61,71 @@ class Ticking:
     ("limits", "question", "words"),
     [
         (
-            Limits(max_budget=6.0),
+            BudgetLimits(max_budget=6.0),
             "$6.00 are spent; go on with another $6.00?",
             "The budget of $6.00 is spent ($6.0000 so far).",
         ),
         (
-            Limits(max_tokens=5),
+            BudgetLimits(max_tokens=5),
             "5 tokens are spent; go on with another 5?",
             "The budget of 5 tokens is spent (5 so far).",
         ),
     ],
 )
 def test_f110_a_budget_that_is_spent_asks_and_without_a_yes_ends_with_what_is_kept(
-    limits: Limits, question: str, words: str
+    limits: BudgetLimits, question: str, words: str
 ) -> None:
     turn, model = turn_of(), reads(2)
     drive(driver(model, limits, prices=PRICES), turn)
     assert turn.asked == [("Budget", question)]
-    assert (len(model.asked), turn.events[-1]) == (1, TurnEnded("budget", f"{words} {KEPT}"))
+    assert (len(model.asked), turn.events[-1]) == (1, TurnEnded("budget", f"{words} {KEPT_STAGED}"))
 
 
-@pytest.mark.parametrize("limits", [Limits(max_budget=6.0), Limits(max_tokens=5)])
-def test_f110_a_yes_extends_by_the_same_amount(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [BudgetLimits(max_budget=6.0), BudgetLimits(max_tokens=5)])
+def test_f110_a_yes_extends_by_the_same_amount(limits: BudgetLimits) -> None:
     turn, model = turn_of(True, True, True), reads(3)
     it = driver(model, limits, prices=PRICES)
     drive(it, turn)
     assert (len(model.asked), len(turn.asked)) == (4, 3)
     assert turn.events[-1] == TurnEnded("end")
-    assert it.purse.spent == Spent(20, 24.0, 0.0)
+    assert it.purse.spent == BudgetSpent(20, 24.0, 0.0)
 
 
 def test_f110_a_no_after_a_yes_says_what_was_allowed_in_all() -> None:
     turn, model = turn_of(True, False), reads(3)
-    drive(driver(model, Limits(max_tokens=5)), turn)
-    words = f"The budget of 10 tokens is spent (10 so far). {KEPT}"
+    drive(driver(model, BudgetLimits(max_tokens=5)), turn)
+    words = f"The budget of 10 tokens is spent (10 so far). {KEPT_STAGED}"
     assert (len(model.asked), turn.events[-1]) == (2, TurnEnded("budget", words))
 
 
 def test_f110_one_step_that_spends_far_more_is_asked_about_once() -> None:
     turn, model = turn_of(True), reads(1)
-    drive(driver(model, Limits(max_tokens=1)), turn)
+    drive(driver(model, BudgetLimits(max_tokens=1)), turn)
     assert (len(turn.asked), turn.events[-1]) == (1, TurnEnded("end"))
 
 
 def test_f110_the_next_turn_asks_anew() -> None:
     turn, model = turn_of(False, True), reads(1)
-    it = driver(model, Limits(max_tokens=5))
+    it = driver(model, BudgetLimits(max_tokens=5))
     drive(it, turn)
     turn.begin("Go on")
     drive(it, turn)
     assert [event for event in turn.events if isinstance(event, TurnEnded)] == [
-        TurnEnded("budget", f"The budget of 5 tokens is spent (5 so far). {KEPT}"),
+        TurnEnded("budget", f"The budget of 5 tokens is spent (5 so far). {KEPT_STAGED}"),
         TurnEnded("end"),
     ]
 
 
 def test_f110_seconds_are_those_of_one_turn() -> None:
     opened = OpenedModel(reads(3), "test/model")
-    it = NativeDriver(lambda name: opened, PromptContext(), Limits(max_seconds=30.0), Ticking(4.0))
+    it = AgentLoop(
+        lambda name: opened, PromptContext(), BudgetLimits(max_seconds=30.0), Ticking(4.0)
+    )
     turn = turn_of(False)
     drive(it, turn)
     ended = turn.events[-1]
     assert isinstance(ended, TurnEnded)
-    assert (ended.why, ended.words.endswith(KEPT)) == ("budget", True)
+    assert (ended.why, ended.words.endswith(KEPT_STAGED)) == ("budget", True)
     assert turn.asked[0][1].endswith("seconds; go on for another 30?")
     turn.answers = [True] * 9
     turn.begin("Go on")
@@ -133,42 +135,42 @@ def test_f110_seconds_are_those_of_one_turn() -> None:
 
 def test_f110_before_the_last_step_the_person_may_allow_more() -> None:
     turn, model = turn_of(True, False), reads(5)
-    drive(driver(model, Limits(max_turns=2)), turn)
+    drive(driver(model, BudgetLimits(max_turns=2)), turn)
     assert turn.asked == [
         ("Steps", "The turn has taken 1 step, and the next is its last; go on with 2 more?"),
         ("Steps", "The turn has taken 3 steps, and the next is its last; go on with 2 more?"),
     ]
     assert [bool(prompt.tools) for prompt in model.asked] == [True, True, True, False]
-    words = f"The turn reached its limit of 4 steps. {KEPT}"
+    words = f"The turn reached its limit of 4 steps. {KEPT_STAGED}"
     assert turn.events[-1] == TurnEnded("limit", words)
 
 
 def test_f110_a_limit_of_one_step_needs_no_question() -> None:
     turn, model = turn_of(True), reads(0)
-    drive(driver(model, Limits(max_turns=1)), turn)
+    drive(driver(model, BudgetLimits(max_turns=1)), turn)
     assert (turn.asked, model.asked[0].tools) == ([], ())
 
 
 def test_f109_steps_of_an_agent_hold_whatever_the_person_would_say() -> None:
     turn = MemoryTurn(tools=TOOLS, agents={"plan": Agent("plan", steps=2)})
     turn.answers = [True] * 3
-    drive(driver(reads(2), Limits(max_turns=3)), turn)
+    drive(driver(reads(2), BudgetLimits(max_turns=3)), turn)
     assert (turn.asked, turn.record.steps) == ([], 2)
 
 
 def test_f110_children_spend_from_the_same_purse() -> None:
     turn, child = turn_of(), turn_of()
     model = reads(1)
-    it = driver(model, Limits(max_tokens=10))
+    it = driver(model, BudgetLimits(max_tokens=10))
     drive(it.child_driver(), child)
     assert (it.purse.spent.tokens, child.events[-1]) == (10, TurnEnded("end"))
     drive(it, turn)
-    words = f"The budget of 10 tokens is spent (10 so far). {KEPT}"
+    words = f"The budget of 10 tokens is spent (10 so far). {KEPT_STAGED}"
     assert (len(model.asked), turn.events[-1]) == (2, TurnEnded("budget", words))
 
 
 def test_f110_a_no_to_a_child_is_a_no_to_the_others_without_a_question() -> None:
-    it = driver(reads(9), Limits(max_tokens=5))
+    it = driver(reads(9), BudgetLimits(max_tokens=5))
     first, second = turn_of(False), turn_of(True)
     drive(it.child_driver(), first)
     drive(it.child_driver(), second)
@@ -179,14 +181,14 @@ def test_f110_a_no_to_a_child_is_a_no_to_the_others_without_a_question() -> None
 def test_f110_a_childs_steps_are_its_own_and_fixed() -> None:
     turn = turn_of(True, True)
     model = reads(4)
-    it = driver(model, Limits(max_turns=1))
+    it = driver(model, BudgetLimits(max_turns=1))
     drive(it.child_driver(3), turn)
     assert (turn.asked, turn.record.steps) == ([], 3)
     assert [bool(prompt.tools) for prompt in model.asked] == [True, True, False]
 
 
 def test_f110_two_who_ask_at_once_get_more_only_once() -> None:
-    purse = Purse(Limits(max_tokens=5), lambda: 0.0)
+    purse = Budget(BudgetLimits(max_tokens=5), lambda: 0.0)
     opened = OpenedModel(Spoken(), "test/model")
     purse.spend(opened, FIVE)
     one, other = purse.check(opened), purse.check(opened)
@@ -201,7 +203,7 @@ def test_f110_two_who_ask_at_once_get_more_only_once() -> None:
 
 
 def test_f110_payments_from_many_threads_are_all_counted() -> None:
-    purse = Purse(Limits())
+    purse = Budget(BudgetLimits())
     opened = OpenedModel(Spoken(), "test/model", prices=PRICES)
 
     def pay() -> None:
@@ -238,7 +240,7 @@ def test_a_report_of_a_child_is_read_before_the_turn_ends() -> None:
 def test_a_turn_that_cannot_go_on_does_not_wait_for_reports(stop: StopReason) -> None:
     turn = turn_of()
     turn.reports = [MessageAdded("m9", "plan", (TextPart("Late."),), "task")]
-    limits = Limits(max_turns=1) if stop is StopReason.END else None
+    limits = BudgetLimits(max_turns=1) if stop is StopReason.END else None
     drive(driver(Spoken(says("Done.", stop=stop)), limits), turn)
     assert len(turn.reports) == 1
 
@@ -319,11 +321,11 @@ def test_f111_a_stop_before_the_work_begins_holds() -> None:
 
 def test_f110_what_is_left_of_a_turns_time_can_be_asked() -> None:
     now = [0.0]
-    purse = Purse(Limits(max_seconds=10), lambda: now[0])
+    purse = Budget(BudgetLimits(max_seconds=10), lambda: now[0])
     now[0] = 4.0
     assert purse.seconds_left() == 6.0
     now[0] = 12.0
     assert purse.seconds_left() == 0.0
     purse.begin()
     assert purse.seconds_left() == 10.0
-    assert Purse(Limits()).seconds_left() is None
+    assert Budget(BudgetLimits()).seconds_left() is None

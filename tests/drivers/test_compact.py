@@ -5,6 +5,16 @@ from collections.abc import Iterator
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, fails, says
 
+from assent.agent.loop.compaction import (
+    MAX_RESULT_CHARS,
+    OMITTED,
+    context_window,
+    kept_messages,
+    transcript_text,
+)
+from assent.agent.loop.system_prompt import prompt_text
+from assent.agent.loop.token_meter import IMAGE_TOKENS, TOOLS_TOKENS, TokenMeter, estimated_tokens
+from assent.agent.loop.turn_end import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
 from assent.core.errors import ContextOverflow, ModelError
 from assent.core.llm.message import (
     ChatMessage,
@@ -18,10 +28,6 @@ from assent.core.llm.message import (
 from assent.core.llm.request import PartCompleted, RequestRetried, TokenUsage
 from assent.core.session.event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
 from assent.core.session.transcript import SUMMARY
-from assent.drivers.native.compact import LEFT_OUT, RESULT, kept, rendered, window
-from assent.drivers.native.ending import KEPT, LARGER, TOO_MUCH
-from assent.drivers.native.gauge import IMAGE, TOOLS, Gauge, tokens
-from assent.drivers.native.prompt import words
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
@@ -56,13 +62,13 @@ def test_f114_tokens_are_estimated_by_characters() -> None:
     message = ChatMessage(
         "user", (TextPart("x" * 40), ImagePart("image/png", b""), ToolResult("c", "y" * 8))
     )
-    assert tokens(message) == 10 + IMAGE + 2
-    gauge = Gauge()
-    assert gauge.estimate(("s" * 400,), (message,)) == TOOLS + 100 + 12 + IMAGE
+    assert estimated_tokens(message) == 10 + IMAGE_TOKENS + 2
+    gauge = TokenMeter()
+    assert gauge.estimate(("s" * 400,), (message,)) == TOOLS_TOKENS + 100 + 12 + IMAGE_TOKENS
 
 
 def test_f114_the_providers_number_is_preferred_and_only_what_is_new_is_estimated() -> None:
-    gauge, messages = Gauge(), [said("x" * 400)]
+    gauge, messages = TokenMeter(), [said("x" * 400)]
     gauge.estimate(("s" * 400,), messages)
     gauge.update(TokenUsage(5_000, 100), sent=1)
     messages += [said("y" * 4_000, "assistant"), said("z" * 40)]
@@ -79,7 +85,7 @@ def test_the_gauge_looks_at_each_message_once() -> None:
             Watched.looks += 1
             return super().__iter__()
 
-    gauge, messages = Gauge(), list[ChatMessage]()
+    gauge, messages = TokenMeter(), list[ChatMessage]()
     for _ in range(50):
         messages.append(ChatMessage("user", Watched([TextPart("x")])))
         gauge.estimate((), messages)
@@ -91,7 +97,7 @@ def test_the_gauge_looks_at_each_message_once() -> None:
     [(0, 0, 96_000), (200_000, 64_000, 168_000), (200_000, 8_000, 192_000), (8_000, 0, 6_000)],
 )
 def test_a_window_leaves_room_for_the_answer(context: int, output: int, room: int) -> None:
-    assert window(OpenedModel(Spoken(), "x", context, output)) == room
+    assert context_window(OpenedModel(Spoken(), "x", context, output)) == room
 
 
 HISTORY = (said("a" * 400), calls(), results("r" * 400), said("b" * 40, "assistant"), said("c"))
@@ -101,7 +107,7 @@ HISTORY = (said("a" * 400), calls(), results("r" * 400), said("b" * 40, "assista
     ("most", "stay"), [(0, 1), (10, 2), (110, 2), (112, 2), (113, 4), (999, 5)]
 )
 def test_a_result_never_stays_without_its_call(most: int, stay: int) -> None:
-    assert kept(HISTORY, most) == stay
+    assert kept_messages(HISTORY, most) == stay
 
 
 def test_the_summary_is_made_from_short_words_and_begins_with_the_earlier_one() -> None:
@@ -110,19 +116,23 @@ def test_the_summary_is_made_from_short_words_and_begins_with_the_earlier_one() 
         said("Build it"),
         ChatMessage("assistant", (ReasoningPart("Hm."), ToolCall("c0", "read", {"path": "a"}))),
         ChatMessage(
-            "user", (ToolResult("c0", "x" * (RESULT + 7), failed=True), ImagePart("image/png", b""))
+            "user",
+            (
+                ToolResult("c0", "x" * (MAX_RESULT_CHARS + 7), failed=True),
+                ImagePart("image/png", b""),
+            ),
         ),
     )
-    text = rendered(history, 10_000)
+    text = transcript_text(history, 10_000)
     assert text == (
         f"# Person or tool\n{SUMMARY}It went well.\n\n"
         "# Person or tool\nBuild it\n\n"
         "# Agent\n[calls read with {'path': 'a'}]\n\n"
-        f"# Person or tool\n[failed] {'x' * RESULT} (and 7 more)\n[a picture]\n"
+        f"# Person or tool\n[failed] {'x' * MAX_RESULT_CHARS} (and 7 more)\n[a picture]\n"
     )
-    short = rendered(history, 200)
-    assert short.startswith(f"# Person or tool\n{SUMMARY}It went well.\n\n{LEFT_OUT}")
-    assert len(short) == 200 + len(LEFT_OUT)
+    short = transcript_text(history, 200)
+    assert short.startswith(f"# Person or tool\n{SUMMARY}It went well.\n\n{OMITTED}")
+    assert len(short) == 200 + len(OMITTED)
 
 
 def test_a_session_that_fits_is_left_alone() -> None:
@@ -136,7 +146,7 @@ def test_f33_what_holds_now_is_said_anew_after_a_summary() -> None:
     model = Spoken(says("It began.", usage=TokenUsage(9, 2)), says("Done."))
     drive(driver(model, context=SMALL, prices=PRICES), turn)
     asked, main = model.asked
-    assert (asked.kind, asked.system, asked.tools) == ("compact", (words("compact"),), ())
+    assert (asked.kind, asked.system, asked.tools) == ("compact", (prompt_text("compact"),), ())
     compacted = Compacted("It began.", 1, TokenUsage(9, 2), 13.0)
     place = turn.events.index(compacted)
     reminder = turn.events[place + 1]
@@ -202,7 +212,7 @@ def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
     over = [ContextOverflow("Too long.")]
     model = Spoken(over, says("Sum."), over, says("Sum."), over)
     error = fails(driver(model, context=SMALL), turn)
-    assert (type(error), error.message) == (ContextOverflow, f"Too long. {TOO_MUCH}")
+    assert (type(error), error.message) == (ContextOverflow, f"Too long. {CONTEXT_FULL}")
     assert [prompt.kind for prompt in model.asked] == ["main", "compact"] * 2 + ["main"]
     assert turn.events[-1] == TurnEnded("failed", "Too long.")
 
@@ -210,7 +220,7 @@ def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
 def test_an_overflow_with_nothing_to_summarise_is_told_at_once() -> None:
     turn = grown("Short.")
     error = fails(driver(Spoken([ContextOverflow("Too long.")])), turn)
-    assert (error.message, error.next) == (f"Too long. {TOO_MUCH}", LARGER)
+    assert (error.message, error.next) == (f"Too long. {CONTEXT_FULL}", LARGER_MODEL_COMMAND)
 
 
 def test_where_a_summary_does_not_help_it_is_not_made_in_every_step() -> None:
@@ -235,7 +245,7 @@ def test_a_summary_that_overflows_itself_is_made_of_less() -> None:
 def test_a_summary_that_never_comes_is_an_error() -> None:
     turn = grown()
     error = fails(driver(Spoken(says("  ")), context=SMALL), turn)
-    assert error.message == f"test/model gave no summary of the session. {KEPT}"
+    assert error.message == f"test/model gave no summary of the session. {KEPT_STAGED}"
     assert isinstance(error, ModelError)
 
 

@@ -5,6 +5,16 @@ import re
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, fails, says
 
+from assent.agent.loop.budget import BudgetLimits
+from assent.agent.loop.loop import AgentLoop
+from assent.agent.loop.step import CALL_ABORTED
+from assent.agent.loop.turn_end import (
+    ANSWER_CUT_OFF,
+    CONTINUE_COMMAND,
+    KEPT_STAGED,
+    NO_TOOLS_IN_LAST_STEP,
+    RESUME_COMMAND,
+)
 from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
@@ -30,10 +40,6 @@ from assent.core.session.event import (
     TurnEnded,
 )
 from assent.core.session.prompt_context import PromptContext
-from assent.drivers.native.ending import AGAIN, GO_ON, KEPT, OFF, TOO_LONG
-from assent.drivers.native.loop import NativeDriver
-from assent.drivers.native.purse import Limits
-from assent.drivers.native.step import ABORTED
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 
@@ -106,7 +112,7 @@ def test_f10_the_newest_message_decides_agent_model_and_temperature() -> None:
         named.append(name)
         return OpenedModel(model, name)
 
-    drive(NativeDriver(opener, PromptContext()), turn)
+    drive(AgentLoop(opener, PromptContext()), turn)
     assert named == ["other/m"]
     assert (model.asked[0].temperature, "Rhyme." in model.asked[0].system) == (0.5, True)
 
@@ -130,7 +136,7 @@ def test_f112_a_retry_is_an_event_and_voids_what_was_said() -> None:
 @pytest.mark.parametrize("by", ["agent", "limits"])
 def test_f109_the_last_step_has_no_tools_and_must_sum_up(by: str) -> None:
     agents = {"plan": Agent("plan", steps=2)} if by == "agent" else {}
-    limits = Limits(max_turns=2) if by == "limits" else None
+    limits = BudgetLimits(max_turns=2) if by == "limits" else None
     turn = MemoryTurn(tools=TOOLS, agents=agents)
     model = Spoken(says(READ), says("In sum.", ToolCall("c9", "read", {"path": "b"})))
     drive(driver(model, limits), turn)
@@ -139,8 +145,8 @@ def test_f109_the_last_step_has_no_tools_and_must_sum_up(by: str) -> None:
     assert last.tools == ()
     assert "last step" in last.messages[-1].parts[0].text  # type: ignore[union-attr]
     assert turn.events[-2:] == [
-        CallEnded("c9", "read", ToolResult("c9", OFF, failed=True)),
-        TurnEnded("limit", f"The turn reached its limit of 2 steps. {KEPT}"),
+        CallEnded("c9", "read", ToolResult("c9", NO_TOOLS_IN_LAST_STEP, failed=True)),
+        TurnEnded("limit", f"The turn reached its limit of 2 steps. {KEPT_STAGED}"),
     ]
 
 
@@ -165,10 +171,10 @@ def test_f126_a_cost_that_is_not_known_is_none() -> None:
 def test_a_budget_is_checked_before_each_request_over_all_turns() -> None:
     turn = MemoryTurn(tools=TOOLS)
     model = Spoken(says(READ, usage=TokenUsage(2, 1)), says("More."))
-    it = driver(model, Limits(max_budget=4.0), prices=PRICES)
+    it = driver(model, BudgetLimits(max_budget=4.0), prices=PRICES)
     drive(it, turn)
     assert len(model.asked) == 1
-    ended = TurnEnded("budget", f"The budget of $4.00 is spent ($4.0000 so far). {KEPT}")
+    ended = TurnEnded("budget", f"The budget of $4.00 is spent ($4.0000 so far). {KEPT_STAGED}")
     assert turn.events[-1] == ended
     turn.begin("Go on")
     drive(it, turn)
@@ -177,7 +183,7 @@ def test_a_budget_is_checked_before_each_request_over_all_turns() -> None:
 
 def test_a_budget_also_ends_where_nobody_counts_tokens() -> None:
     turn = MemoryTurn(tools=TOOLS)
-    it = driver(Spoken(says(READ)), Limits(max_budget=0.5), prices=PRICES)
+    it = driver(Spoken(says(READ)), BudgetLimits(max_budget=0.5), prices=PRICES)
     drive(it, turn)
     assert isinstance(turn.events[-1], TurnEnded)
     assert turn.events[-1].why == "budget"
@@ -185,7 +191,7 @@ def test_a_budget_also_ends_where_nobody_counts_tokens() -> None:
 
 def test_a_budget_without_prices_is_refused_before_anything_is_asked() -> None:
     turn, model = MemoryTurn(), Spoken()
-    error = fails(driver(model, Limits(max_budget=1.0)), turn)
+    error = fails(driver(model, BudgetLimits(max_budget=1.0)), turn)
     assert isinstance(error, UsageError)
     assert error.message.startswith("The prices of test/model are not known")
     assert (model.asked, turn.events[-1]) == ([], TurnEnded("failed", error.message))
@@ -195,7 +201,7 @@ def test_a_refusal_is_told_and_fails() -> None:
     turn = MemoryTurn(tools=TOOLS)
     model = Spoken([PartCompleted(READ), StreamEnded(StopReason.REFUSED, words="Not this.")])
     error = fails(driver(model), turn)
-    assert error.message == f"test/model refused to answer: Not this. {KEPT}"
+    assert error.message == f"test/model refused to answer: Not this. {KEPT_STAGED}"
     assert turn.events[-1] == TurnEnded("failed", "test/model refused to answer: Not this.")
     assert not [event for event in turn.events if isinstance(event, CallStarted)]
 
@@ -203,7 +209,7 @@ def test_a_refusal_is_told_and_fails() -> None:
 def test_an_answer_that_is_too_long_is_told() -> None:
     turn = MemoryTurn()
     drive(driver(Spoken(says("Once upon", stop=StopReason.LENGTH))), turn)
-    words = f"The answer of test/model is cut off: it reached its greatest length. {KEPT}"
+    words = f"The answer of test/model is cut off: it reached its greatest length. {KEPT_STAGED}"
     assert turn.events[-1] == TurnEnded("limit", words)
 
 
@@ -211,7 +217,7 @@ def test_calls_of_an_answer_that_is_too_long_are_not_carried_out() -> None:
     turn = MemoryTurn(tools=TOOLS)
     model = Spoken(says(READ, stop=StopReason.LENGTH), says("Smaller, then."))
     drive(driver(model), turn)
-    assert model.asked[1].messages[-1].parts == (ToolResult("c1", TOO_LONG, failed=True),)
+    assert model.asked[1].messages[-1].parts == (ToolResult("c1", ANSWER_CUT_OFF, failed=True),)
     assert turn.events[-1] == TurnEnded("end")
 
 
@@ -230,16 +236,20 @@ def test_f113_an_interrupted_answer_leaves_a_valid_history(stroke: BaseException
     )
     it = driver(model)
     error = fails(it, turn)
-    assert (type(error), error.message, error.next) == (Interrupted, INTERRUPTED_PLANNING, AGAIN)
+    assert (type(error), error.message, error.next) == (
+        Interrupted,
+        INTERRUPTED_PLANNING,
+        RESUME_COMMAND,
+    )
     assert turn.events[-2:] == [
-        CallEnded("c1", "read", ToolResult("c1", ABORTED, failed=True)),
+        CallEnded("c1", "read", ToolResult("c1", CALL_ABORTED, failed=True)),
         TurnEnded("interrupted", INTERRUPTED_PLANNING),
     ]
     turn.begin("Go on")
     drive(it, turn)
     assert model.asked[1].messages[1:] == (
         ChatMessage("assistant", (TextPart("I look."), READ), "test/model"),
-        ChatMessage("user", (ToolResult("c1", ABORTED, failed=True),)),
+        ChatMessage("user", (ToolResult("c1", CALL_ABORTED, failed=True),)),
         ChatMessage("user", (TextPart("Go on"),)),
     )
     assert model.closed == 2
@@ -269,7 +279,7 @@ def test_f113_calls_that_had_not_begun_are_told_so() -> None:
     going.close()  # type: ignore[attr-defined]
     assert turn.events[-3:] == [
         StepEnded(StopReason.END, words="The person interrupted the answer."),
-        CallEnded("c1", "read", ToolResult("c1", ABORTED, failed=True)),
+        CallEnded("c1", "read", ToolResult("c1", CALL_ABORTED, failed=True)),
         TurnEnded("interrupted", INTERRUPTED_PLANNING),
     ]
 
@@ -297,8 +307,8 @@ def test_a_failure_says_what_was_kept_and_voids_half_an_answer() -> None:
         [PartCompleted(TextPart("Half")), PartCompleted(READ), Unavailable("It is down.")]
     )
     error = fails(driver(model), turn)
-    assert (type(error), error.message) == (Unavailable, f"It is down. {KEPT}")
-    assert error.next == GO_ON
+    assert (type(error), error.message) == (Unavailable, f"It is down. {KEPT_STAGED}")
+    assert error.next == CONTINUE_COMMAND
     assert turn.events[-2:] == [
         StepRetried(1, 0.0, "It is down."),
         TurnEnded("failed", "It is down."),
@@ -313,7 +323,7 @@ def test_a_failure_keeps_the_advice_that_it_came_with() -> None:
 
 def test_an_answer_without_an_end_is_a_failure() -> None:
     error = fails(driver(Spoken([PartCompleted(TextPart("Half"))])), MemoryTurn())
-    assert error.message == f"The answer broke off before its end. {KEPT}"
+    assert error.message == f"The answer broke off before its end. {KEPT_STAGED}"
 
 
 def test_odd_names_and_ids_of_calls_are_mended_before_they_are_sent_back() -> None:

@@ -6,13 +6,13 @@ from tests.models.asking import CLIENTS, NAMES, client, model, retrying
 from tests.models.server import FAULTS, Heard, Server, Turn, serving
 from tests.models.speech import Reply
 
+from assent.agent.loop.budget import BudgetLimits
+from assent.agent.loop.loop import AgentLoop
+from assent.agent.loop.turn_end import CONTINUE_COMMAND, KEPT_STAGED
 from assent.core.errors import ModelError
 from assent.core.llm.message import TextPart, ToolResult
 from assent.core.session.event import CallStarted, StepEnded, StepRetried, TurnEnded
 from assent.core.session.prompt_context import PromptContext
-from assent.drivers.native.ending import GO_ON, KEPT
-from assent.drivers.native.loop import NativeDriver
-from assent.drivers.native.purse import Limits
 from assent.llm.scripted import ModelScript, ScriptedModel
 from assent.ports import Model, OpenedModel
 from assent.testing.turns import MemoryTurn
@@ -22,10 +22,10 @@ TOOLS = {"read": lambda args: f"content of {args['path']}"}
 STEPS = 50
 
 
-def drive(asked: Model, turn: MemoryTurn, limits: Limits | None = None) -> None:
+def drive(asked: Model, turn: MemoryTurn, limits: BudgetLimits | None = None) -> None:
     opened = OpenedModel(asked, "test/model-1")
     try:
-        list(NativeDriver(lambda name: opened, PromptContext(), limits).drive(turn))
+        list(AgentLoop(lambda name: opened, PromptContext(), limits).drive(turn))
     finally:
         while CLIENTS:
             CLIENTS.pop().close()
@@ -63,7 +63,7 @@ def test_f126_usage_is_what_the_provider_counted(wire: str) -> None:
 def test_f109_the_last_request_offers_no_tool(wire: str) -> None:
     turn = MemoryTurn(tools=TOOLS)
     with serving(Turn(LOOK), Turn(Reply("In sum."))) as server:
-        drive(model(server, wire), turn, Limits(max_turns=2))
+        drive(model(server, wire), turn, BudgetLimits(max_turns=2))
         first, last = [each.json for each in heard(server)]
     assert "read" in msgspec.json.encode(first["tools"]).decode()
     if wire == "anthropic":  # whose server wants tools to be named where some were used
@@ -85,8 +85,10 @@ def test_the_scripted_model_answers_each_step_with_its_turn() -> None:
     turn.begin("And now?")
     with pytest.raises(ModelError) as caught:
         drive(ScriptedModel(script, "scripted:x"), turn)
-    assert caught.value.message == (f"scripted:x has 2 turns and was asked for number 3. {KEPT}")
-    assert caught.value.next != GO_ON
+    assert caught.value.message == (
+        f"scripted:x has 2 turns and was asked for number 3. {KEPT_STAGED}"
+    )
+    assert caught.value.next != CONTINUE_COMMAND
 
 
 def test_a_long_turn_keeps_one_connection_and_sends_each_message_once_more() -> None:

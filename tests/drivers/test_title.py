@@ -3,10 +3,10 @@
 import pytest
 from tests.drivers.speaking import Spoken, says
 
+from assent.agent.loop.session_title import session_title
 from assent.core.errors import ModelError
 from assent.core.llm.message import ChatMessage, TextPart
 from assent.core.llm.request import PartCompleted, RequestRetried
-from assent.drivers.native.title import title
 
 SESSION = (ChatMessage("user", (TextPart("Make the parser faster"),)),)
 
@@ -22,7 +22,7 @@ SESSION = (ChatMessage("user", (TextPart("Make the parser faster"),)),)
 )
 def test_a_title_is_one_short_line(said: str, named: str) -> None:
     model = Spoken(says(said))
-    assert title(model, SESSION) == named.replace(" …", "…")
+    assert session_title(model, SESSION) == named.replace(" …", "…")
     assert (model.asked[0].kind, model.asked[0].tools) == ("title", ())
     assert len(named) <= 60
 
@@ -31,9 +31,9 @@ def test_what_a_failed_attempt_said_is_in_no_title() -> None:
     model = Spoken(
         [PartCompleted(TextPart("Wrong")), RequestRetried(1, 2.0, "Busy."), *says("Right")]
     )
-    assert title(model, SESSION) == "Right"
+    assert session_title(model, SESSION) == "Right"
 
 
 def test_no_title_is_an_error() -> None:
     with pytest.raises(ModelError, match="gave no title"):
-        title(Spoken(says("''")), SESSION)
+        session_title(Spoken(says("''")), SESSION)

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 from tests.engine.world import World
 
+from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
@@ -48,7 +49,6 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.engine.session.tooling import Tooling
 from assent.ports import FetchResponse, Turn
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.tool import Tool, ToolContext
@@ -236,10 +236,10 @@ PRESENTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> Tooling:
+def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> ToolEnvironment:
     """Everything that calls work with, and somebody to ask."""
     gate = OpenGate()
-    return Tooling(
+    return ToolEnvironment(
         NoProcess(),
         NoShell(),
         NoPrograms(),

@@ -9,6 +9,7 @@ import msgspec
 from tests.engine.desk import NoProcess, NoPrograms, NoShell, Person
 from tests.engine.world import World
 
+from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
@@ -26,7 +27,6 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
-from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
@@ -138,9 +138,9 @@ class Family:
     def engine(self) -> Engine:
         return self.world.engine()
 
-    def tooling(self, actor: Actor | None) -> Tooling:
+    def tooling(self, actor: Actor | None) -> ToolEnvironment:
         gate = RuleGate(PermissionPolicy(), read_line, operands)
-        return Tooling(
+        return ToolEnvironment(
             NoProcess(), NoShell(), NoPrograms(), gate, self.person,
             ToolDispatcher(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
             tasks=self.limits,

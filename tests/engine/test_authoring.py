@@ -5,10 +5,10 @@ import pytest
 from tests.engine.desk import PRESENTS, Script, results, told, turn, work
 from tests.engine.world import World
 
+from assent.agent.reminders import ModeSwitch, ReminderContext, mode_text, reminder
+from assent.agent.session_plans import EMPTY_TEXT
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.record import PlanRecord
-from assent.engine.session.authoring import NO_TEXT
-from assent.engine.session.reminders import Now, Switch, mode_words, reminder
 from assent.planning.approvals import NO_SCOPE
 
 GOAL = "Greet"
@@ -86,7 +86,7 @@ def test_a_bad_name_moves_nothing(world: World) -> None:
 def test_the_bare_template_is_not_presented_whatever_is_staged(world: World) -> None:
     record = turn(world, GOAL, [write("a"), PRESENT], PRESENTS)
     first = results(world, record)[1]
-    assert (first.failed, first.text) == (True, NO_TEXT)
+    assert (first.failed, first.text) == (True, EMPTY_TEXT)
     assert not results(world, record)[-1].failed
 
 
@@ -120,8 +120,8 @@ def test_a_misspelt_declaration_is_not_presented(world: World, key: str) -> None
 def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "plan")
     for words in (
-        reminder(record, None, Now(staging=False)),
-        mode_words(Switch("plan", staging=False), "ask"),
+        reminder(record, None, ReminderContext(staging=False)),
+        mode_text(ModeSwitch("plan", staging=False), "ask"),
     ):
         assert "nothing can be staged here: the plan is prose" in words
         assert "are staged as exact operations" not in words
@@ -130,10 +130,10 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
 
 def test_while_a_plan_is_built_the_reminder_speaks_of_its_scope(world: World) -> None:
     record = msgspec.structs.replace(world.engine().sessions.start(GOAL, "plan"), mode="ask")
-    words = reminder(record, None, Now(scope=("src/*",)))
+    words = reminder(record, None, ReminderContext(scope=("src/*",)))
     assert "It covers: src/*." in words
     assert "asked before each change" not in words
-    assert "It covers: none" in reminder(record, None, Now(scope=()))
+    assert "It covers: none" in reminder(record, None, ReminderContext(scope=()))
 
 
 def test_f92_the_model_reads_what_the_person_typed_and_names_are_made_without_secrets(

@@ -5,6 +5,8 @@ from tests.engine.test_permits import apply as permit
 from tests.engine.test_permits import undo, write
 from tests.engine.world import World
 
+from assent.agent.session_repository import SessionRepository
+from assent.agent.text_plan_builds import BUILD_ENDED, BUILD_RULES, build_contract, plan_steps
 from assent.core.errors import (
     ApprovalUsed,
     DigestMismatch,
@@ -30,8 +32,6 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
-from assent.engine.session.building import BUILDS, ENDED, contract, steps
-from assent.engine.session.diary import Diary
 
 TEXT = b"""---
 scope:
@@ -61,7 +61,7 @@ def said(engine: Engine, session: SessionRecord, about: str = "build") -> list[M
 
 def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
     """Does what a turn of the build does at its beginning."""
-    diary = Diary(world.engine()._doors, session.workspace)
+    diary = SessionRepository(world.engine()._doors, session.workspace)
     current = diary.load(session.session)
     building = world.engine().plans.repository().load(current.plan_id).building
     assert building is not None
@@ -71,7 +71,7 @@ def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
 
 def end_turn(world: World, session: SessionRecord, why: TurnEndReason = "end") -> SessionRecord:
     """Does what a turn's driver would do at its end."""
-    diary = Diary(world.engine()._doors, session.workspace)
+    diary = SessionRepository(world.engine()._doors, session.workspace)
     begun = diary.load(session.session)
     return diary.append(begun if begun.working else begin_turn(world, begun), TurnEnded(why))[0]
 
@@ -104,8 +104,8 @@ def test_f51_without_a_choice_the_agents_own_model_is_asked(world: World) -> Non
 
 def test_a_plan_without_declared_files_covers_nothing(world: World) -> None:
     plan = world.engine().plans.repository().plan(approve(world, b"# Only words\n"))
-    assert "none: every change is asked about" in contract(plan, ())
-    assert "todo" not in contract(plan, ())
+    assert "none: every change is asked about" in build_contract(plan, ())
+    assert "todo" not in build_contract(plan, ())
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_plan_without_declared_files_covers_nothing(world: World) -> None:
 def test_f68_steps_are_check_boxes_or_proposed_changes(
     text: bytes, found: list[tuple[str, str]]
 ) -> None:
-    assert [(todo.content, todo.status) for todo in steps(text)] == found
+    assert [(todo.content, todo.status) for todo in plan_steps(text)] == found
 
 
 def test_beginning_spends_the_approval_once(world: World) -> None:
@@ -298,12 +298,12 @@ def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
     session = engine.text_plan_builds.start(record)
     (message,) = said(engine, session)
     assert isinstance(message.parts[0], TextPart)
-    assert BUILDS in message.parts[0].text
+    assert BUILD_RULES in message.parts[0].text
     end_turn(world, session)
     engine.text_plan_builds.finish(load(world, record), "nothing")
     (back,) = said(engine, session, "mode")
     assert isinstance(back.parts[0], TextPart)
-    assert back.parts[0].text.startswith(ENDED)
+    assert back.parts[0].text.startswith(BUILD_ENDED)
     assert "The person switched" not in back.parts[0].text
 
 

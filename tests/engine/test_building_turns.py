@@ -7,6 +7,7 @@ from tests.engine.test_building import TEXT, approve, begin_turn, end_turn, load
 from tests.engine.test_permits import write as edit
 from tests.engine.world import World
 
+from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import ApprovalUsed, Busy, IllegalState, InvalidPlan, PlanTextDiffers
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.lifecycle import PlanState
@@ -15,7 +16,6 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
-from assent.engine.session.tooling import Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.shell.lines import read_line
 from assent.store.locks import FileLocks
@@ -25,7 +25,7 @@ WRITES = [("write", {"path": "src/b.py", "text": "b\n"})]
 EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
 
 
-def gated(person: Person | None = None) -> Tooling:
+def gated(person: Person | None = None) -> ToolEnvironment:
     """Tools behind the real gate."""
     tools, gate = tooling(person), RuleGate(PermissionPolicy(), read_line)
     box = ToolDispatcher(TOOLS, gate, suggest=True)

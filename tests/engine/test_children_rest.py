@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from tests.engine.family import Actor, Cast, Family, task
 
+from assent.agent.subagents.children import PARENT_STOPPED
+from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
@@ -20,8 +22,6 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.transcript import Transcript
-from assent.engine.session.children import STOPPED
-from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
 
 PATIENCE_S = 60
@@ -95,9 +95,9 @@ def test_f104_a_turn_that_ends_otherwise_leaves_no_child_behind(family: Family) 
         family.work(family.start(), cast)
     [root] = [each for each in family.engine.sessions.all() if not each.parent]
     [child] = family.children(root)
-    assert family.ends(child) == [("interrupted", STOPPED)]
+    assert family.ends(child) == [("interrupted", PARENT_STOPPED)]
     [told] = family.told(root, "task")
-    assert STOPPED in told
+    assert PARENT_STOPPED in told
     assert root.waiting  # the next turn reads it
 
 
@@ -113,7 +113,7 @@ def test_an_interrupted_parent_stops_all_children_and_every_history_stays_valid(
         _throw(work)
     root = family.load(root)
     children = family.children(root)
-    assert [family.ends(child) for child in children] == [[("interrupted", STOPPED)]] * 2
+    assert [family.ends(child) for child in children] == [[("interrupted", PARENT_STOPPED)]] * 2
     assert [result.failed for result in family.results(root)] == [True, True]
     events = [one.event for one in family.engine.sessions.events(root)]
     ended = [event.why for event in events if isinstance(event, ChildEnded)]

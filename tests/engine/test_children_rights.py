@@ -9,15 +9,15 @@ from tests.engine.desk import Person
 from tests.engine.family import Actor, Answer, Cast, Family, task
 from tests.engine.test_building import approve
 
+from assent.agent.session_context import SessionContext
+from assent.agent.subagents.ancestry import parent_sessions
+from assent.agent.tool_environment import TaskLimits
 from assent.core.event import StoredEvent
 from assent.core.permission.mode import MODES, CustomMode, Mode
 from assent.core.session.agent import Agent
 from assent.core.session.event import ModeChanged, QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.tool import VERDICTS_BY_STRICTNESS, Action, ResourceAccess
-from assent.engine.session.lineage import parents
-from assent.engine.session.surroundings import Surroundings
-from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]
@@ -156,10 +156,12 @@ def test_a_child_without_a_parent_may_only_look(family: Family) -> None:
         "x", child.workspace, "x", "yolo", "", "", 1, parent="gone", agent="general"
     )
     engine = family.engine
-    surroundings = Surroundings(engine.sessions._desk, family.tooling(None))
+    surroundings = SessionContext(engine.sessions._desk, family.tooling(None))
     assert surroundings.permission_context(child, None).mode == "yolo"
     assert surroundings.permission_context(orphan, None).mode == "plan"
-    assert [each.session for each in parents(engine.sessions._desk.ports, child)] == [root.session]
+    assert [each.session for each in parent_sessions(engine.sessions._desk.ports, child)] == [
+        root.session
+    ]
 
 
 def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) -> None:
@@ -167,7 +169,7 @@ def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) ->
     known = family.play("yolo", **WRITER)
     [child] = family.children(known)
     stranger = SessionRecord("x", "w", "x", "yolo", "", "", 1, agent="wizard", custom="magic")
-    surroundings = Surroundings(desk, family.tooling(None))
+    surroundings = SessionContext(desk, family.tooling(None))
     posture = surroundings.permission_context(stranger, None)
     assert (posture.mode, [agent.name for agent in posture.agents]) == ("plan", ["plan"])
     assert [words[:20] for words in surroundings.warnings(stranger)] == [
@@ -185,7 +187,7 @@ def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
     chosen, _ = diary.append(started, ModeChanged("auto-edit", custom="docs-only"))
     root = family.work(chosen, Cast(WRITER))
     [child] = family.children(root)
-    surroundings = Surroundings(desk, family.tooling(None))
+    surroundings = SessionContext(desk, family.tooling(None))
     assert surroundings.permission_context(child, None).custom == (narrow,)
     assert surroundings.agent(root).prompt.endswith("Only documents.")
     assert surroundings.agent(root) is surroundings.agent(root)
@@ -223,7 +225,7 @@ def test_f101_no_real_child_is_freer_than_its_parent_whatever_both_are(
     root = family.work(started, Cast(WRITER))
     [child] = family.children(root)
     tooling = family.tooling(None)
-    surroundings = Surroundings(family.engine.sessions._desk, tooling)
+    surroundings = SessionContext(family.engine.sessions._desk, tooling)
     own, parents_own = (
         surroundings.permission_context(child, None),
         surroundings.permission_context(root, None),

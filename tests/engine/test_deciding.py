@@ -2,6 +2,7 @@
 
 import pytest
 
+from assent.agent.decision_text import decision_line
 from assent.core.session.question import (
     NOBODY_ANSWERED,
     PermissionAnswer,
@@ -9,7 +10,6 @@ from assent.core.session.question import (
     yes_no_question,
 )
 from assent.core.tool import Decision, ToolOutcome, Verdict
-from assent.engine.session.deciding import decided_words
 from assent.tools.dispatcher import ToolCallResult
 
 ASKS = Decision(Verdict.ASK, "Ask mode asks.", "user", "edit: * = ask")
@@ -36,12 +36,12 @@ SAID = {
 @pytest.mark.parametrize(("consent", "words"), SAID.values(), ids=SAID)
 def test_f60_the_record_says_what_was_answered(consent: PermissionAnswer, words: str) -> None:
     settled = ToolCallResult(ToolOutcome("x"), ASKS, "edit", consent)
-    assert decided_words(settled) == f"user (edit: * = ask): Ask mode asks.; {words}"
+    assert decision_line(settled) == f"user (edit: * = ask): Ask mode asks.; {words}"
 
 
 def test_f60_without_a_question_the_decision_stands_alone() -> None:
-    assert decided_words(ToolCallResult(ToolOutcome("x"), ASKS, "edit")) == (
+    assert decision_line(ToolCallResult(ToolOutcome("x"), ASKS, "edit")) == (
         "user (edit: * = ask): Ask mode asks."
     )
-    assert decided_words(ToolCallResult(ToolOutcome("x"), Decision(Verdict.RUN), "read")) == "mode"
-    assert decided_words(ToolCallResult(ToolOutcome("x"), None, "read")) == ""
+    assert decision_line(ToolCallResult(ToolOutcome("x"), Decision(Verdict.RUN), "read")) == "mode"
+    assert decision_line(ToolCallResult(ToolOutcome("x"), None, "read")) == ""

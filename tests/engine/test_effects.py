@@ -7,6 +7,7 @@ import pytest
 from tests.engine.desk import PRESENTS, Answers, Person, Script, results, told, turn, work
 from tests.engine.world import World
 
+from assent.agent.effects import UNANSWERED
 from assent.core.errors import NotFound, Refused
 from assent.core.permission.mode import Mode
 from assent.core.session.event import (
@@ -17,7 +18,6 @@ from assent.core.session.event import (
     SessionStarted,
     Todo,
 )
-from assent.engine.session.effects import UNANSWERED
 from assent.planning.plans import MAX_TEXT
 from assent.ports import EventBatch
 

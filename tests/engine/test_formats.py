@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from assent.agent.formatters import LIMITS, Formatters, formatted_edit
 from assent.core.digest import sha256
 from assent.core.errors import Refused
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
@@ -15,7 +16,6 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.core.tool import EditEffect
-from assent.engine.session.formats import LIMITS, Formats, formatted
 
 UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}
 
@@ -75,7 +75,7 @@ def edit(path: bytes = b"sub/a.txt", content: bytes = b"one\n", before: bytes = 
 
 def test_f67_the_formatted_text_is_the_post_image() -> None:
     process = Formatter()
-    assert formatted(edit(), process, UPPER, b"/root") == (edit(content=b"ONE\n"), ())
+    assert formatted_edit(edit(), process, UPPER, b"/root") == (edit(content=b"ONE\n"), ())
     program = Program((b"/bin/upper", b"--name", b"sub/a.txt", b"-"), stdin=b"one\n")
     assert process.ran == [(program, b"/root", LIMITS)]
 
@@ -92,25 +92,25 @@ def test_f67_only_new_contents_that_match_are_touched() -> None:
         ),
         {sha256(b"x"): b"x", sha256(b"t"): b"t"},
     )
-    assert formatted(other, process, UPPER, b"/root") == (other, ())
-    assert formatted(edit(), process, {}, b"/root") == (edit(), ())
+    assert formatted_edit(other, process, UPPER, b"/root") == (other, ())
+    assert formatted_edit(edit(), process, {}, b"/root") == (edit(), ())
     assert process.ran == []
 
 
 def test_f67_a_glob_with_a_slash_is_about_the_whole_path() -> None:
     for glob, touched in [("sub/*", True), ("*/a.txt", True), ("other/*", False)]:
-        found, _ = formatted(edit(), Formatter(), {glob: ("upper",)}, b"/root")
+        found, _ = formatted_edit(edit(), Formatter(), {glob: ("upper",)}, b"/root")
         assert (found != edit()) == touched
 
 
 def test_f67_a_change_that_formatting_takes_back_is_none() -> None:
-    found, notes = formatted(edit(before=b"ONE\n"), Formatter(), UPPER, b"/root")
+    found, notes = formatted_edit(edit(before=b"ONE\n"), Formatter(), UPPER, b"/root")
     assert (found, notes) == (EditEffect(()), ())
 
 
-def noted(process: Formatter, formats: Formats = UPPER) -> str:
+def noted(process: Formatter, formats: Formatters = UPPER) -> str:
     """Returns what the model is told where the text stays as it was."""
-    found, (note,) = formatted(edit(), process, formats, b"/root")
+    found, (note,) = formatted_edit(edit(), process, formats, b"/root")
     assert found == edit()
     return note
 
@@ -152,4 +152,4 @@ def test_f67_a_refusal_is_told_too() -> None:
 
 def test_f67_an_empty_file_needs_no_formatter() -> None:
     empty = edit(content=b"")
-    assert formatted(empty, Formatter(), UPPER, b"/root") == (empty, ())
+    assert formatted_edit(empty, Formatter(), UPPER, b"/root") == (empty, ())

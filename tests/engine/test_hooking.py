@@ -8,11 +8,11 @@ from tests.engine.desk import PRESENTS, told, turn
 from tests.engine.test_permits import Meddling, apply, write
 from tests.engine.world import World
 
+from assent.agent.hook_guard import HookGuard
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.llm.message import ToolCall
 from assent.core.run.journal import drive_to_end
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
-from assent.engine.session.hooking import HookGuard
 from assent.ports import HookResults
 
 CALL = ToolCall("c1", "write_file", {"path": "a.txt", "content": "x"})

@@ -13,6 +13,8 @@ from tests.engine.test_commands import recorded
 from tests.engine.threads import PATIENCE_S, Worker, plain_process, until
 from tests.sandbox.cell import left_over, long_time
 
+from assent.agent.cancellation.tools import ABANDONED_CALL, run_cancellable
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.errors import Interrupted
 from assent.core.event import CommandEnded, StoredEvent
 from assent.core.llm.request import StreamDelta
@@ -21,8 +23,6 @@ from assent.core.session.event import CallEnded, Question, QuestionAnswered, Tur
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
 from assent.engine.engine import Engine
-from assent.engine.session.stopping import LEFT, attended
-from assent.engine.shell import Shell
 from assent.ports import Turn
 
 
@@ -38,7 +38,7 @@ def at_work(
     actor = Actor(cast)
     process = plain_process(family.world.root)
     tooling = msgspec.structs.replace(
-        family.tooling(actor), process=process, shell=Shell(process), unconfined=True
+        family.tooling(actor), process=process, shell=LocalReadOnlyShell(process), unconfined=True
     )
     return Worker(engine.sessions.work(record, actor, tooling)), actor
 
@@ -217,8 +217,8 @@ def test_f113_what_only_somebody_else_can_end_is_left_to_itself() -> None:
             ending[0] = "interrupted"
         return ending[0]
 
-    with pytest.raises(Interrupted, match=LEFT[:20]):
-        attended(stop, work)
+    with pytest.raises(Interrupted, match=ABANDONED_CALL[:20]):
+        run_cancellable(stop, work)
     never.set()
 
 
@@ -226,9 +226,9 @@ def test_what_is_attended_comes_to_what_it_comes_to() -> None:
     def fail() -> ToolOutcome:
         raise ValueError("broken")
 
-    assert attended(lambda: "", lambda: ToolOutcome("fine")) == ToolOutcome("fine")
+    assert run_cancellable(lambda: "", lambda: ToolOutcome("fine")) == ToolOutcome("fine")
     with pytest.raises(ValueError, match="broken"):
-        attended(lambda: "", fail)
+        run_cancellable(lambda: "", fail)
 
 
 def test_f113_a_call_of_an_interrupted_turn_has_an_end(family: Family) -> None:

@@ -2,11 +2,18 @@
 
 import pytest
 
+from assent.agent.subagents.agent_types import (
+    is_read_only,
+    max_seconds,
+    max_steps,
+    subagent,
+    subagents,
+    subagents_line,
+)
+from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
-from assent.engine.session.kinds import kind, kinds, kinds_line, only_looks, seconds_of, steps_of
-from assent.engine.session.tooling import TaskLimits
 
 AGENTS = {
     "plan": Agent("plan", kind="primary"),
@@ -17,11 +24,11 @@ LIMITS = TaskLimits(seconds=600, steps=60)
 
 
 def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
-    assert [agent.name for agent in kinds(AGENTS)] == ["explore", "general"]
-    assert kinds_line(AGENTS) == "Sub-agents for `task`: explore (Looks.), general (Works.)"
-    assert (kinds_line({}), kind(AGENTS, "explore")) == ("", AGENTS["explore"])
+    assert [agent.name for agent in subagents(AGENTS)] == ["explore", "general"]
+    assert subagents_line(AGENTS) == "Sub-agents for `task`: explore (Looks.), general (Works.)"
+    assert (subagents_line({}), subagent(AGENTS, "explore")) == ("", AGENTS["explore"])
     with pytest.raises(UsageError, match=r"There are: explore, general\."):
-        kind(AGENTS, "plan")
+        subagent(AGENTS, "plan")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +43,7 @@ def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
     ],
 )
 def test_who_may_neither_edit_nor_run_commands_only_looks(agent: Agent, looks: bool) -> None:
-    assert only_looks(agent) is looks
+    assert is_read_only(agent) is looks
 
 
 @pytest.mark.parametrize(
@@ -49,4 +56,4 @@ def test_who_may_neither_edit_nor_run_commands_only_looks(agent: Agent, looks: b
     ],
 )
 def test_f100_a_project_only_lowers_limits(agent: Agent, steps: int, seconds: float) -> None:
-    assert (steps_of(agent, LIMITS), seconds_of(agent, LIMITS)) == (steps, seconds)
+    assert (max_steps(agent, LIMITS), max_seconds(agent, LIMITS)) == (steps, seconds)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from assent.agent.loop_detector import LoopLimits
+from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard
+from assent.agent.read_only_shell import only_reads
 from assent.core.llm.message import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
-from assent.engine.session.looping import ELSE, LoopGuard
-from assent.engine.shell import only_reads
-from assent.gate.loops import LoopLimits
 
 RUNS = Decision(Verdict.RUN)
 ASKS = Decision(Verdict.ASK, "It is the same thing once more.", "loop")
@@ -108,7 +108,7 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
     assert turn.guard.before(second) is None
     warned = (
         "done\n\n[This very call is made for the 2nd time in this turn. Nothing new comes of it; "
-        f"after more of them it is refused. {ELSE}]"
+        f"after more of them it is refused. {DO_SOMETHING_ELSE}]"
     )
     assert turn.guard.after(second, OK) == ToolOutcome(warned)
     third = turn.attempt("read", {"path": "a"})
@@ -120,7 +120,7 @@ def test_f107_the_words_say_how_often_and_what_to_do() -> None:
     fourth = turn.attempt("read", {"path": "a"})
     assert turn.guard.before(fourth) == Decision(
         Verdict.DENY,
-        f"This very call is made for the 4th time in this turn. It is refused. {ELSE}",
+        f"This very call is made for the 4th time in this turn. It is refused. {DO_SOMETHING_ELSE}",
         "loop",
     )
 
@@ -306,7 +306,7 @@ def test_f108_the_model_is_told_that_nothing_works() -> None:
         turn.call("edit", ToolOutcome(f"{'abc'[number]}", failed=True), n=number)
     third = turn.attempt("edit", {"n": 2})
     assert turn.guard.before(third) is None
-    told = f"no such text\n\n[Nothing worked in 3 answers in a row. {ELSE}]"
+    told = f"no such text\n\n[Nothing worked in 3 answers in a row. {DO_SOMETHING_ELSE}]"
     assert turn.guard.after(third, ToolOutcome("no such text", failed=True)).text == told
 
 
@@ -344,7 +344,7 @@ def test_f107_a_rule_that_denies_is_named() -> None:
     turn.call(path="a")
     assert turn.guard.before(turn.attempt("read", {"path": "a"})) == Decision(
         Verdict.DENY,
-        f"This very call is made for the 3rd time in this turn. Not here. {ELSE}",
+        f"This very call is made for the 3rd time in this turn. Not here. {DO_SOMETHING_ELSE}",
         "loop",
         "doom_loop: * = deny",
     )

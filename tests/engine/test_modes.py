@@ -3,6 +3,7 @@
 import pytest
 from tests.engine.world import World
 
+from assent.agent.reminders import ReminderContext, reminder
 from assent.core.errors import UsageError
 from assent.core.event import TrustGiven, TrustRevoked
 from assent.core.llm.message import TextPart
@@ -10,7 +11,6 @@ from assent.core.permission.mode import CustomMode
 from assent.core.permission.trust import ProjectFile, TrustedFile
 from assent.core.session.event import MessageAdded, ModeChanged
 from assent.core.session.record import SessionRecord
-from assent.engine.session.reminders import Now, reminder
 
 USER = CustomMode("review", "ask", "Review docs", ("read", "edit"), None, "Be kind.", "user")
 REVIEW = CustomMode("review", "ask", "", None, ("docs/**",), "", "project", USER)
@@ -84,7 +84,7 @@ def test_f11_a_name_that_nobody_knows_starts_and_changes_nothing(world: World) -
 
 def test_f11_the_model_is_told_of_plan_mode_where_its_mode_is_gone(world: World) -> None:
     record = world.engine().sessions.start(GOAL, "review")
-    said = reminder(record, None, Now(modes={}))
+    said = reminder(record, None, ReminderContext(modes={}))
     assert said.startswith("Mode: plan, because review is not known any more. You plan; nothing")
 
 

@@ -4,12 +4,12 @@ import pytest
 from tests.engine.desk import PRESENTS, Person, Script, told, tooling, turn, work
 from tests.engine.world import RacingStore, World
 
+from assent.agent.plan_update_text import APPROVED_WITH_NOTE
 from assent.core.event import DraftChanged
 from assent.core.llm.message import TextPart
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord
-from assent.engine.session.telling import NOTED
 
 GOAL = "Greet"
 ODD = "No — “never”!\n\n\t# not a heading\n$(rm -rf /) \u202e \U0001f642  "
@@ -93,7 +93,7 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
         "- done: write a",
         "- done: write b",
         "",
-        f"{NOTED} Their words:",
+        f"{APPROVED_WITH_NOTE} Their words:",
         "",
         "Well done.",
     ]

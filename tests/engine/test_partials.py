@@ -6,10 +6,10 @@ from tests.engine.test_authoring import PRESENT
 from tests.engine.test_news import GOAL, next_turn, presented, write
 from tests.engine.world import RacingStore, World
 
+from assent.agent.plan_update_text import PARTLY_APPROVED
 from assent.core.blob_references import blob_references
 from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined
-from assent.engine.session.telling import PARTLY
 from assent.render.partial_approval import ExcludedOperation
 
 NOTE = "Fine.\n\nBut rename `b` next time."
@@ -30,7 +30,7 @@ def test_g10_the_model_is_told_what_was_declined(world: World) -> None:
     record, read = next_turn(world, record)
     [declined] = told(world, record, "declined")
     assert declined.splitlines()[1:] == ["- write a"]
-    assert declined.startswith(PARTLY)
+    assert declined.startswith(PARTLY_APPROVED)
     [approved] = told(world, record, "approved")
     assert approved.endswith(NOTE)
     assert declined in read

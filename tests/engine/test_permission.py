@@ -8,12 +8,12 @@ from tests.engine.desk import Answers, Person, Script, results, tooling, work
 from tests.engine.test_formats import UPPER, Formatter
 from tests.engine.world import World
 
+from assent.agent.edit_formatter import MAX_PATCH_CHARS
+from assent.agent.permission_question import permission_question, refusal_reason
 from assent.core.session.event import Question, QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict
-from assent.engine.session.asking import permission, refusal
-from assent.engine.session.shaping import LONGEST
 
 GOAL = "Greet"
 YES: Answers = (("Yes",),)
@@ -61,9 +61,9 @@ def test_what_is_no_text_is_named_and_what_is_long_is_counted(world: World) -> N
     work(world, record, Script(calls, "Done."), person)
     assert details(person)[0].startswith("delete b.bin: not shown, because it is binary")
     person, record = Person(None), asking(world)
-    work(world, record, Script([write("long", "y\n" * LONGEST)], "Done."), person)
+    work(world, record, Script([write("long", "y\n" * MAX_PATCH_CHARS)], "Done."), person)
     (patch,) = details(person)
-    assert len(patch) < LONGEST + 100
+    assert len(patch) < MAX_PATCH_CHARS + 100
     assert patch.endswith(" more characters are not shown.\n")
 
 
@@ -85,14 +85,16 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
 def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
     requests = [ResourceAccess(Action.EDIT, "src/a.py")]
     decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
-    asked = permission(requests, decision, ("write src/a.py",), "+1\n")
+    asked = permission_question(requests, decision, ("write src/a.py",), "+1\n")
     assert asked.question == "May the model change src/a.py? Ask mode asks before each edit."
     assert (asked.by, asked.things, asked.detail) == ("gate", ("write src/a.py",), "+1\n")
 
 
 def test_no_name_is_left_out_and_none_makes_a_line_of_its_own() -> None:
     paths = [f"f{n}" for n in range(12)] + ["n?\n  1. No\nPermission"]
-    asked = permission([ResourceAccess(Action.EDIT, path) for path in paths], Decision(Verdict.ASK))
+    asked = permission_question(
+        [ResourceAccess(Action.EDIT, path) for path in paths], Decision(Verdict.ASK)
+    )
     assert asked.question == "May the model change f0, change f1, change f2, 10 more?"
     assert asked.things[:12] == tuple(f"change f{n}" for n in range(12))
     assert asked.things[12] == "change n?\\n  1. No\\nPermission"
@@ -117,7 +119,7 @@ def test_each_operation_is_named_for_what_it_is(world: World) -> None:
     ],
 )
 def test_why_it_is_no_yes_is_a_whole_sentence(answers: Answers, words: str) -> None:
-    assert refusal(answers) == words
+    assert refusal_reason(answers) == words
 
 
 class Fickle(Formatter):

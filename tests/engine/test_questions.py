@@ -20,6 +20,7 @@ from tests.engine.waiting import (
 )
 from tests.engine.world import World
 
+from assent.agent.permission_request import MAX_TASK_CHARS
 from assent.core.errors import (
     AssentError,
     ConcurrentChange,
@@ -48,7 +49,6 @@ from assent.core.session.question import (
     YES,
     PermissionAnswer,
 )
-from assent.engine.session.permission import LONGEST
 from assent.store.sqlite import SqliteEventStore
 
 PATTERN = (PermissionPattern("bash", "git status *"),)
@@ -179,7 +179,7 @@ def test_questions_of_children_are_found_from_the_root(booth: Booth) -> None:
     assert one.session.depth == 2
     header = one.inquiry.asked.questions[0].header
     assert header == 'Permission, for the child build with the task "Look it up"'
-    assert len(header) < LONGEST + 80
+    assert len(header) < MAX_TASK_CHARS + 80
 
 
 def test_f86_a_plain_no_answers_the_other_questions_of_the_session(booth: Booth) -> None:

@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from assent.agent.session_repository import SessionRepository
 from assent.core.llm.message import ToolCall
 from assent.core.session.event import (
     PartSaid,
@@ -13,7 +14,6 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.question import permission_options, question_digest
-from assent.engine.session.diary import Diary
 from assent.testing.engines import Site, open_site
 
 ROUNDS = 4
@@ -49,7 +49,7 @@ def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
     wanted = QuestionAsked(f"question{number}", "c1", (question,), "write")
     digest = question_digest(record.session, call, wanted)
     found = QuestionAsked(wanted.id, "c1", (question,), "write", digest)
-    diary = Diary(engine.sessions.repository()._doors, record.workspace)
+    diary = SessionRepository(engine.sessions.repository()._doors, record.workspace)
     diary.append(record, StepStarted(1, "build", "m", "ask"), PartSaid(call), found)
     engine.close()
     return record.session, found

@@ -8,11 +8,11 @@ from tests.engine.test_permits import undo
 from tests.engine.waiting import Absent, child_of
 from tests.engine.world import World
 
+from assent.agent.rewind import RewindPreview
 from assent.core.errors import Busy, IllegalState, NotFound
 from assent.core.llm.message import TextPart
 from assent.core.session.event import SessionRewound, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.engine.session.rewinding import Since
 from assent.store.locks import FileLocks
 
 WRITE_A = [("write", {"path": "a.txt", "text": "a\n"})]
@@ -111,7 +111,7 @@ def test_f148_it_says_what_was_done_since_for_an_undo(world: World) -> None:
     assert whole.runs[0] == since.runs[0]
     undo(engine, since.runs[0])
     assert world.files() == {"a.txt": b"a\n"}
-    assert engine.sessions.since(record) == Since((3,), ())
+    assert engine.sessions.since(record) == RewindPreview((3,), ())
 
 
 def test_f148_a_session_at_work_cannot_go_back(world: World, tmp_path: Path) -> None:

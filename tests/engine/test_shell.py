@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from assent.agent.read_only_shell import MAX_WORDS, LocalReadOnlyShell
 from assent.core.errors import Refused
 from assent.core.shell.process import (
     CommandSpec,
@@ -17,7 +18,6 @@ from assent.core.shell.process import (
     SandboxStatus,
     StderrMode,
 )
-from assent.engine.shell import MOST_WORDS, Shell
 
 HELD = SandboxStatus(SandboxState.HELD)
 NONE = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
@@ -68,7 +68,7 @@ class Recorder:
 
 
 def _all(process: Recorder, text: str, folder: Path) -> list[OutputChunk | ProcessResult]:
-    return list(Shell(process).run(text, os.fsencode(folder)))
+    return list(LocalReadOnlyShell(process).run(text, os.fsencode(folder)))
 
 
 def _words(process: Recorder) -> list[list[str]]:
@@ -169,7 +169,9 @@ def test_a_missing_program_is_127_and_the_line_goes_on(tmp_path: Path) -> None:
 def test_limits_are_for_the_whole_line(tmp_path: Path) -> None:
     process = Recorder()
     list(
-        Shell(process).run("ls; ls; ls", os.fsencode(tmp_path), ProcessLimits(seconds=2, output=7))
+        LocalReadOnlyShell(process).run(
+            "ls; ls; ls", os.fsencode(tmp_path), ProcessLimits(seconds=2, output=7)
+        )
     )
     limits = [(limits.seconds, limits.output) for _, _, limits in process.ran]
     assert limits == [(2, 7), (0.5, 2), (0, 0)]
@@ -178,7 +180,7 @@ def test_limits_are_for_the_whole_line(tmp_path: Path) -> None:
 def test_refused_before_anything_ran(tmp_path: Path) -> None:
     process = Recorder()
     with pytest.raises(Refused, match="rm"):
-        Shell(process).run("ls; rm -rf x", os.fsencode(tmp_path))
+        LocalReadOnlyShell(process).run("ls; rm -rf x", os.fsencode(tmp_path))
     assert process.ran == []
 
 
@@ -187,14 +189,14 @@ def test_a_sandbox_that_leaks_turns_the_shell_off(tmp_path: Path) -> None:
         SandboxStatus(SandboxState.OFF, "the probe wrote to the workspace.", "assent doctor")
     )
     with pytest.raises(Refused, match="the probe wrote") as refused:
-        Shell(process).run("ls", os.fsencode(tmp_path))
+        LocalReadOnlyShell(process).run("ls", os.fsencode(tmp_path))
     assert (refused.value.next, process.ran) == ("assent doctor", [])
 
 
 def test_without_a_sandbox_git_is_refused_and_the_rest_runs(tmp_path: Path) -> None:
     process = Recorder(NONE)
     with pytest.raises(Refused, match="sandbox"):
-        Shell(process).run("git status", os.fsencode(tmp_path))
+        LocalReadOnlyShell(process).run("git status", os.fsencode(tmp_path))
     _all(process, "ls", tmp_path)
     assert _words(process) == [["/usr/bin/ls"]]
 
@@ -242,7 +244,7 @@ def test_words_about_a_missing_program_go_where_its_own_would(tmp_path: Path) ->
 def test_more_names_than_fit_are_refused(tmp_path: Path) -> None:
     class Crowded(Recorder):
         def entries(self, folder: bytes) -> dict[bytes, bool]:
-            return {b"%d" % number: False for number in range(MOST_WORDS)}
+            return {b"%d" % number: False for number in range(MAX_WORDS)}
 
     process = Crowded()
     *said, ended = _all(process, "ls *; ls", tmp_path)

@@ -4,17 +4,17 @@ import threading
 
 import pytest
 
-from assent.engine.session.sidebyside import MOST, side_by_side
+from assent.agent.parallel import MAX_THREADS, run_parallel
 
 
-@pytest.mark.parametrize("count", [1, 2, MOST, 3 * MOST])
+@pytest.mark.parametrize("count", [1, 2, MAX_THREADS, 3 * MAX_THREADS])
 def test_answers_come_in_the_order_of_the_questions(count: int) -> None:
-    assert side_by_side(lambda n: n * n, range(count)) == [n * n for n in range(count)]
+    assert run_parallel(lambda n: n * n, range(count)) == [n * n for n in range(count)]
 
 
 def test_a_few_threads_do_it_all() -> None:
-    threads = side_by_side(lambda _: threading.get_ident(), range(100))
-    assert 1 <= len(set(threads)) <= MOST
+    threads = run_parallel(lambda _: threading.get_ident(), range(100))
+    assert 1 <= len(set(threads)) <= MAX_THREADS
 
 
 def test_an_error_comes_out_after_all_are_done() -> None:
@@ -26,5 +26,5 @@ def test_an_error_comes_out_after_all_are_done() -> None:
         done.append(n)
 
     with pytest.raises(ValueError, match="no"):
-        side_by_side(work, range(20))
+        run_parallel(work, range(20))
     assert sorted(done) == [0, *range(2, 20)]

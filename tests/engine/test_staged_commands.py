@@ -7,28 +7,34 @@ import pytest
 from tests.engine.desk import tooling
 from tests.engine.world import World
 
+from assent.agent.effects import (
+    STAGED_ALREADY,
+    EffectDone,
+    EffectRequest,
+    EffectRunner,
+    planned_command,
+)
 from assent.core.llm.message import ToolCall
 from assent.core.plan.operation import RunCommand
 from assent.core.session.record import SessionRecord
 from assent.core.tool import CommandEffect, Decision, Verdict
 from assent.engine.engine import Engine
-from assent.engine.session.effects import AGAIN, Done, Effects, Wish, planned_command
 
 MAKE = CommandEffect("make  all # x")
 
 
 def carried(
     engine: Engine, record: SessionRecord, verdict: Verdict, *, staging: bool = True
-) -> Done:
+) -> EffectDone:
     kit = msgspec.structs.replace(tooling(), staging=staging)
     call = ToolCall("c1", "shell", {"command": MAKE.line})
-    wish = Wish(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
-    work = Effects(engine._desk, kit).run_effect(wish)
+    wish = EffectRequest(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
+    work = EffectRunner(engine._desk, kit).run_effect(wish)
     while True:
         try:
             next(work)
         except StopIteration as end:
-            done: Done = end.value
+            done: EffectDone = end.value
             return done
 
 
@@ -45,7 +51,7 @@ def test_it_is_staged_where_the_gate_or_a_person_meant_that(world: World, verdic
     assert done.carried.text.endswith("Why it did not run now: It writes.")
     assert staged(engine) == (RunCommand(script=b"make  all # x"),)
     again = carried(engine, record, verdict)
-    assert (again.carried.text, again.changed) == (AGAIN, False)
+    assert (again.carried.text, again.changed) == (STAGED_ALREADY, False)
     assert len(staged(engine)) == 1
     assert world.files() == {}
 

@@ -9,6 +9,7 @@ from tests.engine.desk import TOOLS, Answers, OpenGate, Person, Script, results,
 from tests.engine.waiting import Absent, Dying, Killed, on_disk
 from tests.engine.world import World
 
+from assent.agent.tool_environment import ToolEnvironment
 from assent.core.llm.message import ToolResult
 from assent.core.permission.grant import PermissionPattern
 from assent.core.session.answer import QuestionReply
@@ -22,7 +23,6 @@ from assent.core.session.event import (
 from assent.core.session.question import NO, SESSION, YES
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, PermissionContext, ResourceAccess, Verdict
-from assent.engine.session.tooling import Tooling
 from assent.tools.dispatcher import ToolDispatcher
 
 
@@ -96,7 +96,7 @@ class Denying(OpenGate):
         return super().decide(requests, posture)
 
 
-def denying(person: Person) -> Tooling:
+def denying(person: Person) -> ToolEnvironment:
     gate = Denying()
     return msgspec.structs.replace(
         tooling(person), gate=gate, dispatcher=ToolDispatcher(TOOLS, gate)
@@ -230,7 +230,7 @@ def test_f88_a_remembered_yes_settles_what_waits_and_what_comes(
 ) -> None:
     gate = Remembering()
 
-    def tools(person: Person) -> Tooling:
+    def tools(person: Person) -> ToolEnvironment:
         return msgspec.structs.replace(
             tooling(person), gate=gate, dispatcher=ToolDispatcher(TOOLS, gate)
         )

@@ -20,6 +20,7 @@ from tests.engine.desk import (
 )
 from tests.engine.world import PassedOn, World
 
+from assent.agent.tool_call_runner import AFTER_THE_END, INTERRUPTED
 from assent.core.errors import InvalidPlan
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ToolCall, ToolResult
@@ -41,7 +42,6 @@ from assent.core.session.event import (
 )
 from assent.core.session.transcript import LOST
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.engine.session.settling import AFTER_THE_END, INTERRUPTED
 from assent.ports import EventBatch, Turn
 from assent.tools.tool import Tool, ToolContext
 

@@ -9,6 +9,10 @@ import msgspec
 from tests.engine.desk import Answers, OpenGate, Person, tooling
 from tests.engine.world import PassedOn, World
 
+from assent.agent.edit_formatter import EditFormatter
+from assent.agent.permission_request import PermissionRequest, PermissionRequester
+from assent.agent.session_repository import SessionRepository
+from assent.agent.tool_environment import ToolEnvironment
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ToolCall
 from assent.core.llm.request import StopReason
@@ -29,10 +33,6 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.engine.engine import Engine
-from assent.engine.session.diary import Diary
-from assent.engine.session.permission import Doubt, Permission
-from assent.engine.session.shaping import Shaping
-from assent.engine.session.tooling import Tooling
 from assent.ports import EventBatch, EventStore
 from assent.store.sqlite import SqliteEventStore
 
@@ -128,7 +128,9 @@ class Booth:
         return Booth(self.world, self.session, self.mode, self._expires_s)
 
     def note(self, *events: SessionEvent) -> None:
-        Diary(self.world.engine()._doors, self.record.workspace).append(self.record, *events)
+        SessionRepository(self.world.engine()._doors, self.record.workspace).append(
+            self.record, *events
+        )
 
     def step(self, *calls: ToolCall) -> None:
         """The model makes calls."""
@@ -143,7 +145,7 @@ class Booth:
             Remembering(),
         )
         level, reasons = gate.risk(requests)
-        doubt = Doubt(
+        doubt = PermissionRequest(
             call,
             call.tool,
             requests,
@@ -156,16 +158,16 @@ class Booth:
         )
         return self.drained(self.permission(person).ask(self.record, doubt))
 
-    def permission(self, person: Person) -> Permission:
+    def permission(self, person: Person) -> PermissionRequester:
         """Returns somebody to ask, who knows what was asked before the session was taken up."""
         tools = self.tooling(person)
-        shaping = Shaping(self.engine.sessions._desk, tools)
-        found = Permission(self.engine.pending_questions, tools, shaping)
+        shaping = EditFormatter(self.engine.sessions._desk, tools)
+        found = PermissionRequester(self.engine.pending_questions, tools, shaping)
         if self._before is not None:
             found.resume(self._before)
         return found
 
-    def tooling(self, person: Person) -> Tooling:
+    def tooling(self, person: Person) -> ToolEnvironment:
         return msgspec.structs.replace(
             tooling(person), gate=Remembering(), questions_s=self._expires_s
         )
@@ -206,7 +208,7 @@ def child_of(world: World, parent: SessionRecord, name: str) -> SessionRecord:
         name, parent.workspace, name, "ask", "Look it up", parent=parent.session,
         depth=parent.depth + 1,
     )  # fmt: skip
-    return Diary(world.engine()._doors, parent.workspace).start(started)
+    return SessionRepository(world.engine()._doors, parent.workspace).start(started)
 
 
 def parked(booth: Booth, call: str = "c1", line: str = STATUS) -> None:

@@ -7,20 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.llm.message import ToolCall
-from assent.gate.loops import (
-    Failure,
+from assent.agent.loop_detector import (
+    CallFailure,
+    CallHistory,
+    CallRepeat,
     LoopLimits,
-    Repeat,
-    Stage,
-    Track,
-    canonical,
-    hopeless,
-    plain,
-    repeated,
-    stage,
-    trouble,
+    LoopStage,
+    canonical_arguments,
+    detect_repeat,
+    failure_warning,
+    loop_stage,
+    normalized_error,
+    retry_objection,
 )
+from assent.core.llm.message import ToolCall
 
 READ = ToolCall("c1", "read", {"path": "a", "limit": 5})
 
@@ -28,25 +28,25 @@ READ = ToolCall("c1", "read", {"path": "a", "limit": 5})
 @pytest.mark.parametrize(
     ("calls", "found"),
     [
-        ("", Repeat(0)),
-        ("A", Repeat(1)),
-        ("AB", Repeat(1)),
-        ("AA", Repeat(2)),
-        ("AAA", Repeat(3)),
-        ("ABA", Repeat(2)),
-        ("ABCA", Repeat(2)),
-        ("ABAB", Repeat(2, 2)),
-        ("ABABAB", Repeat(3, 2)),
-        ("XYABCABCABC", Repeat(3, 3)),
-        ("ABCDEFABCDEF", Repeat(2, 6)),
-        ("ABCDEFGABCDEFG", Repeat(2)),  # too long for a cycle; the call itself counts
-        ("AXXA", Repeat(2)),
-        ("BAAA", Repeat(3)),
-        ("AABAAB", Repeat(2, 3)),
+        ("", CallRepeat(0)),
+        ("A", CallRepeat(1)),
+        ("AB", CallRepeat(1)),
+        ("AA", CallRepeat(2)),
+        ("AAA", CallRepeat(3)),
+        ("ABA", CallRepeat(2)),
+        ("ABCA", CallRepeat(2)),
+        ("ABAB", CallRepeat(2, 2)),
+        ("ABABAB", CallRepeat(3, 2)),
+        ("XYABCABCABC", CallRepeat(3, 3)),
+        ("ABCDEFABCDEF", CallRepeat(2, 6)),
+        ("ABCDEFGABCDEFG", CallRepeat(2)),  # too long for a cycle; the call itself counts
+        ("AXXA", CallRepeat(2)),
+        ("BAAA", CallRepeat(3)),
+        ("AABAAB", CallRepeat(2, 3)),
     ],
 )
-def test_f106_the_same_call_and_cycles_are_counted(calls: str, found: Repeat) -> None:
-    assert repeated(calls) == found
+def test_f106_the_same_call_and_cycles_are_counted(calls: str, found: CallRepeat) -> None:
+    assert detect_repeat(calls) == found
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,17 @@ def test_f106_the_same_call_and_cycles_are_counted(calls: str, found: Repeat) ->
 def test_f107_stages_come_as_the_settings_say_and_zero_is_none(
     limits: LoopLimits, stages: list[int]
 ) -> None:
-    assert [stage(times, limits) for times in range(6)] == [Stage(each) for each in stages]
+    assert [loop_stage(times, limits) for times in range(6)] == [LoopStage(each) for each in stages]
 
 
 def test_f106_arguments_in_another_order_are_the_same_call() -> None:
     other = ToolCall("c2", "read", {"limit": 5, "path": "a"})
-    track = Track()
+    track = CallHistory()
     assert track.mark(READ, "read", edits=False) == track.mark(other, "read", edits=False)
-    assert canonical({"b": {"y": 1, "x": [2]}, "a": None}) == '{"a":null,"b":{"x":[2],"y":1}}'
+    assert (
+        canonical_arguments({"b": {"y": 1, "x": [2]}, "a": None})
+        == '{"a":null,"b":{"x":[2],"y":1}}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,12 +87,12 @@ def test_f106_arguments_in_another_order_are_the_same_call() -> None:
     ],
 )
 def test_f106_other_arguments_or_tools_are_other_calls(call: ToolCall, tool: str) -> None:
-    track = Track()
+    track = CallHistory()
     assert track.mark(call, tool, edits=False) != track.mark(READ, "read", edits=False)
 
 
 def test_f106_after_a_new_edit_a_call_is_another_one_and_an_edit_never_is() -> None:
-    before = Track()
+    before = CallHistory()
     after = before.edited("one")
     assert before.mark(READ, "read", edits=False) != after.mark(READ, "read", edits=False)
     assert before.mark(READ, "edit", edits=True) == after.mark(READ, "edit", edits=True)
@@ -98,7 +101,7 @@ def test_f106_after_a_new_edit_a_call_is_another_one_and_an_edit_never_is() -> N
 
 
 def test_f106_of_more_calls_than_the_window_the_oldest_go() -> None:
-    track = Track()
+    track = CallHistory()
     for mark in "ABCDE":
         track = track.made(mark, 3)
     assert track.calls == ("C", "D", "E")
@@ -108,13 +111,13 @@ def test_f106_of_more_calls_than_the_window_the_oldest_go() -> None:
 Made = tuple[str, str]  # a tool and its error; empty: it worked
 
 
-def of(made: Made, *, ran: bool = True) -> Failure:
-    return Failure(made[0], plain(made[1]), ran=ran)
+def of(made: Made, *, ran: bool = True) -> CallFailure:
+    return CallFailure(made[0], normalized_error(made[1]), ran=ran)
 
 
-def after(*answers: Sequence[Made], ran: bool = True) -> Track:
+def after(*answers: Sequence[Made], ran: bool = True) -> CallHistory:
     """Returns the track after answers with these calls."""
-    track = Track()
+    track = CallHistory()
     for answer in answers:
         for made in answer:
             track = track.failed_by(of(made, ran=ran)) if made[1] else track.worked(made[0])
@@ -124,7 +127,7 @@ def after(*answers: Sequence[Made], ran: bool = True) -> Track:
 
 def failing(*calls: Made) -> str:
     """Makes calls, each an answer of its own; says what is wrong with the last tool then."""
-    return trouble(after(*[(call,) for call in calls]), calls[-1][0], LoopLimits())
+    return failure_warning(after(*[(call,) for call in calls]), calls[-1][0], LoopLimits())
 
 
 IN_A_ROW = "Nothing worked in 3 answers in a row."
@@ -140,7 +143,7 @@ def test_f108_failures_in_a_row_are_counted_and_a_success_ends_them() -> None:
 def test_f108_a_tool_that_did_not_fail_may_be_tried() -> None:
     track = after([("read", "1")], [("read", "b")], [("read", "c")])
     tools = ("read", "list")
-    assert [bool(trouble(track, tool, LoopLimits())) for tool in tools] == [True, False]
+    assert [bool(failure_warning(track, tool, LoopLimits())) for tool in tools] == [True, False]
 
 
 def test_f108_the_same_error_three_times_counts_whatever_other_tools_do() -> None:
@@ -153,25 +156,25 @@ def test_f108_the_same_error_three_times_counts_whatever_other_tools_do() -> Non
 
 
 def test_f108_the_same_error_of_another_command_is_another_error() -> None:
-    track = Track()
+    track = CallHistory()
     for command in ("make a", "make b", "make c"):
-        failure = Failure("shell", "exit code #.", command, ran=True)
+        failure = CallFailure("shell", "exit code #.", command, ran=True)
         track = track.failed_by(failure).answered().worked("read").answered()
-    assert hopeless(track, "shell", LoopLimits()) == ""
+    assert retry_objection(track, "shell", LoopLimits()) == ""
     for _ in range(2):
         track = track.failed_by(failure).answered().worked("read").answered()
-    assert hopeless(track, "shell", LoopLimits()) == "The same error came 3 times."
+    assert retry_objection(track, "shell", LoopLimits()) == "The same error came 3 times."
 
 
 def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
     error = of(("x", "e"))
-    track = Track()
+    track = CallHistory()
     for _ in range(2):
         track = track.failed_by(error).answered().worked("y").answered()
     third = track.failed_by(error).answered()
-    assert trouble(third, "x", LoopLimits()) == "The same error came 3 times."
-    assert trouble(third, "x", LoopLimits(failures=0)) == ""
-    assert trouble(track.edited("one").failed_by(error).answered(), "x", LoopLimits()) == ""
+    assert failure_warning(third, "x", LoopLimits()) == "The same error came 3 times."
+    assert failure_warning(third, "x", LoopLimits(failures=0)) == ""
+    assert failure_warning(track.edited("one").failed_by(error).answered(), "x", LoopLimits()) == ""
 
 
 CALLS = st.tuples(st.sampled_from(["read", "shell", "edit"]), st.sampled_from(["", "a", "b"]))
@@ -196,13 +199,13 @@ def test_f108_an_answer_counts_once_whatever_is_in_it(answers: list[list[Made]])
 def test_f108_what_never_ran_is_never_hopeless(answers: list[list[Made]]) -> None:
     track = after(*answers, ran=False)
     tools = ("read", "shell", "edit")
-    assert [hopeless(track, tool, LoopLimits()) for tool in tools] == ["", "", ""]
+    assert [retry_objection(track, tool, LoopLimits()) for tool in tools] == ["", "", ""]
 
 
 @given(st.lists(st.lists(CALLS, min_size=1, max_size=6), max_size=12))
 def test_f108_a_success_makes_good_what_its_tool_did_wrong(answers: list[list[Made]]) -> None:
     track = after(*answers).worked("shell")
-    assert (trouble(track, "shell", LoopLimits()), track.failed) == ("", 0)
+    assert (failure_warning(track, "shell", LoopLimits()), track.failed) == ("", 0)
 
 
 @given(st.integers(0, 9), st.integers(0, 5))
@@ -210,9 +213,9 @@ def test_f108_so_many_failing_answers_are_too_many(answers: int, most: int) -> N
     track = after(*[[("shell", f"{'abcdefghi'[n]}")] for n in range(answers)])
     limits = LoopLimits(failures=most)
     reached = most > 0 and answers >= most
-    assert bool(trouble(track, "shell", limits)) is reached
-    assert bool(hopeless(track, "shell", limits)) is reached
-    assert bool(hopeless(track, "shell", limits, foreign=True)) is (0 < most < answers)
+    assert bool(failure_warning(track, "shell", limits)) is reached
+    assert bool(retry_objection(track, "shell", limits)) is reached
+    assert bool(retry_objection(track, "shell", limits, foreign=True)) is (0 < most < answers)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_f108_so_many_failing_answers_are_too_many(answers: int, most: int) -> N
     ],
 )
 def test_f108_numbers_and_paths_make_no_other_error(one: str, other: str, same: bool) -> None:
-    assert (plain(one) == plain(other)) is same
+    assert (normalized_error(one) == normalized_error(other)) is same
 
 
 @pytest.mark.parametrize(
@@ -241,7 +244,7 @@ def test_f108_numbers_and_paths_make_no_other_error(one: str, other: str, same: 
 def test_f106_another_spelling_is_the_same_call(
     one: dict[str, object], other: dict[str, object]
 ) -> None:
-    assert canonical(one) == canonical(other)
+    assert canonical_arguments(one) == canonical_arguments(other)
 
 
 @pytest.mark.parametrize(
@@ -258,4 +261,4 @@ def test_f106_another_spelling_is_the_same_call(
 def test_f106_what_says_something_else_is_another_call(
     one: dict[str, object], other: dict[str, object]
 ) -> None:
-    assert canonical(one) != canonical(other)
+    assert canonical_arguments(one) != canonical_arguments(other)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from tests.cli.world import World, _environment
 from tests.shell.scratch import build
 
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.errors import Refused
 from assent.core.shell.process import (
     OutputChunk,
@@ -23,7 +24,6 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.tool import find_tool
@@ -95,12 +95,12 @@ class Desk:
         root.mkdir()
         return build(root, secret=self._secret)
 
-    def _bare_shell(self) -> Shell:
+    def _bare_shell(self) -> LocalReadOnlyShell:
         lacking = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
         env = self.world.env
         confine = partial(bubblewrapped, env)
         standings = Standings(self._state / "none", confine, lacking=lambda: lacking)
-        return Shell(LocalProcess(self._sight, standings, env))
+        return LocalReadOnlyShell(LocalProcess(self._sight, standings, env))
 
     @cached_property
     def _sight(self) -> Sight:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
 from assent.core.shell.process import (
@@ -18,7 +19,6 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.core.tool import PermissionContext, ToolOutcome
-from assent.engine.shell import Shell
 from assent.ports import FetchResponse
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
@@ -112,7 +112,7 @@ class Place:
     @property
     def around(self) -> ToolContext:
         return ToolContext(
-            self.overlay, self.process, Shell(self.process), self.fetch, self.posture,
+            self.overlay, self.process, LocalReadOnlyShell(self.process), self.fetch, self.posture,
             os.fsencode(self.root), private=self.private, seen=self.seen,
             readable=lambda path: path not in self.secret,
         )  # fmt: skip

@@ -9,6 +9,8 @@ import pytest
 from tests.agent.stage import Stage, events
 
 import assent
+from assent.agent.loop.system_prompt import prompt_layers
+from assent.agent.reminders import ReminderContext, build_rules, child_rules, mode_rules, reminder
 from assent.app.late import late_yaml
 from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
@@ -20,8 +22,6 @@ from assent.core.text.tool_mentions import (
     missing_tools,
     without_missing_tools,
 )
-from assent.drivers.native.prompt import layers
-from assent.engine.session.reminders import Now, build_rules, child_rules, reminder, rules
 from assent.tools.registry import TOOLS
 from assent.workspace.disk import Disk
 
@@ -89,10 +89,10 @@ def test_the_advice_goes_and_the_reason_stays(
 
 def test_reminders_name_no_tool_at_all() -> None:
     record = SessionRecord("s", "w", "slug", "plan", "then", "then", 1)
-    told = [rules(mode, staging=staging) for mode in MODES for staging in (True, False)]
+    told = [mode_rules(mode, staging=staging) for mode in MODES for staging in (True, False)]
     told += [child_rules(mode) for mode in MODES] + [build_rules(("src/**",))]
     told += [
-        reminder(msgspec.structs.replace(record, mode=mode), None, Now(staging=staging))
+        reminder(msgspec.structs.replace(record, mode=mode), None, ReminderContext(staging=staging))
         for mode in MODES
         for staging in (True, False)
     ]
@@ -105,7 +105,7 @@ def test_no_prompt_of_our_own_names_an_absent_tool(tmp_path: Path, absent: froze
     places = agent_folders(tmp_path, tmp_path, bytes(tmp_path))
     agents, _ = load_agents(places, Disk().open, late_yaml)
     for agent in agents.values():
-        for layer in layers(agent, briefing, "openai/x", absent=absent):
+        for layer in prompt_layers(agent, briefing, "openai/x", absent=absent):
             assert not mentions_tool(layer.text, absent), (agent.name, layer)
 
 

@@ -5,6 +5,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
+from assent.agent.session_copy import exported_session
 from assent.cli.output import Output
 from assent.core.errors import ModelError
 from assent.core.event import StoredEvent
@@ -19,7 +20,6 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.redaction import redaction_text
-from assent.engine.session.copies import exported
 from assent.render.log import event_row, log_lines
 from assent.render.questions import question_lines
 from assent.render.redaction import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row
@@ -56,7 +56,7 @@ def test_f92_the_log_and_the_stream_show_masks_in_every_field() -> None:
 def test_f92_a_session_is_shown_and_exported_with_masks() -> None:
     shown = "\n".join(line.text for line in transcript_lines(EVENTS))
     document = "\n".join(line.text for line in markdown_lines(record(), EVENTS))
-    whole = str(exported(record(), EVENTS)) + str(session_row(record()))
+    whole = str(exported_session(record(), EVENTS)) + str(session_row(record()))
     assert [shown.count(word) for word in (KEY, MASK)] == [0, 4]
     assert [document.count(word) for word in (KEY, MASK)] == [0, 5]
     assert [whole.count(word) for word in (KEY, MASK)] == [0, 9]

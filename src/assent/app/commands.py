@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from assent.agent.tool_environment import ToolEnvironment
 from assent.app.late import late_yaml
 from assent.app.settings import located, places_here, trusted_here
 from assent.config.custom_commands import command_folders, load_custom_commands
@@ -16,7 +17,6 @@ from assent.core.session.slash_command import (
     template_parts,
 )
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
-from assent.engine.session.tooling import Tooling
 from assent.tools.overlay import Overlay
 
 LARGEST = 256 << 10  # bytes of a file that goes along
@@ -35,7 +35,7 @@ def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     return commands, (*warnings, *trusted.warnings)
 
 
-def written(command: SlashCommand, arguments: str, folder: str, tooling: Tooling) -> str:
+def written(command: SlashCommand, arguments: str, folder: str, tooling: ToolEnvironment) -> str:
     """Returns what a command says with these words; raises Refused for what may not be read."""
     writer = _Writer(command, located(folder)[1], tooling)
     parts = template_parts(command.template, arguments)
@@ -46,7 +46,7 @@ def written(command: SlashCommand, arguments: str, folder: str, tooling: Tooling
 class _Writer:
     """Reads what a template names, by the rules that bind a model."""
 
-    def __init__(self, command: SlashCommand, root: bytes, tooling: Tooling) -> None:
+    def __init__(self, command: SlashCommand, root: bytes, tooling: ToolEnvironment) -> None:
         from assent.config.paths import private_paths
         from assent.store.blobs import FileBlobStore
         from assent.workspace.local import LocalFiles

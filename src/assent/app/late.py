@@ -111,16 +111,16 @@ class LateShell:
 
     @cached_property
     def _real(self) -> ReadOnlyShell:
-        from assent.engine.shell import Shell as ReadOnly
+        from assent.agent.read_only_shell import LocalReadOnlyShell as ReadOnly
 
         return ReadOnly(self._process, self._within, self._fence)
 
 
 def only_reads(text: str) -> bool:
     """Tells whether a command line can do nothing but look; loads its tables with the first."""
-    from assent.engine import shell
+    from assent.agent import read_only_shell
 
-    return shell.only_reads(text)
+    return read_only_shell.only_reads(text)
 
 
 class LateHooks:

@@ -8,6 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from assent.agent.loop.budget import BudgetLimits
+from assent.agent.loop.loop import AgentLoop
+from assent.agent.loop.system_prompt import PromptLayer, prompt_layers
+from assent.agent.reminders import ReminderContext, reminder
+from assent.agent.subagents.agent_types import subagents_line
+from assent.agent.tool_environment import ToolEnvironment
 from assent.app.engine import engine_of
 from assent.app.late import late_yaml
 from assent.app.models import Models
@@ -23,19 +29,20 @@ from assent.core.permission.mode import Mode, default_agent
 from assent.core.session.agent import Agent
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
-from assent.drivers.native.loop import NativeDriver
-from assent.drivers.native.prompt import Layer, layers
-from assent.drivers.native.purse import Limits
 from assent.engine.engine import Engine
-from assent.engine.session.kinds import kinds_line
-from assent.engine.session.reminders import Now, reminder
-from assent.engine.session.tooling import Tooling
 from assent.ports import Asker, OpenedModel
 from assent.workspace.branch import branch
 from assent.workspace.disk import Disk
 from assent.workspace.instructions import read_instructions
 
-__all__ = ["Choices", "Layer", "Limits", "Wanted", "Work", "open_work"]  # faces get them here
+__all__ = [
+    "Choices",
+    "PromptLayer",
+    "BudgetLimits",
+    "Wanted",
+    "Work",
+    "open_work",
+]  # faces get them here
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -43,7 +50,7 @@ class Wanted(msgspec.Struct, frozen=True):
 
     model: str | None = ""  # None: none is asked for ahead
     agent: str = ""
-    limits: Limits = Limits()
+    limits: BudgetLimits = BudgetLimits()
     choices: Choices = Choices()
 
 
@@ -51,8 +58,8 @@ class Work(msgspec.Struct, frozen=True):
     """Everything that a turn needs, for the workspace around one folder."""
 
     engine: Engine
-    driver: NativeDriver
-    tooling: Tooling
+    driver: AgentLoop
+    tooling: ToolEnvironment
     mode: Mode  # of a new session
     briefing: PromptContext
     models: Models
@@ -63,10 +70,12 @@ class Work(msgspec.Struct, frozen=True):
 
     def prompt_layers(
         self, record: SessionRecord, agent: Agent, absent: Collection[str] = ()
-    ) -> tuple[Layer, ...]:
+    ) -> tuple[PromptLayer, ...]:
         """Returns what an agent without some tools is told before anybody speaks."""
-        said = reminder(record, None, Now(staging=self.tooling.staging, modes=self.tooling.modes))
-        return layers(agent, self.briefing, record.model, said, absent)
+        said = reminder(
+            record, None, ReminderContext(staging=self.tooling.staging, modes=self.tooling.modes)
+        )
+        return prompt_layers(agent, self.briefing, record.model, said, absent)
 
     def close(self) -> None:
         self.end()
@@ -93,7 +102,7 @@ def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None =
             chosen.warm()  # the connection is made while the rest is put together
     engine = opened or engine_of(cwd, root, here, settings)
     briefing = _briefing(engine, here, (cwd, root), agents)
-    driver = NativeDriver(open_model, briefing, _limits(wanted.limits, settings))
+    driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
     ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
     tooling, end = open_tooling(ground, asker, agents, driver, wanted.choices)
     own = [rule for agent in agents.values() for rule in agent.rules]
@@ -104,10 +113,10 @@ def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None =
     )  # fmt: skip
 
 
-def _limits(wanted: Limits, settings: Settings) -> Limits:
+def _limits(wanted: BudgetLimits, settings: Settings) -> BudgetLimits:
     """Returns the limits of an invocation: its own, else those of the settings."""
     budget = settings.budget
-    return Limits(
+    return BudgetLimits(
         wanted.max_turns or budget.steps or None,
         wanted.max_budget or budget.dollars or None,
         wanted.max_tokens or budget.tokens or None,
@@ -152,7 +161,7 @@ def _briefing(
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",
-        kinds_line(agents),
+        subagents_line(agents),
     ]
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
     facts = tuple(fact.text for fact in engine.memory.all())

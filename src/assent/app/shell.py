@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
 from assent.app.settings import load_settings, located, places_here
 from assent.config.paths import AppPaths
 from assent.engine.engine import Engine
-from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.mountpoints import MountPoints
 from assent.sandbox.running.tether import Marks
@@ -21,15 +21,15 @@ from assent.sandbox.view.sight import Sight
 from assent.sandbox.view.system import PROGRAMS
 
 
-def open_shell(folder: str) -> Shell:
+def open_shell(folder: str) -> LocalReadOnlyShell:
     """Opens the shell of planning for the workspace around a folder; it needs no store."""
     here = places_here()
     return open_shell_at(folder, here, here.state)
 
 
-def open_shell_at(folder: str, here: AppPaths, known: Path) -> Shell:
+def open_shell_at(folder: str, here: AppPaths, known: Path) -> LocalReadOnlyShell:
     """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
-    return Shell(_process(folder, here, known, os.environ))
+    return LocalReadOnlyShell(_process(folder, here, known, os.environ))
 
 
 def open_process(folder: str) -> LocalProcess:

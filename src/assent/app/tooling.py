@@ -6,6 +6,9 @@ from functools import partial
 
 import msgspec
 
+from assent.agent.loop_detector import LoopLimits
+from assent.agent.loop_guard import LoopGuard
+from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.app.keys import known_secrets
 from assent.app.late import LateFetch, LateProcess, LateShell, only_reads
 from assent.app.outside import LateOutside
@@ -18,10 +21,7 @@ from assent.core.permission.rule_argument import parse_rule_argument
 from assent.core.session.agent import Agent
 from assent.core.text.redaction import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
-from assent.engine.session.looping import LoopGuard
-from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
-from assent.gate.loops import LoopLimits
 from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
@@ -53,14 +53,14 @@ def open_tooling(
     agents: Mapping[str, Agent],
     driver: AgentDriver,
     choices: Choices,
-) -> tuple[Tooling, Callable[[], None]]:
+) -> tuple[ToolEnvironment, Callable[[], None]]:
     """Returns what calls work with, and how to close it."""
     settings, root = ground.loaded.settings, ground.root
     servers = [server.environment for server in settings.mcp.values()]
     process, gate = LateProcess(ground.folder), _gate(ground, choices)
     tools = _tools(ground)
     more, close = _servers(ground, tools if choices.servers else None)
-    tooling = Tooling(
+    tooling = ToolEnvironment(
         process=process,
         shell=LateShell(process, root, left=ground.left),
         fetch=LateFetch(partial(_fetch, settings)),

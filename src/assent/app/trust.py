@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from assent.agent.trust_log import TrustLog
 from assent.app.settings import located, places_here, trusted_here
 from assent.config.consequences import consequences
 from assent.config.project_files import project_files
@@ -12,7 +13,6 @@ from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
-from assent.engine.trusts import Trusts
 from assent.store.trust_list import TrustListFile
 from assent.workspace.disk import Disk
 
@@ -78,11 +78,11 @@ class TrustDesk:
         if look.broken:
             raise UsageError(look.broken, "assent trust show")
 
-    def give(self, trusts: Trusts, look: Look) -> None:
+    def give(self, trusts: TrustLog, look: Look) -> None:
         """Lets a file do what was shown of it: recorded first, so that nothing counts unseen."""
         self._book.give(trusts.give(look.file, [each.text for each in look.does]))
 
-    def revoke(self, trusts: Trusts, names: Sequence[str]) -> list[str]:
+    def revoke(self, trusts: TrustLog, names: Sequence[str]) -> list[str]:
         """Takes trust away, from all files of the workspace if none is named; returns which."""
         root = os.path.realpath(self.root)
         held = [each.path for each in self.all() if each.root == root]

@@ -7,6 +7,7 @@ from typing import cast
 
 import msgspec
 
+from assent.agent.text_plan_builds import BUILD_AGENT
 from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import asker
 from assent.cli.call import Call
@@ -22,7 +23,6 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput
 from assent.core.session.record import SessionRecord
 from assent.engine.engine import Engine
-from assent.engine.session.building import BUILDER
 from assent.render.rows import run_row, warning_rows
 from assent.runs.runs import RunReport
 from assent.views.built import Built, built, built_lines, built_row
@@ -66,7 +66,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     with closing(work), interruptible():
         engine = work.engine
         plan = engine.plans.find(record.plan_id)
-        name = agent or BUILDER
+        name = agent or BUILD_AGENT
         asked = _model(work, plan, model, name)
         shown = Held(_shown(call, asks=person.present), screen)
         seen = _seen(engine, plan)

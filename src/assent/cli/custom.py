@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from assent.agent.tool_environment import ToolEnvironment
 from assent.app.commands import load_custom, written
 from assent.cli.goal import Goal
 from assent.cli.output import Output
@@ -12,7 +13,6 @@ from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
 from assent.core.session.slash_command import SlashCommand
 from assent.core.text.hidden_chars import visible_line
-from assent.engine.session.tooling import Tooling
 from assent.render.lines import Line
 
 HELP = "/help"
@@ -34,7 +34,7 @@ class Custom(msgspec.Struct, frozen=True):
             model=goal.model or self.command.model,
         )
 
-    def prompt(self, goal: Goal, tooling: Tooling) -> str:
+    def prompt(self, goal: Goal, tooling: ToolEnvironment) -> str:
         """Returns the text that is said to the model; raises Refused for what may not be read."""
         return written(self.command, self.arguments, goal.folder, tooling)
 

@@ -13,12 +13,12 @@ from assent.render.onboarding import SetupFindings
 from assent.tui.host import Host, Start, Told
 
 if TYPE_CHECKING:
+    from assent.agent.tool_environment import ToolEnvironment
     from assent.app.session import Work
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
-    from assent.engine.session.tooling import Tooling
     from assent.ports import Asker, ProcessRunner
 
 NO_INPUT = "--no-input"
@@ -105,7 +105,9 @@ class LocalHost:
         commands, _ = load_custom(self._folder)
         return [commands[name] for name in sorted(commands)]
 
-    def expand_command(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+    def expand_command(
+        self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
+    ) -> str:
         from assent.app.commands import written
 
         return written(command, arguments, self._folder, tooling)

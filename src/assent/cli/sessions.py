@@ -265,11 +265,11 @@ def _answer(call: Call, record: SessionRecord) -> None:
 
 
 def _invented(call: Call, record: SessionRecord, model: str) -> str:
+    from assent.agent.loop.session_title import session_title
     from assent.app.models import open_models
-    from assent.drivers.native.title import title
 
     models, warnings = open_models(call.folder)
     call.output.warn(warnings)
     with closing(models):
         opened = models.open(model or record.model)
-        return title(opened.model, call.engine.sessions.transcript(record).messages)
+        return session_title(opened.model, call.engine.sessions.transcript(record).messages)

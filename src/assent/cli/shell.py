@@ -9,13 +9,13 @@ from typing import TextIO
 import click
 import msgspec
 
+from assent.agent.read_only_shell import Finding, judge
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output
 from assent.cli.source import stdin
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
-from assent.engine.shell import Finding, judge
 from assent.views.shell import CUTS, Visible, judged_lines, output_row
 
 LONGEST = 1 << 20  # bytes of a line of `check --stdin`

@@ -4,8 +4,8 @@ from typing import Final
 
 import click
 
+from assent.agent.agent_file import AgentFileStatus
 from assent.cli.call import Call, examples, takes_call
-from assent.engine.agent_file import AgentFile
 from assent.render.lines import Line
 
 
@@ -26,7 +26,7 @@ def init(call: Call) -> None:
 
 
 NEXT = '  next: assent plan new NAME --goal "What should be true afterwards"'
-TOLD: Final[dict[AgentFile, str]] = {
+TOLD: Final[dict[AgentFileStatus, str]] = {
     "written": "was written.",
     "updated": "was an earlier version and is up to date now.",
     "current": "is up to date.",

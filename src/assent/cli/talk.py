@@ -54,7 +54,7 @@ def _talked(goal: Goal, output: Output, written: Written | None = None) -> int:
 
 
 def _worked(goal: Goal, output: Output, written: Written | None) -> int:
-    from assent.app.session import Choices, Limits, Wanted, open_work
+    from assent.app.session import BudgetLimits, Choices, Wanted, open_work
     from assent.cli.asker import asker
     from assent.cli.conversation import Conversation
 
@@ -66,7 +66,9 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
         # A session knows its model; opening another one ahead would help nobody.
         goal.model or (None if going_on else ""),
         goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
-        Limits(goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None),
+        BudgetLimits(
+            goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None
+        ),
         Choices(goal.rules, goal.auto),
     )
     screen = Screen()

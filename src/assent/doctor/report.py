@@ -5,6 +5,7 @@ from functools import partial
 
 import msgspec
 
+from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.settings import places_here
 from assent.app.shell import open_shell_at, standings_at
 from assent.config.paths import AppPaths
@@ -15,7 +16,6 @@ from assent.doctor.confinement import escapes, limits
 from assent.doctor.desk import Desk, desk
 from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.shell import Opening, shell_checks
-from assent.engine.shell import Shell
 from assent.sandbox.trial.machine import Missing, missing, versions
 from assent.sandbox.trial.standing import Standings
 
@@ -48,7 +48,7 @@ def this_machine() -> Patient:
     places = places_here()
     standings = standings_at(places.state)
 
-    def opening(place: Desk) -> Shell:
+    def opening(place: Desk) -> LocalReadOnlyShell:
         return open_shell_at(str(place.root), place.places, places.state)
 
     return Patient(standings, opening, places)

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
+from assent.agent.read_only_shell import LocalReadOnlyShell, judge
 from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.doctor.check import Attempted, Check, NotTried, insist, made, refusal
 from assent.doctor.desk import Desk, desk
-from assent.engine.shell import Shell, judge
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.selftest import Confine
 
@@ -62,7 +62,7 @@ ROWS: Final = {
     "secrets": "read a .env file",
 }
 
-Opening: TypeAlias = Callable[[Desk], Shell]
+Opening: TypeAlias = Callable[[Desk], LocalReadOnlyShell]
 Confining: TypeAlias = Callable[[], Confine | None]
 
 
@@ -131,7 +131,7 @@ def _secrets(opening: Opening) -> str:
     return "It is not shown."
 
 
-def _output(shell: Shell, line: str, place: Desk) -> bytes:
+def _output(shell: LocalReadOnlyShell, line: str, place: Desk) -> bytes:
     pieces = shell.run(line, _folder(place), LIMITS)
     return b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
 

@@ -24,19 +24,19 @@ from assent.runs.undo.status import undo_status
 from assent.runs.undo.targets import UndoTargets
 
 if TYPE_CHECKING:
-    from assent.engine.agent_file import AgentFile
-    from assent.engine.session.building import Building
-    from assent.engine.session.desk import Desk
-    from assent.engine.session.facts import Facts
-    from assent.engine.session.grants import Grants
-    from assent.engine.session.questions import Questions
-    from assent.engine.session.session_list import SessionList
-    from assent.engine.session.sessions import Sessions
-    from assent.engine.session.summary import Summary
-    from assent.engine.session.surroundings import Surroundings
-    from assent.engine.session.tooling import Tooling
-    from assent.engine.trusts import Trusts
-    from assent.engine.waiting import Waiting
+    from assent.agent.agent_file import AgentFileStatus
+    from assent.agent.grants import Grants
+    from assent.agent.memory import WorkspaceMemory
+    from assent.agent.pending_decisions import PendingDecisions
+    from assent.agent.pending_questions import PendingQuestions
+    from assent.agent.services import Services
+    from assent.agent.session_context import SessionContext
+    from assent.agent.session_lookup import SessionLookup
+    from assent.agent.sessions import Sessions
+    from assent.agent.text_plan_builds import TextPlanBuilds
+    from assent.agent.tool_environment import ToolEnvironment
+    from assent.agent.trust_log import TrustLog
+    from assent.agent.turn_changes import SessionTurnChanges
     from assent.planning.comments import Comments
     from assent.planning.folder_import import FolderImporter
     from assent.planning.key_log import KeyLog
@@ -147,11 +147,11 @@ class Engine:
         return KeyLog(self._doors, self._place)
 
     @noun
-    def trust_log(self) -> "Trusts":
+    def trust_log(self) -> "TrustLog":
         """What was trusted by its content."""
-        from assent.engine.trusts import Trusts
+        from assent.agent.trust_log import TrustLog
 
-        return Trusts(self._doors, self._place, self._workspaces)
+        return TrustLog(self._doors, self._place, self._workspaces)
 
     @noun
     def permits(self) -> "Permits":
@@ -186,52 +186,52 @@ class Engine:
         return commands
 
     @noun
-    def memory(self) -> "Facts":
+    def memory(self) -> "WorkspaceMemory":
         """What is remembered of a workspace."""
-        from assent.engine.session.facts import Facts
+        from assent.agent.memory import WorkspaceMemory
 
-        return Facts(self._doors, self._workspaces)
+        return WorkspaceMemory(self._doors, self._workspaces)
 
     @noun
     def grants(self) -> "Grants":
         """Answers that are remembered."""
-        from assent.engine.session.grants import Grants
+        from assent.agent.grants import Grants
 
         return Grants(self._doors, self._workspaces, self._place)
 
     @noun
-    def pending_questions(self) -> "Questions":
+    def pending_questions(self) -> "PendingQuestions":
         """What waits for an answer."""
-        from assent.engine.session.questions import Questions
+        from assent.agent.pending_questions import PendingQuestions
 
-        return Questions(self._doors, self._workspaces, self._place, self.grants)
+        return PendingQuestions(self._doors, self._workspaces, self._place, self.grants)
 
     @noun
     def sessions(self) -> "Sessions":
         """Conversations with a model."""
-        from assent.engine.session.sessions import Sessions
+        from assent.agent.sessions import Sessions
 
         return Sessions(self._desk)
 
     @noun
-    def session_list(self) -> "SessionList":
+    def session_list(self) -> "SessionLookup":
         """Conversations with a model, for looking at them."""
-        from assent.engine.session.session_list import SessionList
+        from assent.agent.session_lookup import SessionLookup
 
-        return SessionList(self._doors, self._workspaces, self._place.modes)
+        return SessionLookup(self._doors, self._workspaces, self._place.modes)
 
     @noun
-    def text_plan_builds(self) -> "Building":
+    def text_plan_builds(self) -> "TextPlanBuilds":
         """Plans of prose that a model carries out."""
-        from assent.engine.session.building import Building
+        from assent.agent.text_plan_builds import TextPlanBuilds
 
-        return Building(self._desk, self.sessions)
+        return TextPlanBuilds(self._desk, self.sessions)
 
     @noun
-    def _desk(self) -> "Desk":
-        from assent.engine.session.desk import Desk
+    def _desk(self) -> "Services":
+        from assent.agent.services import Services
 
-        return Desk(
+        return Services(
             self._doors,
             self._place,
             self._workspaces,
@@ -248,17 +248,17 @@ class Engine:
         )
 
     @noun
-    def _waiting(self) -> "Waiting":
-        from assent.engine.waiting import Waiting
+    def _waiting(self) -> "PendingDecisions":
+        from assent.agent.pending_decisions import PendingDecisions
 
-        return Waiting(self._desk, self.sessions, self.reviews)
+        return PendingDecisions(self._desk, self.sessions, self.reviews)
 
     @property
-    def turn_changes(self) -> "Summary":
+    def turn_changes(self) -> "SessionTurnChanges":
         """What the turns of sessions changed."""
-        from assent.engine.session.summary import Summary
+        from assent.agent.turn_changes import SessionTurnChanges
 
-        return Summary(self._desk)
+        return SessionTurnChanges(self._desk)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -274,13 +274,13 @@ class Engine:
         """Adds to what a person should know."""
         self._projections.warnings.append(words)
 
-    def init(self, agent: bytes) -> "AgentFile":
+    def init(self, agent: bytes) -> "AgentFileStatus":
         """Makes the folder a workspace, and keeps the plan agent's file in step."""
-        from assent.engine.agent_file import sync_agent
+        from assent.agent.agent_file import sync_agent_file
 
         self._workspaces.open()
         self._doors.projection.prepare()
-        return sync_agent(self._doors.projection, agent)
+        return sync_agent_file(self._doors.projection, agent)
 
     @property
     def workspace(self) -> str:
@@ -288,11 +288,11 @@ class Engine:
         home = self._workspaces.find()
         return home.workspace if home else ""
 
-    def session_context(self, tooling: "Tooling") -> "Surroundings":
+    def session_context(self, tooling: "ToolEnvironment") -> "SessionContext":
         """Returns what tells who works in a session and what is around its calls."""
-        from assent.engine.session.surroundings import Surroundings
+        from assent.agent.session_context import SessionContext
 
-        return Surroundings(self._desk, tooling)
+        return SessionContext(self._desk, tooling)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""

@@ -10,11 +10,11 @@ from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:  # loading these takes longer than the first paint may
+    from assent.agent.tool_environment import ToolEnvironment
     from assent.app.session import Work
     from assent.core.session.agent import Agent
     from assent.core.session.slash_command import SlashCommand
     from assent.engine.engine import Engine
-    from assent.engine.session.tooling import Tooling
     from assent.ports import Asker, ProcessRunner
 
 
@@ -77,7 +77,9 @@ class Host(Protocol):
     def custom_commands(self) -> "list[SlashCommand]":
         """Returns the commands that the person and the project wrote themselves."""
 
-    def expand_command(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+    def expand_command(
+        self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
+    ) -> str:
         """Returns what such a command says to the model; raises Refused for what it may not."""
 
     def findings(self) -> SetupFindings:

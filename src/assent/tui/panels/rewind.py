@@ -14,7 +14,7 @@ from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 
 if TYPE_CHECKING:
-    from assent.engine.session.rewinding import Since
+    from assent.agent.rewind import RewindPreview
 
 FORGETS = "The model forgets this and all after it."
 MOST = 40  # letters of what was said, in the question
@@ -56,7 +56,11 @@ class RewindPanel(Picker):
         def asked(since: object) -> None:
             if not self.is_active:
                 return  # Enter was pressed twice
-            about = [Line("plain", FORGETS), Line("dim", STAYS), *since_lines(cast("Since", since))]
+            about = [
+                Line("plain", FORGETS),
+                Line("dim", STAYS),
+                *since_lines(cast("RewindPreview", since)),
+            ]
             panel = ConfirmPanel(f"Go back to before: {row.cells[-1][:MOST]}?", about, "go back")
             self.terminal.open_panel(panel, lambda yes: self._go_back(row) if yes else None)
 
@@ -74,7 +78,7 @@ class RewindPanel(Picker):
             return sessions.rewind(current, spoken.id), spoken, since
 
         def went(found: object) -> None:
-            left, spoken, since = cast("tuple[SessionRecord, UserMessage, Since]", found)
+            left, spoken, since = cast("tuple[SessionRecord, UserMessage, RewindPreview]", found)
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
@@ -83,7 +87,7 @@ class RewindPanel(Picker):
         self.in_thread("Going back", back, went)
 
 
-def since_lines(since: "Since") -> list[Line]:
+def since_lines(since: "RewindPreview") -> list[Line]:
     """Says what was done since a message, and what takes it back."""
     count = len(since.turns)
     turns = Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")

@@ -1,0 +1,127 @@
+"""Stopping: has what a turn's calls started end at once, when somebody wants the turn to end."""
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Thread
+from typing import TypeVar
+
+import msgspec
+
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.errors import Interrupted
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
+from assent.core.tool import PermissionContext
+from assent.ports import ProcessRunner, ReadOnlyShell
+
+R = TypeVar("R")
+
+CHECK_EVERY_S = 0.05  # between two looks, while somebody waits for what cannot be ended itself
+ABANDONED_CALL = "The person interrupted the call. Whether it did anything is not known."
+
+
+def cancellable_environment(tooling: ToolEnvironment, ending: Callable[[], str]) -> ToolEnvironment:
+    """Returns the tooling of a turn; `ending` says why it is to end, from any thread, if it is."""
+
+    def wanted() -> bool:
+        return bool(ending())
+
+    def fenced(posture: PermissionContext) -> tuple[ProcessRunner, ReadOnlyShell] | None:
+        found = tooling.with_path_limits(posture)
+        return found and (CancellableProcess(found[0], wanted), CancellableShell(found[1], wanted))
+
+    return msgspec.structs.replace(
+        tooling,
+        process=CancellableProcess(tooling.process, wanted),
+        shell=CancellableShell(tooling.shell, wanted),
+        with_path_limits=fenced,
+        cancel_reason=lambda: ending() or tooling.cancel_reason(),
+    )
+
+
+def run_cancellable(ending: Callable[[], str], work: Callable[[], R]) -> R:
+    """Returns what a piece of work comes to; if it takes too long for the person, it is left.
+
+    For what waits for somebody else's answer, which nothing here can end.
+    """
+    results: list[R] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run, name="attended", daemon=True)  # nobody waits for it in the end
+    thread.start()
+    while thread.is_alive():
+        thread.join(CHECK_EVERY_S)
+        if thread.is_alive() and ending():
+            raise Interrupted(ABANDONED_CALL)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+class CancellableProcess:
+    """Implements ports.Process: every program ends as soon as somebody says so."""
+
+    def __init__(self, process: ProcessRunner, stopped: Callable[[], bool]) -> None:
+        self._process = process
+        self._stopped = stopped
+
+    def sandbox_status(self) -> SandboxStatus:
+        return self._process.sandbox_status()
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        return self._process.program(names, own=own)
+
+    def visible(self, path: bytes) -> bool:
+        return self._process.visible(path)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return self._process.hidden_below(folder)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        return self._process.entries(folder)
+
+    def still_running(self) -> str:
+        return self._process.still_running()
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        return self._process.run(pipeline, folder, cancellable_limits(limits, self._stopped))
+
+    def run_command(
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        limits = cancellable_limits(limits, self._stopped)
+        return self._process.run_command(errand, folder, limits, confined=confined)
+
+
+class CancellableShell:
+    """Implements ports.Shell: every program ends as soon as somebody says so."""
+
+    def __init__(self, shell: ReadOnlyShell, stopped: Callable[[], bool]) -> None:
+        self._shell = shell
+        self._stopped = stopped
+
+    def run(
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        return self._shell.run(
+            text, folder, cancellable_limits(limits or ProcessLimits(), self._stopped)
+        )
+
+
+def cancellable_limits(limits: ProcessLimits, stopped: Callable[[], bool]) -> ProcessLimits:
+    """Returns limits by which a program also ends once somebody says so."""
+    before = limits.stopped
+    return msgspec.structs.replace(limits, stopped=lambda: stopped() or before())

@@ -1,0 +1,340 @@
+"""Effects: carries out what a call wished for, as far as the gate's verdict goes (law 1)."""
+
+from collections.abc import Generator
+from math import ceil
+
+import msgspec
+
+from assent.agent.edit_formatter import EditFormatter
+from assent.agent.permission_question import is_answered, refusal_reason
+from assent.agent.permission_request import PermissionRequester, QuestionOutcome
+from assent.agent.reminders import ModeSwitch, mode_events
+from assent.agent.services import Services
+from assent.agent.session_plans import EMPTY_PLAN, SessionPlans
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.digest import sha256
+from assent.core.errors import AssentError
+from assent.core.llm.message import ToolCall
+from assent.core.llm.request import StreamDelta
+from assent.core.paths import one_line
+from assent.core.plan.operation import RunCommand
+from assent.core.run.permit import PermitSource
+from assent.core.session.event import Question, SessionEvent, TodosChanged
+from assent.core.session.question import yes_no_question
+from assent.core.session.record import SessionRecord
+from assent.core.shell.process import MIN_SECONDS
+from assent.core.tool import (
+    CommandEffect,
+    Decision,
+    EditEffect,
+    Effect,
+    EffectResult,
+    EnterPlanEffect,
+    MemoryEffect,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TaskEffect,
+    TodosEffect,
+    ToolOutcome,
+    Verdict,
+)
+from assent.planning.approvals import NO_SCOPE
+from assent.planning.command_operation import MAX_COMMAND_S
+from assent.planning.plans import check_length
+from assent.ports import ProcessRunner
+from assent.render.operation_text import operation_subject
+from assent.render.rows import operation_kind
+from assent.runs.session_commands import SessionCommandRequest
+from assent.tools.outcome_text import missing_capability
+
+SHORT_ID = 12  # characters of an operation's id
+MAX_NAMED = 20  # operations that a result names
+UNANSWERED = (
+    "Nobody answered. Decide yourself what is most likely wanted, and write the assumption into "
+    "the plan."
+)
+NO_ANSWER = "The person interrupted the turn and did not answer."
+STOPPED = "The turn was {why} before this could happen; nothing was done."
+STAGED = (
+    "Staged in the plan as command {number}, not run: it runs when a person has approved the plan. "
+    "Nothing on disk changed; its results are not visible to you now."
+)
+STAGED_ALREADY = (
+    "It is the last operation of the plan already, staged and not run; it was not added once more."
+)
+KEPT_NOTES = (
+    "What the person noted at earlier approvals stands at its end as open items, because your text "
+    "did not have it: read them there, and plan for them."
+)
+PRESENTED = (
+    "The plan is frozen under the digest {digest} and was presented. You cannot approve your own "
+    "plan: a person decides. The turn ends here."
+)
+# Else the mode's.
+_SOURCES: dict[str, PermitSource] = {
+    "scope": "scope",
+    "user": "rule",
+    "project": "rule",
+    "agent": "rule",
+    "command line": "rule",
+    "grant": "answer",
+}
+
+
+class EffectRequest(msgspec.Struct, frozen=True):
+    """An effect that a call wants, in the session as it is now."""
+
+    record: SessionRecord
+    call: ToolCall
+    effect: Effect
+    decision: Decision
+    text: str  # what the tool itself says
+    planning: bool = False
+    unconfined: bool = False  # the person lets a command run without the sandbox
+    process: ProcessRunner | None = (
+        None  # what starts programs for this call; None: as for everybody
+    )
+
+
+class EffectDone(msgspec.Struct, frozen=True):
+    """What became of a wish, and what is recorded together with the call's end."""
+
+    carried: EffectResult
+    events: tuple[SessionEvent, ...] = ()
+    changed: bool = False  # the plan is another than before
+    wrote: str = ""  # the hash of the plan's text, if it was written
+    draft: str = ""  # the draft that is left, if something was staged
+    later: bool = False  # it waits for an answer that may come some day
+    rest: bytes = b""  # the whole output of a command, where its text is only the beginning
+
+
+EffectSteps = Generator[SessionEvent | StreamDelta, None, EffectDone]
+
+
+class EffectRunner:
+    """The hands of a turn: the draft, the plan's text, the person, or the executor by a permit."""
+
+    def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
+        self._desk = desk
+        self._tooling = tooling
+        self.shaping = EditFormatter(desk, tooling)
+        self.authoring = SessionPlans(desk)
+        self.permission = PermissionRequester(desk.pending_questions, tooling, self.shaping)
+
+    def building(self, record: SessionRecord) -> str:
+        """Returns the digest of the plan of prose that is being built in a session, if one is."""
+        plan = self._desk.plan_of(record)
+        run = plan.building if plan else None
+        return run.digest if run and run.run == record.build else ""
+
+    def run_effect(self, wish: EffectRequest) -> EffectSteps:
+        """Carries an effect out; yields what has to be recorded at once, before it goes on."""
+        try:
+            return (yield from self._carry(wish))
+        except AssentError as error:
+            return EffectDone(
+                EffectResult(error.message, failed=True, metadata=missing_capability(error))
+            )
+
+    def _carry(self, wish: EffectRequest) -> EffectSteps:
+        match wish.effect:
+            case EditEffect() as edit if _stages(wish):
+                return (yield from self._stage(wish, edit))
+            case PlanTextEffect() as text:
+                return (yield from self._write(wish, text))
+            case QuestionsEffect(questions):
+                return (yield from self._ask(wish, questions))
+            case EnterPlanEffect(reason):
+                return (yield from self._enter_plan(wish, reason))
+            case CommandEffect() as command:
+                work = self._stage_command if wish.planning else self._run
+                return (yield from work(wish, command))
+            case other:
+                return self._do(wish, other)
+
+    def _do(
+        self,
+        wish: EffectRequest,
+        effect: EditEffect | PresentPlanEffect | TodosEffect | MemoryEffect | TaskEffect,
+    ) -> EffectDone:
+        """Carries out what needs nothing to be recorded on the way."""
+        match effect:
+            case EditEffect() as edit:
+                return self._apply(wish, edit)
+            case PresentPlanEffect():
+                return self._present(wish.record)
+            case TodosEffect(todos):
+                self._desk.show_todos(wish.record, todos)
+                return EffectDone(EffectResult(wish.text), (TodosChanged(todos),))
+            case MemoryEffect(text):
+                fact = self._desk.facts.remember(text)
+                return EffectDone(
+                    EffectResult(f"Remembered: {fact.text}", metadata={"fact": fact.fact})
+                )
+            case TaskEffect():
+                return _failed("A child works only where its call was settled as one.")
+
+    def _ask(self, wish: EffectRequest, questions: tuple[Question, ...]) -> EffectSteps:
+        said = yield from self._asked(wish, questions)
+        if said.later:
+            return UNANSWERED_YET
+        answers = said.answers
+        if answers is None or not is_answered(answers):
+            cut = self._tooling.cancel_reason() == "interrupted"
+            return _failed(NO_ANSWER) if cut else EffectDone(EffectResult(UNANSWERED))
+        pairs = zip(questions, answers, strict=True)
+        told = [{"question": each.question, "answers": words} for each, words in pairs]
+        return EffectDone(EffectResult(msgspec.json.encode(told).decode()))
+
+    def _asked(
+        self, wish: EffectRequest, questions: tuple[Question, ...]
+    ) -> Generator[SessionEvent, None, QuestionOutcome]:
+        tool = wish.call.tool
+        return (yield from self.permission.ask_questions(wish.record, wish.call, tool, questions))
+
+    def _enter_plan(self, wish: EffectRequest, reason: str) -> EffectSteps:
+        if wish.record.mode == "plan":
+            return EffectDone(EffectResult("This session is in plan mode already."))
+        question = yes_no_question("Plan mode", f"Go back to planning? {reason}".strip())
+        said = yield from self._asked(wish, (question,))
+        if said.later:
+            return UNANSWERED_YET
+        if no := refusal_reason(said.answers):
+            return _failed(f"The person did not say yes: {no} The mode stays {wish.record.mode}.")
+        switch = ModeSwitch(
+            "plan", reason, staging=self._tooling.staging, modes=self._tooling.modes
+        )
+        events = mode_events(wish.record, switch, self._desk.ports.clock.new_id())
+        return EffectDone(EffectResult("The person agreed: plan mode is on."), events)
+
+    def _stage(self, wish: EffectRequest, wanted: EditEffect) -> EffectSteps:
+        shaped = self.shaping.formatted(wanted)
+        edit = shaped.edit
+        for content in edit.contents.values():
+            self._desk.ports.blobs.keep([content])
+        plan = yield from self.authoring.plan(wish.record)
+        staged = self._desk.drafts.stage(plan, edit.operations)
+        rows = [
+            f"{name[:SHORT_ID]} {operation_kind(op)} {operation_subject(op)}"
+            for name, op in staged.added[:MAX_NAMED]
+        ]
+        told = ", ".join(rows) or "no new operation; the plan now comes to exactly this"
+        more = len(staged.added) - MAX_NAMED
+        further = f", and {more} more" if more > 0 else ""
+        text = f"{wish.text}{shaped.notes}\nStaged in the plan, not on disk: {told}{further}."
+        ids = [name for name, _ in staged.added]
+        metadata = {"operations": ids, "plan": plan.plan_id, **shaped.metadata}
+        return EffectDone(
+            EffectResult(text, metadata=metadata), changed=True, draft=staged.record.draft
+        )
+
+    def _stage_command(self, wish: EffectRequest, wanted: CommandEffect) -> EffectSteps:
+        """Stages what may change something, where the gate, or a person it asked, meant that."""
+        meant = wish.decision.verdict in (Verdict.STAGE, Verdict.ASK)
+        if not meant or wish.record.parent or not self._tooling.staging:
+            return _failed("In plan mode only commands that read run. Nothing was run.")
+        command = planned_command(wanted, self._tooling.shell_s)
+        plan = yield from self.authoring.plan(wish.record)
+        before = self._desk.drafts.operations(plan)
+        if before[-1:] == (command,):
+            return EffectDone(EffectResult(STAGED_ALREADY, metadata={"plan": plan.plan_id}))
+        staged = self._desk.drafts.run(plan, command)
+        number = sum(isinstance(op, RunCommand) for op in before) + 1
+        metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
+        text = f"{STAGED.format(number=number)} Why it did not run now: {wish.text}"
+        carried = EffectResult(text, metadata=metadata)
+        return EffectDone(carried, changed=True, draft=staged.record.draft)
+
+    def _apply(self, wish: EffectRequest, wanted: EditEffect) -> EffectDone:
+        shaped = self.shaping.formatted(wanted)
+        if why := self._tooling.cancel_reason():  # a formatter was ended, say
+            return _failed(STOPPED.format(why=why))
+        source, detail = _consent(wish)
+        report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
+        lines = "".join(f"\n{note}" for note in report.notes)
+        metadata = {"run": report.run, **shaped.metadata}
+        return EffectDone(EffectResult(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
+
+    def _run(self, wish: EffectRequest, command: CommandEffect) -> EffectSteps:
+        """Runs a command outside plan mode; its output is shown as it comes."""
+        if why := self._tooling.cancel_reason():
+            return _failed(STOPPED.format(why=why))
+        confined = not (wish.unconfined or self._tooling.unconfined)
+        left, most = self._tooling.seconds_left(), self._tooling.shell_s
+        seconds = most if left is None else min(most, max(left, MIN_SECONDS))
+        order = SessionCommandRequest(
+            wish.record, wish.call.id, command, *_consent(wish), confined, seconds
+        )
+        work = self._desk.session_commands.run(order, wish.process or self._tooling.process)
+        while True:
+            try:
+                chunk = next(work)
+            except StopIteration as end:
+                outcome: ToolOutcome = end.value
+                break
+            text = chunk.content.decode("utf-8", "backslashreplace")
+            yield StreamDelta("output", self._tooling.redact(text))
+        carried = EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
+        return EffectDone(carried, rest=outcome.rest)
+
+    def _write(self, wish: EffectRequest, wanted: PlanTextEffect) -> EffectSteps:
+        text = wanted.text.encode("utf-8", "backslashreplace")
+        check_length(text)
+        plan = yield from self.authoring.plan(wish.record, wanted.name)
+        whole = self._desk.plans.with_notes(plan, text)
+        plan = self._desk.plans.write(plan, whole)
+        staged = len(self._desk.drafts.operations(plan))
+        has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
+        kept = f" {KEPT_NOTES}" if whole != text else ""
+        told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"
+        carried = EffectResult(told, metadata={"plan": plan.plan_id})
+        return EffectDone(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
+
+    def _present(self, record: SessionRecord) -> EffectDone:
+        if record.mode != "plan":
+            return _failed(f"A plan is presented in plan mode only; the mode is {record.mode}.")
+        if record.parent:
+            return _failed("Only the session that the person talks to presents a plan.")
+        plan = self._desk.plan_of(record)
+        if plan is None or (why := self.authoring.why_not_presentable(plan)):
+            return _failed(EMPTY_PLAN if plan is None else why)
+        proposed = self._desk.approvals.propose(plan, record)
+        text = PRESENTED.format(digest=proposed.digest)
+        if self._desk.plans.repository().plan(proposed).covers_nothing:
+            text = f"{text} {NO_SCOPE}"
+        metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
+        return EffectDone(EffectResult(text, ends=True, metadata=metadata), changed=True)
+
+
+def planned_command(wanted: CommandEffect, most_s: float) -> RunCommand:
+    """Returns the operation that a command of a planning model becomes; it gets no more time."""
+    most = int(min(most_s, MAX_COMMAND_S))
+    seconds = ceil(wanted.seconds) if 0 < wanted.seconds < most else most
+    return RunCommand(
+        script=wanted.line.encode("utf-8", "surrogateescape"),
+        cwd=wanted.folder,
+        timeout=max(seconds, 1),
+        network=wanted.network,
+    )
+
+
+UNANSWERED_YET = EffectDone(EffectResult("Nobody has answered yet."), later=True)
+
+
+def _stages(wish: EffectRequest) -> bool:
+    """In plan mode nothing is ever applied, whatever a person or a rule said to the call."""
+    return wish.planning or wish.decision.verdict is Verdict.STAGE
+
+
+def _consent(wish: EffectRequest) -> tuple[PermitSource, str]:
+    """Returns on whose word an effect is carried out."""
+    decision = wish.decision
+    source = _SOURCES.get(decision.layer, "mode")
+    if decision.verdict is Verdict.ASK:
+        source = "answer"
+    return source, " ".join(filter(None, [decision.rule, decision.reason])) or wish.record.mode
+
+
+def _failed(text: str) -> EffectDone:
+    return EffectDone(EffectResult(text, failed=True))

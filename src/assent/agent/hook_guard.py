@@ -1,0 +1,89 @@
+"""Hooking: the person's own programs look at every call before and after it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from assent.agent.services import Services
+from assent.core.errors import Refused
+from assent.core.hook import AFTER_TOOL, BEFORE_TOOL, PROMPT
+from assent.core.llm.message import TextPart
+from assent.core.session.event import MessageAdded, SessionEvent
+from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
+from assent.ports import HookRunner
+
+
+class HookGuard:
+    """Implements ports.Guard. Hooks can only say no, or add words; they allow nothing."""
+
+    def __init__(self, hooks: HookRunner, warn: Callable[[str], object]) -> None:
+        self._hooks = hooks
+        self._warn = warn
+        self._words: dict[str, str] = {}  # said before a call, by its id
+
+    def before(self, attempt: GuardedCall) -> Decision | None:
+        if attempt.decision.verdict is Verdict.DENY:
+            return None
+        heard = self._hooks.fire(BEFORE_TOOL, _facts(attempt))
+        if heard.objection:
+            reason = f"A hook refused it: {_sentence(heard.objection)}"
+            return Decision(Verdict.DENY, reason, "hook", f"{BEFORE_TOOL}: {attempt.tool}")
+        if heard.words:
+            self._words[attempt.call.id] = heard.words
+        return None
+
+    def after(self, attempt: GuardedCall, outcome: ToolOutcome) -> ToolOutcome:
+        told = {**_facts(attempt), "result": outcome.text, "failed": outcome.failed}
+        heard = self._hooks.fire(AFTER_TOOL, told)
+        for warning in heard.warnings:
+            self._warn(warning)
+        before = self._words.pop(attempt.call.id, "")
+        words = [f"[A hook of the person says: {text}]" for text in (before, heard.words) if text]
+        if not words:
+            return outcome
+        return msgspec.structs.replace(outcome, text="\n".join([outcome.text, *words]))
+
+    def turn_end_reason(self) -> str:
+        return ""  # a hook objects to calls, never to a turn
+
+
+def fire_prompt_hooks(
+    desk: Services, session: str, mode: str, agent: str, text: str
+) -> list[SessionEvent]:
+    """Lets hooks hear what a person says, and returns what they add to it for the model.
+
+    Raises Refused if one objects; then nothing was said.
+    """
+    told = {"session": session, "agent": agent, "mode": mode, "prompt": text}
+    heard = desk.ports.hooks.fire(PROMPT, told)
+    desk.projections.warnings += heard.warnings
+    if heard.objection:
+        raise Refused(f"A hook refused these words, so nobody was asked: {heard.objection}")
+    if not heard.words:
+        return []
+    words = (TextPart(f"A hook of the person adds: {heard.words}"),)
+    return [MessageAdded(desk.ports.clock.new_id(), agent, words, synthetic="hook")]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _facts(attempt: GuardedCall) -> dict[str, Any]:
+    """Returns what hooks hear about a call."""
+    touched = [
+        {"action": str(one.action), "permission": one.permission, "resource": one.resource}
+        for one in attempt.requests
+    ]
+    return {
+        "session": attempt.session,
+        "agent": attempt.agent,
+        "mode": attempt.mode,
+        "call": attempt.call.id,
+        "tool": attempt.tool,
+        "arguments": attempt.call.args,
+        "touched": touched,
+        "verdict": str(attempt.decision.verdict),
+        "reason": attempt.decision.reason,
+    }

@@ -1,0 +1,140 @@
+"""The purse: how many tokens, dollars and seconds there are, and how many were spent."""
+
+import time
+from collections.abc import Callable
+from threading import Lock
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.llm.request import TokenUsage
+from assent.ports import OpenedModel
+
+BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]
+
+
+class BudgetLimits(msgspec.Struct, frozen=True):
+    """How far an invocation may go before a person is asked; None or 0: as far as it takes."""
+
+    max_turns: int | None = None  # steps of one turn
+    max_budget: float | None = None  # dollars
+    max_tokens: int | None = None
+    max_seconds: float | None = None  # of one turn
+
+
+class BudgetSpent(msgspec.Struct, frozen=True):
+    """What an invocation has taken, with all children; `guessed`: nobody counted part of it."""
+
+    tokens: int = 0
+    dollars: float = 0.0
+    seconds: float = 0.0  # of the newest turn
+    guessed: bool = False
+
+
+class BudgetReached(msgspec.Struct, frozen=True):
+    """A limit that is reached: in words, and as a question whether to go on."""
+
+    kind: BudgetKind
+    most: float
+    words: str
+    question: str
+
+
+class Budget:
+    """What is left of the budget. A turn and the children that work for it share one."""
+
+    def __init__(self, limits: BudgetLimits, clock: Callable[[], float] = time.monotonic) -> None:
+        self.limits = limits
+        self._clock = clock
+        self._lock = Lock()
+        self._spent = BudgetSpent()
+        self._began = clock()
+        self._closed = False
+        self._by: dict[BudgetKind, float] = {
+            "dollars": limits.max_budget or 0,
+            "tokens": limits.max_tokens or 0,
+            "seconds": limits.max_seconds or 0,
+        }
+        self._most = dict(self._by)
+
+    @property
+    def spent(self) -> BudgetSpent:
+        return msgspec.structs.replace(self._spent, seconds=self._clock() - self._began)
+
+    @property
+    def closed(self) -> bool:
+        """Whether a person did not want to go on in this turn; nobody asks again in it."""
+        return self._closed
+
+    def begin(self) -> None:
+        """Begins a turn: its time starts, and a person may be asked again."""
+        with self._lock:
+            self._began = self._clock()
+            self._most["seconds"] = self._by["seconds"]
+            self._closed = False
+
+    def seconds_left(self) -> float | None:
+        """Returns the seconds that are left of the turn; None where nobody set a limit."""
+        most = self._most["seconds"]
+        return max(0.0, most - self.spent.seconds) if most else None
+
+    def check(self, opened: OpenedModel) -> BudgetReached | None:
+        """Returns a limit that is reached; raises UsageError where that cannot be known."""
+        if self._by["dollars"] and opened.prices is None:
+            raise UsageError(
+                f"The prices of {opened.name} are not known, so a budget cannot be kept. "
+                "Nothing was asked.",
+                f'leave --max-budget out, or add [models."{opened.name}"] prices',
+            )
+        spent = self.spent
+        with self._lock:
+            for kind, most in self._most.items():
+                if most and getattr(spent, kind) >= most:
+                    return BudgetReached(kind, most, *_words(kind, spent, most, self._by[kind]))
+        return None
+
+    def extend(self, reached: BudgetReached) -> None:
+        """Allows as much again, because a person said yes; two who asked at once get it once."""
+        spent = getattr(self.spent, reached.kind)
+        with self._lock:
+            if self._most[reached.kind] == reached.most:
+                self._most[reached.kind] = max(reached.most, spent) + self._by[reached.kind]
+
+    def close(self) -> None:
+        """Remembers that a person does not want to go on."""
+        self._closed = True
+
+    def spend(
+        self, opened: OpenedModel, usage: TokenUsage, *, guessed: bool = False
+    ) -> float | None:
+        """Spends tokens and what they cost; returns the latter if it is known."""
+        cost = opened.prices.of(usage) if opened.prices else None
+        with self._lock:
+            self._spent = msgspec.structs.replace(
+                self._spent,
+                tokens=self._spent.tokens + usage.input + usage.output,
+                dollars=self._spent.dollars + (cost or 0.0),
+                guessed=self._spent.guessed or guessed,
+            )
+        return cost
+
+
+def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tuple[str, str]:
+    """Says that a limit is reached, and asks whether to go on."""
+    match kind:
+        case "dollars":
+            return (
+                f"The budget of ${most:.2f} is spent (${spent.dollars:.4f} so far).",
+                f"${spent.dollars:.2f} are spent; go on with another ${by:.2f}?",
+            )
+        case "tokens":
+            return (
+                f"The budget of {most:.0f} tokens is spent ({spent.tokens} so far).",
+                f"{spent.tokens} tokens are spent; go on with another {by:.0f}?",
+            )
+        case "seconds":
+            return (
+                f"The turn has taken {spent.seconds:.0f} seconds, and its limit is {most:g}.",
+                f"The turn has taken {spent.seconds:.0f} seconds; go on for another {by:g}?",
+            )

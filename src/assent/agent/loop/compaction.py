@@ -1,0 +1,176 @@
+"""Compaction: the older part of a session becomes a summary before it outgrows the model."""
+
+from collections.abc import Generator, Sequence
+
+from assent.agent.loop.step import RecordUsage, SessionOutput
+from assent.agent.loop.system_prompt import prompt_text
+from assent.agent.loop.token_meter import CHARS_PER_TOKEN, estimated_tokens
+from assent.core.errors import ContextOverflow, ModelError
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried, StreamEnded
+from assent.core.session.event import Compacted, MessageAdded, PartSaid, StepRetried
+from assent.core.session.transcript import SUMMARY
+from assent.ports import OpenedModel, Turn
+
+DEFAULT_CONTEXT = 128_000  # tokens that a model can read if nobody knows better
+MAX_OUTPUT = 32_000  # most tokens that are held free for the answer
+FULL_SHARE = 0.8  # of the window: then the past is summarised
+KEPT_TOKENS = 20_000  # tokens of the newest messages that stay word for word
+MAX_RESULT_CHARS = 2_000  # characters of a tool's output that the summary is made from
+KEPT_SHARES = (1, 0.25, 0)  # of that, if the one before was too much
+ATTEMPTS = len(KEPT_SHARES)
+MIN_TOKENS = 200  # tokens; less is not worth a request
+OMITTED = "(What came before is left out.)\n"
+
+
+def context_window(opened: OpenedModel) -> int:
+    """Returns how many tokens a request to a model may have."""
+    context = opened.context or DEFAULT_CONTEXT
+    return context - min(opened.output or MAX_OUTPUT, MAX_OUTPUT, context // 4)
+
+
+def is_full(used: int, opened: OpenedModel) -> bool:
+    """Tells whether it is time to make room."""
+    return used > FULL_SHARE * context_window(opened)
+
+
+def kept_messages(messages: Sequence[ChatMessage], most: int) -> int:
+    """Returns how many of the newest messages stay; a result never stays without its call."""
+    size, stay = 0, 0
+    for count, message in enumerate(reversed(messages), start=1):
+        size += estimated_tokens(message)
+        if size > most:
+            break
+        if not any(isinstance(part, ToolResult) for part in message.parts):
+            stay = count
+    return stay
+
+
+class Compaction:
+    """Makes room in a turn; each attempt keeps fewer of the newest messages as they are."""
+
+    def __init__(self, turn: Turn, opened: OpenedModel, pay: RecordUsage) -> None:
+        self._turn = turn
+        self._opened = opened
+        self._pay = pay
+
+    def run(self, attempt: int = 0) -> Generator[SessionOutput, None, bool]:
+        """Summarises what is old; tells whether there was anything worth it."""
+        messages = self._turn.messages
+        room = context_window(self._opened)
+        for share in KEPT_SHARES[attempt:]:
+            stay = kept_messages(messages, int(min(KEPT_TOKENS, room // 4) * share))
+            old = messages[: len(messages) - stay]
+            if (
+                sum(estimated_tokens(message) for message in old if not _summary(message))
+                >= MIN_TOKENS
+            ):
+                done = yield from self._summarise(old, stay, room * CHARS_PER_TOKEN)
+                yield from self._turn.append_events(done, *self._reminder())
+                return True
+        return False
+
+    def _summarise(
+        self, old: Sequence[ChatMessage], stay: int, most: int
+    ) -> Generator[SessionOutput, None, Compacted]:
+        """Asks for a summary, of less where the model cannot read it all."""
+        for attempt in range(1, ATTEMPTS + 1):
+            told = ChatMessage("user", (TextPart(transcript_text(old, most >> attempt)),))
+            try:
+                return (
+                    yield from self._ask(ModelRequest((prompt_text("compact"),), (told,)), stay)
+                )
+            except ContextOverflow as error:
+                trouble = error
+        raise trouble
+
+    def _ask(self, prompt: ModelRequest, stay: int) -> Generator[SessionOutput, None, Compacted]:
+        asked = ModelRequest(prompt.system, prompt.messages, kind="compact")
+        texts: list[str] = []
+        answers = self._opened.model.stream(asked)
+        try:
+            for answer in answers:
+                match answer:
+                    case PartCompleted(TextPart(text)):
+                        texts.append(text)
+                    case RequestRetried(attempt, wait, reason):
+                        texts.clear()
+                        yield from self._turn.append_events(StepRetried(attempt, wait, reason))
+                    case StreamEnded(usage=usage):
+                        summary = _checked("".join(texts), self._opened.name)
+                        cost = self._pay(usage, [PartSaid(TextPart(summary))])
+                        return Compacted(summary, stay, usage, cost)
+                    case _:
+                        pass
+        finally:
+            answers.close()
+        raise ModelError(f"{self._opened.name} broke off while it summarised the session.")
+
+    def _reminder(self) -> tuple[MessageAdded, ...]:
+        """Says anew what holds now: mode, plan, todos and approvals are in no summary (F33)."""
+        text = self._turn.reminder()
+        record = self._turn.record
+        if not text:
+            return ()
+        id = f"reminder_{record.seq + 2}"
+        parts = (TextPart(text),)
+        return (MessageAdded(id, self._turn.agent.name, parts, "reminder", record.model),)
+
+
+def transcript_text(messages: Sequence[ChatMessage], most: int) -> str:
+    """Returns messages as plain text of at most so many characters; the oldest go first."""
+    first = _words(messages[0]) + "\n" if messages and _summary(messages[0]) else ""
+    rest = messages[1:] if first else messages
+    text = "\n".join(map(_words, rest))
+    room = max(0, most - len(first))
+    return first + (text if len(text) <= room else OMITTED + text[len(text) - room :])
+
+
+def _words(message: ChatMessage) -> str:
+    said = [words for part in message.parts if (words := _part_words(part))]
+    who = "Agent" if message.role == "assistant" else "Person or tool"
+    return f"# {who}\n" + "\n".join(said) + "\n"
+
+
+def _part_words(part: MessagePart) -> str:
+    match part:
+        case TextPart(text):
+            return text
+        case ToolCall():
+            return _short(f"[calls {part.tool} with {part.args}]")
+        case ToolResult(_, text, failed):
+            return f"[{'failed' if failed else 'result'}] {_short(text)}"
+        case ImagePart():
+            return "[a picture]"
+        case ReasoningPart():
+            return ""
+
+
+def _short(text: str) -> str:
+    return (
+        text
+        if len(text) <= MAX_RESULT_CHARS
+        else f"{text[:MAX_RESULT_CHARS]} (and {len(text) - MAX_RESULT_CHARS} more)"
+    )
+
+
+def _summary(message: ChatMessage) -> bool:
+    match message.parts:
+        case (TextPart(text),):
+            return message.role == "user" and text.startswith(SUMMARY)
+        case _:
+            return False
+
+
+def _checked(summary: str, name: str) -> str:
+    if not summary.strip():
+        raise ModelError(f"{name} gave no summary of the session.")
+    return summary.strip()

@@ -1,0 +1,50 @@
+"""Facts: what every later session of a workspace is told, because somebody said to remember it."""
+
+from assent.core.errors import NotFound, Refused
+from assent.core.event import FactForgotten, FactRemembered
+from assent.planning.ports import Ports
+from assent.planning.workspace_repository import WorkspaceRepository
+
+MAX_FACTS = 50
+MAX_CHARS = 500  # characters
+
+
+class WorkspaceMemory:
+    """The verbs about remembered facts."""
+
+    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+
+    def all(self) -> tuple[FactRemembered, ...]:
+        """Returns the facts, oldest first."""
+        home = self._workspaces.find()
+        return home.facts if home else ()
+
+    def remember(self, text: str) -> FactRemembered:
+        """Keeps a fact; what is known already is not kept twice."""
+        words = " ".join(text.split())
+        if not words or len(words) > MAX_CHARS:
+            raise Refused(f"A fact is one sentence of at most {MAX_CHARS} characters.")
+        known = self.all()
+        same = [fact for fact in known if fact.text == words]
+        if same:
+            return same[0]
+        if len(known) >= MAX_FACTS:
+            raise Refused(
+                f"There are {MAX_FACTS} facts already; a person has to take one away first.",
+                "assent memory list",
+            )
+        fact = FactRemembered(self._doors.clock.new_id(), words)
+        self._workspaces.append(fact)
+        return fact
+
+    def forget(self, reference: str) -> FactRemembered:
+        """Takes a fact away, by its id or the start of it."""
+        found = [fact for fact in self.all() if reference and fact.fact.startswith(reference)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} names {len(found)} facts; it must name one.", "assent memory list"
+            )
+        self._workspaces.append(FactForgotten(found[0].fact))
+        return found[0]

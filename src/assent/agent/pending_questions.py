@@ -1,0 +1,188 @@
+"""Questions: everything that waits for a person, from whatever depth, and how it is answered."""
+
+import msgspec
+
+from assent.agent.grants import Grants
+from assent.agent.session_repository import SessionRepository
+from assent.core.errors import Busy, ConcurrentChange, NotFound
+from assent.core.llm.message import ToolCall
+from assent.core.permission.grant import GrantGiven
+from assent.core.session.answer import (
+    LIST_COMMAND,
+    WITHDRAWN,
+    AcceptedAnswer,
+    QuestionReply,
+    accepted_answer,
+    answered_elsewhere_text,
+    check_answerable,
+    check_reply,
+    grant_from_reply,
+)
+from assent.core.session.event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import PendingQuestion, StoredQuestion, stored_questions
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.ports import EventBatch
+
+MAX_TRIES = 20  # at a session in which others are saying something, too
+RECENT_EVENTS = 100  # events back, where a call is looked for first
+BUSY = "Others keep writing to this session; nothing was answered."
+
+
+class PendingQuestions:
+    """The verbs about open questions."""
+
+    def __init__(
+        self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig, grants: Grants
+    ) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self._grants = grants
+        self.clock = doors.clock
+        self.user = place.user
+
+    def pending(self, *, every: bool = False) -> list[PendingQuestion]:
+        """Returns the open questions of all sessions, oldest first; or every one there ever was."""
+        records = {one.session: one for one in self._diary().all()}
+        found: list[PendingQuestion] = []
+        for record in records.values():
+            if not record.deleted and (every or record.questions):
+                found += self._of(record, records)
+        chosen = [one for one in found if every or one.standing == "open"]
+        return sorted(chosen, key=lambda one: (one.inquiry.at, one.id))
+
+    def find(self, reference: str) -> PendingQuestion:
+        """Returns a question by its id or the start of it, answered or not."""
+        # Those that are not open may be very many.
+        found = self._named(reference, every=False) or self._named(reference, every=True)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NotFound(
+                f"{reference!a} names {len(found)} questions; it must name one.", LIST_COMMAND
+            )
+        raise NotFound(f"There is no question {reference!a}.", LIST_COMMAND)
+
+    def check_open(self, one: StoredQuestion) -> None:
+        """Raises if a question can no longer be answered, and says why."""
+        check_answerable(one, self.clock.now())
+
+    def answer(self, reference: str, digest: str, reply: QuestionReply) -> AcceptedAnswer:
+        """Answers a question that a person saw under this digest; once, or not at all."""
+        found = self.find(reference)
+        return self.record_answer(found.session, found.id, digest, reply)
+
+    def record_answer(
+        self, record: SessionRecord, id: str, digest: str, reply: QuestionReply
+    ) -> AcceptedAnswer:
+        """Answers a question of a known session, and what follows from that, in one step."""
+        diary = SessionRepository(self._doors, record.workspace)
+        for _ in range(MAX_TRIES):
+            current = diary.load(record.session)
+            known = stored_questions(diary.read(record.session))
+            done, batches = self._batches(current, known, (id, digest), reply)
+            try:
+                self._doors.store.append(*batches)
+            except ConcurrentChange:
+                continue  # who was faster may have answered this very question
+            return done
+        raise Busy(BUSY, LIST_COMMAND)
+
+    def expire(self, record: SessionRecord, id: str, by: str = "") -> None:
+        """Records that nobody answered, unless somebody just did; from now on that is a no."""
+        diary = SessionRepository(self._doors, record.workspace)
+        for _ in range(MAX_TRIES):
+            current = diary.load(record.session)
+            if id not in current.questions:
+                return
+            event = QuestionAnswered(id, None, by)
+            try:
+                self._doors.store.append(diary.batch(current, current.session, (event,))[1])
+                return
+            except ConcurrentChange:
+                continue
+        raise Busy(BUSY, LIST_COMMAND)
+
+    def is_open(self, record: SessionRecord, id: str) -> bool:
+        """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
+        return id in SessionRepository(self._doors, record.workspace).load(record.session).questions
+
+    def answered_elsewhere(self, record: SessionRecord, id: str) -> str:
+        """Says what came of a question that waits no longer; nothing while it does."""
+        if self.is_open(record, id):
+            return ""
+        found = self.reply_to(record, id, 0)
+        return answered_elsewhere_text(found.answers, found.by) if found else WITHDRAWN
+
+    def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
+        """Returns the answer to a question that was asked after some event, if there is one."""
+        said = SessionRepository(self._doors, record.workspace).read(record.session, after)
+        answers = [one.event for one in said if isinstance(one.event, QuestionAnswered)]
+        return next((one for one in answers if one.id == id), None)
+
+    def call_on_record(self, record: SessionRecord, call: ToolCall) -> ToolCall:
+        """Returns a call of the present step as the model made it, not as it is understood."""
+        diary = SessionRepository(self._doors, record.workspace)
+        for back in (RECENT_EVENTS, record.seq):
+            events = [one.event for one in diary.read(record.session, max(0, record.seq - back))]
+            begins = [at for at, event in enumerate(events) if isinstance(event, StepStarted)]
+            if begins:
+                said = [event.part for event in events[begins[-1] :] if isinstance(event, PartSaid)]
+                calls = [part for part in said if isinstance(part, ToolCall)]
+                return next((each for each in calls if each.id == call.id), call)
+        return call
+
+    def _batches(
+        self,
+        record: SessionRecord,
+        known: tuple[StoredQuestion, ...],
+        named: tuple[str, str],
+        reply: QuestionReply,
+    ) -> tuple[AcceptedAnswer, list[EventBatch]]:
+        """Returns what an answer brings about, and how all of it becomes durable together."""
+        (id, digest), now = named, self.clock.now()
+        one = next((each for each in known if each.asked.id == id), None)
+        if one is None:
+            raise NotFound(f"There is no question {id!a}.", LIST_COMMAND)
+        check_answerable(one, now)
+        check_reply(record.session, one, digest, reply)
+        reply = msgspec.structs.replace(
+            reply, by=reply.by or self.user, grant=reply.grant or self.clock.new_id()
+        )
+        others = [each for each in known if each is not one and each.status(now) == "open"]
+        done = accepted_answer(
+            one, others, reply, grant_from_reply(one, record.session, reply, now)
+        )
+        diary = SessionRepository(self._doors, record.workspace)
+        events: tuple[SessionEvent, ...] = (done.answered, *done.others)
+        batches = [diary.batch(record, record.session, events)[1]]
+        if done.grant is not None:
+            batches.append(self._grants.batch(record.workspace, GrantGiven(done.grant)))
+        return done, batches
+
+    def _named(self, reference: str, *, every: bool) -> list[PendingQuestion]:
+        known = self.pending(every=every) if reference else []
+        return [one for one in known if one.id.startswith(reference)]
+
+    def _of(
+        self, record: SessionRecord, records: dict[str, SessionRecord]
+    ) -> list[PendingQuestion]:
+        root, now = _root(record, records), self.clock.now()
+        return [
+            PendingQuestion(one, record, root, one.status(now))
+            for one in stored_questions(self._diary().read(record.session))
+        ]
+
+    def _diary(self) -> SessionRepository:
+        home = self._workspaces.find()
+        return SessionRepository(self._doors, home.workspace if home else "")
+
+
+def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:
+    """Returns the session that a person talks to, however deep the other one is."""
+    seen = {record.session}
+    while record.parent in records and record.parent not in seen:
+        record = records[record.parent]
+        seen.add(record.session)
+    return record

@@ -1,0 +1,308 @@
+"""Permission: asks the person about a call, on record, and reads what they said as consent."""
+
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from assent.agent.edit_formatter import EditFormatter
+from assent.agent.pending_questions import PendingQuestions
+from assent.agent.permission_question import permission_question
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.errors import AssentError
+from assent.core.event import StoredEvent
+from assent.core.llm.message import ToolCall
+from assent.core.paths import one_line
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.mode import Mode
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import (
+    AnswerTaken,
+    Question,
+    QuestionAsked,
+    SessionEvent,
+    StepStarted,
+)
+from assent.core.session.question import (
+    PERMISSION,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
+    is_permission,
+    permission_options,
+    question_digest,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import (
+    NO_CALL,
+    StoredQuestion,
+    calls_awaiting_answers,
+    has_passed,
+    stored_questions,
+)
+from assent.core.tool import Decision, EditEffect, ResourceAccess
+
+MAX_ROUNDS = 3  # of choosing and confirming, before it is a no
+MAX_TASK_CHARS = 120  # characters of a task
+EXPIRED = "expired"
+INTERRUPTED = "interrupted"
+REPLACED = "replaced"
+ONCE_ONLY = ("loop", "hook")  # layers that would ask again, whatever is remembered
+
+
+class PermissionRequest(msgspec.Struct, frozen=True):
+    """What a person is asked about: a call, what it touches, and whose it is.
+
+    `mode` is the one that holds, `plan` the digest of the prose that is being built, if one is.
+    `always` is what a remembered yes would cover: empty, where none can be.
+    """
+
+    call: ToolCall
+    tool: str
+    requests: tuple[ResourceAccess, ...]
+    decision: Decision
+    agent: str
+    mode: Mode
+    plan: str = ""
+    custom: str = ""  # the mode of the person's own, whose base is `mode`
+    edit: EditEffect | None = None
+    command: bool = False  # it would run in the sandbox, and could without
+    risk: tuple[str, ...] = ()  # level first, then the reasons
+    always: tuple[PermissionPattern, ...] = ()
+    parts: tuple[str, ...] = ()  # every command of a command line
+    fixed: bool = False  # a yes counts for one session at most
+
+
+class QuestionOutcome(msgspec.Struct, frozen=True):
+    """What came of a question: answers, nobody's, or that it stays open for later."""
+
+    answers: QuestionAnswers | None
+    question: str
+    later: bool = False
+    by: str = ""
+    grant: str = ""
+
+
+QuestionSteps = Generator[SessionEvent, None, QuestionOutcome]
+
+
+class PermissionRequester:
+    """The person of one turn. What it yields has to be on record before it goes on."""
+
+    def __init__(
+        self, questions: PendingQuestions, tooling: ToolEnvironment, shaping: EditFormatter
+    ) -> None:
+        self._questions = questions
+        self._tooling = tooling
+        self._shaping = shaping
+        self._earlier: dict[str, tuple[StoredQuestion, ...]] = {}  # of calls that are settled again
+        self._step = 0  # of which they are; another one's may have the same ids
+
+    def resume(self, events: Sequence[StoredEvent]) -> tuple[ToolCall, ...]:
+        """Returns the calls that only wait for an answer; settled again, they are not asked twice.
+
+        What became of all other unsettled calls is not known.
+        """
+        found, others = (
+            calls_awaiting_answers(events),
+            [i for i in stored_questions(events) if not i.asked.call],
+        )
+        self._earlier = {call.id: asked for call, asked in found}
+        self._earlier[NO_CALL.id] = tuple(i for i in others if not i.over and not i.taken)
+        steps = [one.event.step for one in events if isinstance(one.event, StepStarted)]
+        self._step = steps[-1] if steps else 0
+        return tuple(call for call, _ in found)
+
+    def ask(
+        self, record: SessionRecord, doubt: PermissionRequest
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
+        """Asks whether a call may do what it touches; only a plain yes lets it."""
+        question = self._question(record, doubt)
+        wanted = QuestionAsked(
+            "", doubt.call.id, (question,), doubt.tool,
+            agent=doubt.agent, mode=doubt.mode, plan=doubt.plan, custom=doubt.custom,
+        )  # fmt: skip
+        said = yield from self._put(record, doubt.call, wanted)
+        if said.later:
+            return PermissionAnswer(
+                later=True, why="nobody has answered yet.", question=said.question
+            )
+        return (yield from self._taken(question, said))
+
+    def confirm(
+        self, record: SessionRecord, header: str, words: str
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
+        """Asks something that is about no call, such as whether to go on past a budget."""
+        question = yes_no_question(header, words)
+        said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
+        if said.later:  # nothing would wait for the answer
+            self._questions.expire(record, said.question)
+        return (yield from self._taken(question, said))
+
+    def ask_questions(
+        self, record: SessionRecord, call: ToolCall, tool: str, questions: tuple[Question, ...]
+    ) -> QuestionSteps:
+        """Asks what a call wants to know from the person; an answer that does not fit is none."""
+        wanted = QuestionAsked("", call.id, questions, tool)
+        return (yield from self._put(record, call, wanted))
+
+    def _taken(
+        self, question: Question, said: QuestionOutcome
+    ) -> Generator[SessionEvent, None, PermissionAnswer]:
+        """Reads an answer; after a yes a crash leaves it unknown what the call did."""
+        consent = read_permission_answer(question, said.answers)
+        if said.by.startswith(EXPIRED):
+            consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
+        if said.by == INTERRUPTED:
+            consent = msgspec.structs.replace(consent, why="they interrupted the turn.")
+        if consent.yes:
+            yield AnswerTaken(said.question)
+        return msgspec.structs.replace(consent, question=said.question, grant=said.grant)
+
+    def _question(self, record: SessionRecord, doubt: PermissionRequest) -> Question:
+        """Returns the question with all that a yes would do, and what could be remembered."""
+        edit, shaping = doubt.edit, self._shaping
+        shown = (
+            (shaping.operation_lines(edit), shaping.patch(edit))
+            if edit
+            else (_several(doubt.parts),)
+        )
+        once = doubt.mode == "plan" or doubt.decision.layer in ONCE_ONLY
+        always = () if once else doubt.always
+        return msgspec.structs.replace(
+            permission_question(doubt.requests, doubt.decision, *shown),
+            header=_header(record, doubt.agent),
+            options=permission_options(always, command=doubt.command, fixed=doubt.fixed),
+            always=always,
+            risk=doubt.risk,
+        )
+
+    def _put(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> QuestionSteps:
+        """Asks, unless the very same was asked before the session was taken up again."""
+        call = self._questions.call_on_record(record, call) if wanted.call else call
+        left = self._is_left(record, call)
+        earlier = self._same(record, call, wanted)
+        if earlier is None:
+            asked = self._new(record, call, wanted)
+            after = record.seq
+            yield asked
+        else:
+            asked, after = earlier.asked, earlier.seq
+        if self._questions.is_open(record, asked.id):
+            asker = self._tooling.asker
+            waits = asker.defers or (left and not asker.present)
+            if waits and not self._is_past(asked):
+                return QuestionOutcome(None, asked.id, later=True)
+            self._answer(record, asked)
+        found = self._questions.reply_to(record, asked.id, after)
+        if found is None:  # law 9
+            return QuestionOutcome(None, asked.id)
+        return QuestionOutcome(found.answers, asked.id, by=found.by, grant=found.grant)
+
+    def _is_left(self, record: SessionRecord, call: ToolCall) -> bool:
+        """Tells whether a call waited for an answer before the session was taken up again."""
+        earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
+        return any(one.answered is None for one in earlier)
+
+    def _same(
+        self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked
+    ) -> StoredQuestion | None:
+        """Returns the question that was asked before; if none fits any more, all are closed."""
+        earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
+        for one in earlier:
+            again = msgspec.structs.replace(
+                wanted, id=one.asked.id, expires_at=one.asked.expires_at
+            )
+            if question_digest(record.session, call, again) == one.asked.digest:
+                return one
+        for one in earlier:
+            self._questions.expire(record, one.asked.id, REPLACED)
+        self._earlier.pop(call.id, None)
+        return None
+
+    def _new(self, record: SessionRecord, call: ToolCall, wanted: QuestionAsked) -> QuestionAsked:
+        seconds, clock = self._tooling.questions_s, self._questions.clock
+        until = clock.later(seconds) if seconds else ""
+        asked = msgspec.structs.replace(wanted, id=clock.new_id(), expires_at=until)
+        digest = question_digest(record.session, call, asked)
+        return msgspec.structs.replace(asked, digest=digest)
+
+    def _is_past(self, asked: QuestionAsked) -> bool:
+        return has_passed(asked.expires_at, self._questions.clock.now())
+
+    def _answer(self, record: SessionRecord, asked: QuestionAsked) -> None:
+        """Has the question answered by whoever is there; whatever keeps them from it is a no."""
+        try:
+            closed = self._is_past(asked) or self._is_interrupted()
+            reply = None if closed else self._reply(record, asked)
+            if reply is not None:
+                self._questions.record_answer(record, asked.id, asked.digest, reply)
+        except KeyboardInterrupt:
+            self._questions.expire(record, asked.id)
+            raise
+        except Exception:  # law 9; also an answer that somebody else was faster with
+            with suppress(AssentError):
+                self._questions.expire(record, asked.id, self._lapsed(asked))
+            return
+        if reply is None:
+            self._questions.expire(record, asked.id, self._lapsed(asked))
+
+    def _is_interrupted(self) -> bool:
+        """Tells whether the person broke the turn off, from this process; a pause waits."""
+        return self._tooling.cancel_reason() == INTERRUPTED
+
+    def _lapsed(self, asked: QuestionAsked) -> str:
+        if self._is_interrupted():
+            return INTERRUPTED
+        return f"{EXPIRED} at {asked.expires_at}" if self._is_past(asked) else ""
+
+    def _reply(self, record: SessionRecord, asked: QuestionAsked) -> QuestionReply | None:
+        """Returns what the person says; what is to be remembered they say twice (F81)."""
+        by = f"{self._questions.user} (session)"
+        for _ in range(MAX_ROUNDS):
+            answers = self._heard(record, asked, asked.questions)
+            if answers is None:
+                return None
+            question = asked.questions[0]
+            reach = (
+                read_permission_answer(question, answers).reach if is_permission(question) else ""
+            )
+            if not reach:
+                return QuestionReply(answers, by)
+            new = self._questions.clock.new_id()
+            confirmed = self._heard(record, asked, (grant_confirmation(asked, reach, new),))
+            if confirmed is None:
+                return None
+            if read_permission_answer(yes_no_question("", ""), confirmed).yes:
+                return QuestionReply(answers, by, question.always, new)
+        return None
+
+    def _heard(
+        self, record: SessionRecord, asked: QuestionAsked, questions: tuple[Question, ...]
+    ) -> QuestionAnswers | None:
+        def answered() -> str:
+            if self._is_past(asked):
+                return f"The question expired at {asked.expires_at}, which is a no."
+            if self._is_interrupted():
+                return "The turn was interrupted; nobody needs an answer any more."
+            return self._questions.answered_elsewhere(record, asked.id)
+
+        answers = self._tooling.asker.ask(questions, answered)
+        fits = answers is not None and len(answers) == len(questions)
+        return answers if fits else None
+
+
+def _several(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the commands of a line, each on one, where there is more than one."""
+    rows = [one_line(each.encode("utf-8", "surrogateescape")) for each in parts]
+    return tuple(rows) if len(rows) > 1 else ()
+
+
+def _header(record: SessionRecord, agent: str) -> str:
+    """Returns who asks: where it is a child, its agent and the task that its parent gave it."""
+    if not record.parent:
+        return PERMISSION
+    task = " ".join((record.title or record.goal or record.slug).split())
+    return f'{PERMISSION}, for the child {agent} with the task "{task[:MAX_TASK_CHARS]}"'

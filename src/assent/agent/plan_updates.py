@@ -1,0 +1,273 @@
+"""News: what happened to a session's plan that its model does not know, read from the log."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.agent import plan_update_text
+from assent.agent.services import Services
+from assent.core.digest import operation_ids, sha256
+from assent.core.errors import StoreError
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    OperationsDeclined,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRebased,
+    PlanRejected,
+    PlanSelected,
+    RunEnded,
+    RunHalted,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.llm.message import TextPart
+from assent.core.permission.mode import default_agent
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
+from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
+from assent.core.session.record import SessionRecord
+from assent.render.diff import text_diff
+from assent.runs.applied_changes import AppliedChanges
+from assent.runs.journal import StoreJournal
+
+UpdateText = tuple[str, str]  # what a message is about, and its words
+
+
+class OwnChanges(msgspec.Struct, frozen=True):
+    """What a turn did to the plan itself, which is no news to it."""
+
+    text: str = ""  # the hash of the text that it wrote
+    draft: str = ""  # the draft that its staging left
+
+
+class PlanUpdates:
+    """Reads the log from where the last look ended; each event is seen once."""
+
+    def __init__(self, desk: Services, record: SessionRecord, position: int) -> None:
+        self._desk = desk
+        self._store = desk.ports.store
+        self._ledger = desk.plans.repository()
+        self._streams = (f"plan/{record.workspace}/", f"workspace/{record.workspace}")
+        self._position = position
+        self._unread = self._before(record, position)
+
+    def read(
+        self, record: SessionRecord, known: int, own: OwnChanges | None = None
+    ) -> list[SessionEvent]:
+        """Returns the messages that tell the news, and how far the model knows the log then.
+
+        `known` is a position that the log had reached before: the next look starts there.
+        """
+        events = [*self._unread, *self._store.read_all(self._streams, self._position)]
+        self._unread = []
+        self._position = max([self._position, known, *[one.position for one in events[-1:]]])
+        if not events:
+            return []
+        told, link = self._told(record, events, own)
+        return [*[self._message(record, about, words) for about, words in told], link]
+
+    def take_in(self, plan: PlanRecord) -> bool:
+        """Makes a revision of what a person wrote into a draft's file; tells whether they did."""
+        if plan.state is not PlanState.DRAFTING:
+            return False
+        live = self._desk.plans.live_text(plan)
+        if live is not None and sha256(live) == plan.content_hash:
+            return False
+        plan = self._ledger.load(plan.plan_id)  # somebody may have recorded it themselves
+        if plan.state is not PlanState.DRAFTING:
+            return False
+        if live is None:
+            self._desk.plans.delete([plan])
+        else:
+            self._desk.plans.write(plan, None)
+        return True
+
+    def _before(self, record: SessionRecord, position: int) -> list[StoredEvent]:
+        """Returns what was recorded before a mark was, and after what the mark speaks of."""
+        unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
+        if record.plan_id:
+            unread += self._store.read(self._ledger.stream(record.plan_id), record.plan_seq)
+        return [one for one in unread if one.position <= position]
+
+    def _told(
+        self, record: SessionRecord, events: Sequence[StoredEvent], own: OwnChanges | None
+    ) -> tuple[list[UpdateText], PlanLinked]:
+        told: list[UpdateText] = []
+        link = PlanLinked(record.plan_id, record.plan_seq, record.home_seq)
+        stream = self._ledger.stream(record.plan_id)
+        about = [one for one in events if one.stream == stream] if record.plan_id else []
+        if about:
+            plan = self._ledger.load(record.plan_id)
+            told += self._of_plan(plan, about, own)
+            gone = plan.state is PlanState.DISCARDED
+            link = PlanLinked("" if gone else plan.plan_id, 0 if gone else about[-1].seq, link.home)
+        told += self._undone(record, [one for one in events if one.stream != stream])
+        home = [one for one in events if one.stream == self._streams[1]]
+        if home:
+            used, link = self._of_home(link, home)
+            told += used
+        return told, link
+
+    def _of_plan(
+        self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
+    ) -> Iterable[UpdateText]:
+        if text := self._edited(plan, events, own):
+            yield text
+        said = [one for one in events if isinstance(one.event, OperationsDeclined | PlanRebased)]
+        partly = {one.seq - 1 for one in said}
+        for recorded in events:
+            match recorded.event:
+                case DraftChanged() if recorded.seq in partly:
+                    pass  # what comes next says it better
+                case DraftChanged() as change if own is None or change.draft != own.draft:
+                    yield self._draft(recorded, change)
+                case OperationsDeclined() as partial:
+                    yield "declined", self._partly(recorded, partial)
+                case RunEnded(run, outcome):
+                    yield "run", self._ran(plan, run, outcome)
+                case RunHalted(run):
+                    yield "run", self._ran(plan, run, "needs_you")
+                case event:
+                    yield from _decided(plan, event)
+
+    def _edited(
+        self, plan: PlanRecord, events: Sequence[StoredEvent], own: OwnChanges | None
+    ) -> UpdateText | None:
+        """Compares the text that the model knows with the one that somebody else wrote."""
+        if own is not None and isinstance(events[0].event, PlanCreated):
+            return None  # the turn made the plan, and with it the text that it begins with
+        mine = own.text if own else ""
+        texts = [(e.seq, e.event.content_hash) for e in events if isinstance(e.event, TextRevised)]
+        foreign = [t for _, t in texts if t != mine]
+        if not foreign:
+            return None
+        history = self._history(plan.plan_id, texts[0][0])
+        known = [event.content_hash for event in history if isinstance(event, TextRevised)]
+        before = self._desk.plans.text(known[-1]) if known else b""
+        after = self._desk.plans.text(foreign[-1])
+        diff = text_diff(before, after, "before", "after")
+        return ("edited", plan_update_text.edited_text(plan, diff)) if before != after else None
+
+    def _draft(self, recorded: StoredEvent, change: DraftChanged) -> UpdateText:
+        if change.added:
+            return "staged", plan_update_text.staged_text(change.added)
+        plan_id = recorded.stream.rpartition("/")[2]
+        history = self._history(plan_id, recorded.seq)
+        drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
+        # The versions of a draft are not kept for ever once its plan is over.
+        known = drafts and self._desk.ports.blobs.has(drafts[-1])
+        operations = self._ledger.draft_operations(drafts[-1]) if known else ()
+        ids = operation_ids(operations)
+        gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
+        return "declined", plan_update_text.declined_text(gone)
+
+    def _partly(self, recorded: StoredEvent, event: OperationsDeclined) -> str:
+        """Says which operations a person left out when they approved the rest."""
+        history = self._history(recorded.stream.rpartition("/")[2], recorded.seq)
+        frozen = [
+            e.frozen for e in history if isinstance(e, PlanProposed) and e.digest == event.digest
+        ]
+        try:
+            was = self._ledger.plan(PlanRun("", event.digest, frozen[-1]))
+        except StoreError:  # it is long ago, and that plan is not kept any more
+            return plan_update_text.PARTLY_APPROVED
+        named = dict(zip(was.ids, was.operations, strict=True))
+        return plan_update_text.partly_approved_text(
+            [named[i] for i in event.declined], [named[i] for i in event.followed]
+        )
+
+    def _history(self, plan_id: str, seq: int) -> list[Event]:
+        """Returns what happened to a plan before one of its events."""
+        events = self._store.read(self._ledger.stream(plan_id))
+        return [one.event for one in events if one.seq < seq]
+
+    def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome) -> str:
+        spent = [c.approval for c in plan.consents if c.run == run]
+        return plan_update_text.run_text(
+            outcome, self._results(plan, run), spent[0] if spent else None
+        )
+
+    def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
+        """Returns what became of each operation; nothing of a run that has no journal."""
+        entries = StoreJournal(self._desk.ports, self._ledger).read(run)
+        notes = [note for note in plan.runs if note.run == run]
+        if not entries or not notes or not isinstance(entries[-1], FinishedEntry):
+            return []
+        operations = self._ledger.plan(notes[0]).operations
+        return list(zip(entries[-1].results, operations, strict=False))
+
+    def _undone(self, record: SessionRecord, events: Sequence[StoredEvent]) -> Iterable[UpdateText]:
+        """Tells of runs that this session has to do with and that somebody took back."""
+        for recorded in events:
+            if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
+                continue
+            undo = self._ledger.load(recorded.stream.rpartition("/")[2])
+            taken, again = self._taken_back(undo)
+            if not self._runs(record).isdisjoint(taken):
+                results = self._results(undo, recorded.event.run)
+                tell = plan_update_text.redone_text if again else plan_update_text.undone_text
+                left = [reason for _, reason in undo.left_alone]
+                yield "run", tell(" ".join(sorted(taken)), results, left)
+
+    def _runs(self, record: SessionRecord) -> set[str]:
+        """Returns the runs of the session's plan, and of its calls."""
+        plan = self._desk.plan_of(record)
+        own = {note.run for note in plan.runs} if plan else set()
+        deeds = AppliedChanges(self._desk.ports, self._ledger)
+        own |= {one.started.id for one in deeds.commands if one.started.session == record.session}
+        return own | {one.run for one in deeds.permits if one.permit.session == record.session}
+
+    def _taken_back(self, undo: PlanRecord) -> tuple[set[str], bool]:
+        """Returns the runs that an undo is about in the end, and whether they are done again."""
+        undos = {note.run: one for one in self._ledger.all() if one.undoes for note in one.runs}
+        again = False
+        taken = {token.partition(":")[0] for token in undo.undoes.split()}
+        while earlier := [undos[run] for run in taken if run in undos]:
+            again = not again
+            taken = {token.partition(":")[0] for token in earlier[0].undoes.split()}
+        return taken, again
+
+    def _of_home(
+        self, link: PlanLinked, events: Sequence[StoredEvent]
+    ) -> tuple[list[UpdateText], PlanLinked]:
+        """Follows the person to the plan that they chose."""
+        chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
+        home = events[-1].seq
+        if not chosen or chosen[-1].plan_id == link.plan_id:
+            return [], PlanLinked(link.plan_id, link.seq, home)
+        plan = self._ledger.load(chosen[-1].plan_id)
+        text = self._desk.plans.live_text(plan) or b""
+        return [("plan_used", plan_update_text.selected_text(plan, text))], PlanLinked(
+            plan.plan_id, plan.seq, home
+        )
+
+    def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
+        agent = record.agent or default_agent(record.mode)
+        new = self._desk.ports.clock.new_id()
+        return MessageAdded(new, agent, (TextPart(words),), synthetic=about, model=record.model)
+
+
+def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
+    """Tells what a person decided about a plan."""
+    match event:
+        case PlanRejected() as no:
+            yield "rejected", plan_update_text.rejected_text(no)
+        case PlanApproved() as yes:
+            yield "approved", plan_update_text.approved_text(yes)
+        case PlanRebased(paths=paths):
+            yield "rebased", plan_update_text.rebased_text(paths)
+        case PlanDiscarded(kept):
+            yield (
+                "deleted",
+                plan_update_text.discarded_text(plan)
+                if kept
+                else plan_update_text.deleted_text(plan),
+            )
+        case _:
+            pass

@@ -1,0 +1,334 @@
+"""The shell of planning: runs command lines that only read, without any shell interpreter."""
+
+import os
+import stat
+from collections.abc import Generator, Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
+from assent.core.paths import display_path, is_inside
+from assent.core.permission.path_limits import PathLimits
+from assent.core.shell.glob import expand_glob
+from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ListOperator, ParsedCommand
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+    StderrMode,
+)
+from assent.gate.no_file import NoFile
+from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
+from assent.ports import ProcessRunner
+
+__all__ = ["Finding", "LocalReadOnlyShell", "judge"]  # faces judge through the engine, too
+
+EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126  # exit codes as shells have them
+NEVER_SHOWN = "is never shown while planning"
+HIDDEN_BY_RULE = "is hidden from commands: a rule denies reading it, or wants to be asked before"
+OUTSIDE_WORKSPACE = "lies outside the workspace"
+DEV_NULL = b"/dev/null"
+MAX_WORDS, MAX_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
+
+
+class LocalReadOnlyShell:
+    """What a planning agent's shell call does, for whoever makes it."""
+
+    def __init__(
+        self, process: ProcessRunner, within: bytes = b"", fence: PathLimits | None = None
+    ) -> None:
+        """A model's shell looks only `within` a folder; a person's at whatever can be shown.
+
+        The process keeps the fence; here it only says why something is hidden.
+        """
+        self._process = process
+        self._within = within
+        self._fence = fence
+
+    def sandbox_status(self) -> SandboxStatus:
+        """Tells whether programs can be confined here."""
+        return self._process.sandbox_status()
+
+    def run(
+        self, text: str, folder: bytes, limits: ProcessLimits | None = None
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        """Runs a command line in a folder; raises Refused before anything has run.
+
+        It is MayWrite if the line itself is to blame, and nothing that is missing here.
+        """
+        _check(text)
+        standing = self.sandbox_status()
+        if standing.hold is SandboxState.OFF:
+            raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
+        sandboxed = standing.hold is SandboxState.HELD
+        stages = admit(text, sandboxed=sandboxed)
+        _check_kinds(stages, folder)
+        place = ShellLocation(folder, self._within, self._fence)
+        return _ShellRun(self._process, place, limits or ProcessLimits(), sandboxed=sandboxed).run(
+            stages
+        )
+
+
+def only_reads(text: str) -> bool:
+    """Tells whether a command line can do nothing but look."""
+    return judge(text).read_only
+
+
+def _check(text: str) -> None:
+    try:
+        admit(text)
+    except Refused as refused:
+        raise NotReadOnly(refused.message, refused.next) from refused
+
+
+def _check_kinds(stages: tuple[Admitted, ...], folder: bytes) -> None:
+    """Refuses a line that would read a device, a pipe or a socket by way of a symlink's name."""
+    for stage in stages:
+        if isinstance(stage.work, Enter):
+            folder = os.path.join(folder, _encoded(stage.work.folder))
+            continue
+        for reading in stage.work:
+            for path in _names(reading, folder):
+                if why := _no_file(path):
+                    raise NoFile(why)
+
+
+def _no_file(path: bytes) -> str:
+    """Says what a path leads to where that is neither a file nor a folder; else nothing."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    real = os.path.realpath(path)
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or real == DEV_NULL:
+        return ""
+    what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    leads = "" if real == path else f" leads to {display_path(real)}, which"
+    return f"{display_path(path)}{leads} is {what} and not a file."
+
+
+class ShellLocation(msgspec.Struct, frozen=True):
+    """Where a command line starts, and the folder that it must stay in, if any."""
+
+    folder: bytes
+    within: bytes = b""
+    fence: PathLimits | None = None
+
+    def why_hidden(self, path: bytes) -> str:
+        """Says why a program does not get to see a path."""
+        real = os.path.realpath(path)
+        below = is_inside(real, self.within) and real[len(self.within) + 1 :]
+        return (
+            HIDDEN_BY_RULE if below and self.fence and self.fence.hides_path(below) else NEVER_SHOWN
+        )
+
+
+class _ShellRun:
+    """One command line while it runs: where it is, and what is left of its limits."""
+
+    def __init__(
+        self,
+        process: ProcessRunner,
+        place: ShellLocation,
+        limits: ProcessLimits,
+        *,
+        sandboxed: bool,
+    ) -> None:
+        self._process = process
+        self._folder = place.folder
+        self._place = place
+        self._within = place.within
+        self._left = limits
+        self._sandboxed = sandboxed
+        self._last = ProcessResult(0)
+
+    def run(
+        self, stages: tuple[Admitted, ...]
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        for stage in stages:
+            if self._last.cut:
+                break
+            if stage.joint is ListOperator.IF_IT_WORKED and self._last.code:
+                continue
+            if stage.joint is ListOperator.IF_IT_FAILED and not self._last.code:
+                continue
+            yield from self._stage(stage.work)
+        yield self._last
+
+    def _stage(self, work: tuple[Reading, ...] | Enter) -> Iterator[OutputChunk]:
+        if isinstance(work, Enter):
+            yield from self._enter(work)
+            return
+        pipeline: list[Program] = []
+        for reading in work:
+            try:
+                pipeline.append(self._program(reading, fed=bool(pipeline)))
+            except _ProgramNotStarted as not_run:
+                self._last = ProcessResult(not_run.code, lacks=not_run.lacks)
+                yield from _said(str(not_run), reading.errors)
+                return
+        yield from self._run_all(pipeline)
+        if self._last.code:
+            yield from self._explained(work)
+
+    def _run_all(self, pipeline: Sequence[Program]) -> Iterator[OutputChunk]:
+        for part in self._process.run(pipeline, self._folder, self._left):
+            if isinstance(part, ProcessResult):
+                self._last = part
+                seconds = max(0.0, self._left.seconds - part.seconds)
+                self._left = msgspec.structs.replace(self._left, seconds=seconds)
+            else:
+                output = max(0, self._left.output - len(part.content))
+                self._left = msgspec.structs.replace(self._left, output=output)
+                yield part
+
+    def _enter(self, work: Enter) -> Iterator[OutputChunk]:
+        folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
+        if self._leaves(folder):
+            self._last = ProcessResult(1)
+            yield from _said(f"cd: {display_path(folder)} {OUTSIDE_WORKSPACE}", work.errors)
+            return
+        if os.path.isdir(folder) and self._process.visible(folder):
+            self._folder, self._last = folder, ProcessResult(0)
+            return
+        self._last = ProcessResult(1)
+        yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
+
+    def _program(self, reading: Reading, *, fed: bool) -> Program:
+        names = (reading.command.name, *reading.spec.programs)
+        path = self._process.program(names, own=reading.spec.own)
+        if path is None:
+            raise _ProgramNotStarted(
+                f"{reading.command.name} is not installed here", EXIT_NOT_FOUND
+            )
+        try:
+            words = tuple(word for given in reading.command.words for word in self._expanded(given))
+            # Names of files took the place of wildcards, so the table has to look again.
+            judged = read(ParsedCommand(words, reading.errors), sandboxed=self._sandboxed)
+        except Refused as refused:
+            message = refused.message.removesuffix(".")
+            raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE, refused.lacks) from refused
+        for named in self._named(judged):
+            if why := _no_file(named):  # by a name that a wildcard stood for
+                raise _ProgramNotStarted(why.removesuffix("."), EXIT_NOT_EXECUTABLE)
+        self._check_place(judged)
+        if not self._sandboxed:
+            self._check_reads(judged, fed=fed)
+        argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
+        if len(argv) > MAX_WORDS or sum(map(len, argv)) > MAX_BYTES:
+            message = f"its wildcards stand for too many names ({len(argv)}); name a folder"
+            raise _ProgramNotStarted(f"{reading.command.name}: {message}", EXIT_NOT_EXECUTABLE)
+        return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
+
+    def _expanded(self, word: ShellWord) -> list[ShellWord]:
+        if not word.pattern:
+            return [word]
+        found = expand_glob(word.pattern, partial(_entries, self._process, self._folder))
+        # A file may be called `-o`; as `./-o` no program takes it for an option.
+        named = [b"./" + path if path.startswith(b"-") else path for path in found]
+        return [ShellWord(os.fsdecode(path)) for path in named] or [ShellWord(word.text)]
+
+    def _check_place(self, reading: Reading) -> None:
+        """Refuses what lies, or leads, out of the folder that all must stay in."""
+        if not self._within:
+            return
+        base = os.path.realpath(self._base(reading))
+        if self._leaves(base):
+            raise _ProgramNotStarted(
+                f"{display_path(base)} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
+            )
+        if reading.strays:
+            message = "follows symlinks, which may lead out of the workspace; leave the option out"
+            raise _ProgramNotStarted(f"{reading.command.name} {message}", EXIT_NOT_EXECUTABLE)
+        for path in self._named(reading):
+            real = os.path.realpath(path)
+            if self._leaves(real):
+                leads = "" if real == path else f" leads to {display_path(real)}, which"
+                raise _ProgramNotStarted(
+                    f"{display_path(path)}{leads} {OUTSIDE_WORKSPACE}", EXIT_NOT_EXECUTABLE
+                )
+            if reading.follows and os.path.isdir(real):
+                message = f"{reading.command.name} follows symlinks in a folder; name files"
+                raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE)
+
+    def _leaves(self, real: bytes) -> bool:
+        return bool(self._within) and real != DEV_NULL and not is_inside(real, self._within)
+
+    def _check_reads(self, reading: Reading, *, fed: bool) -> None:
+        """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
+        paths = self._named(reading)
+        for path in paths:
+            if not self._process.visible(path):
+                raise _ProgramNotStarted(
+                    f"{display_path(path)} {self._place.why_hidden(path)}", EXIT_NOT_EXECUTABLE
+                )
+        if reading.descends:
+            for path in paths or ([] if fed else [self._folder]):
+                self._check_below(reading, path)
+
+    def _explained(self, work: Sequence[Reading]) -> Iterator[OutputChunk]:
+        """Says of a file that was named and could not be read that this is on purpose."""
+        named = [(path, reading) for reading in work for path in self._named(reading)]
+        for path, reading in named:
+            if os.path.lexists(path) and not self._process.visible(path):
+                yield from _said(
+                    f"{display_path(path)} {self._place.why_hidden(path)}", reading.errors
+                )
+
+    def _named(self, reading: Reading) -> list[bytes]:
+        return _names(reading, self._folder)
+
+    def _base(self, reading: Reading) -> bytes:
+        return _base(reading, self._folder)
+
+    def _check_below(self, reading: Reading, folder: bytes) -> None:
+        if reading.follows and os.path.isdir(folder):
+            message = f"{reading.command.name} follows symlinks in a folder; name files"
+            raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE)
+        if hidden := self._process.hidden_below(os.path.realpath(folder)):
+            message = f"{display_path(hidden)} lies there and cannot be hidden without a sandbox"
+            raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE, SANDBOX)
+
+
+class _ProgramNotStarted(Exception):
+    """A program that cannot be started, and the exit code that says so."""
+
+    def __init__(self, message: str, code: int, lacks: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.lacks = lacks
+
+
+def _names(reading: Reading, folder: bytes) -> list[bytes]:
+    """Returns the files that a command names, seen from the folder that it runs in."""
+    names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
+    base = _base(reading, folder)
+    return [os.path.join(base, name) for name in names]
+
+
+def _base(reading: Reading, folder: bytes) -> bytes:
+    """Returns the folder that a command's files are named from: git has an option for it."""
+    words = [word.text for word in reading.command.words[1:]]
+    while reading.command.name == "git" and words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option == "-C" and words:
+            folder = os.path.join(folder, _encoded(words.pop(0)))
+    return folder
+
+
+def _said(message: str, errors: StderrMode) -> Iterator[OutputChunk]:
+    if errors is not StderrMode.DROPPED:
+        yield OutputChunk(f"assent: {message}.\n".encode(), error=errors is StderrMode.KEPT)
+
+
+def _entries(process: ProcessRunner, folder: bytes, below: bytes) -> dict[bytes, bool]:
+    return process.entries(os.path.join(folder, below))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,53 @@
+"""The desk: the other nouns of the engine, as far as sessions work with them."""
+
+import msgspec
+
+from assent.agent.grants import Grants
+from assent.agent.memory import WorkspaceMemory
+from assent.agent.pending_questions import PendingQuestions
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import PlanLinked, Todo
+from assent.core.session.record import SessionRecord
+from assent.planning.approvals import Approvals
+from assent.planning.drafts import Drafts
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.runs.permits import Permits
+from assent.runs.runs import Runs
+from assent.runs.session_commands import SessionCommands
+
+
+class Services(msgspec.Struct, frozen=True):
+    """What lies ready for a session."""
+
+    ports: Ports
+    config: WorkspaceConfig
+    workspaces: WorkspaceRepository
+    projections: PlanProjections
+    plans: Plans
+    drafts: Drafts
+    approvals: Approvals
+    runs: Runs
+    permits: Permits
+    facts: WorkspaceMemory
+    grants: Grants
+    pending_questions: PendingQuestions
+    session_commands: SessionCommands
+
+    def plan_of(self, record: SessionRecord) -> PlanRecord | None:
+        """Returns the plan that a session works on, if it has one."""
+        return self.plans.repository().load(record.plan_id) if record.plan_id else None
+
+    def link(self, plan: PlanRecord | None) -> PlanLinked:
+        """Returns the mark up to which a session's model knows what happened: up to now."""
+        home = self.workspaces.open()
+        return PlanLinked(plan.plan_id, plan.seq, home.seq) if plan else PlanLinked("", 0, home.seq)
+
+    def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
+        """Puts a session's todos beside its plan's tasks, for people to read."""
+        plan = self.plan_of(record)
+        if plan is not None and plan.state is not PlanState.DISCARDED:
+            self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)

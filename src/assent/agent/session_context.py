@@ -1,0 +1,206 @@
+"""Surroundings: who works in a session, in which posture, and what a call may look at."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from assent.agent.cancellation.tools import run_cancellable
+from assent.agent.services import Services
+from assent.agent.subagents.agent_types import subagents
+from assent.agent.subagents.ancestry import parent_sessions
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.errors import NotFound
+from assent.core.paths import display_path
+from assent.core.permission.mode import (
+    CustomMode,
+    Mode,
+    custom_mode_name,
+    default_agent,
+    effective_mode,
+    stricter_mode,
+    unknown_mode_text,
+)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.session.agent import Agent
+from assent.core.session.record import SessionRecord
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
+from assent.tools.overlay import Overlay
+from assent.tools.tool import ToolContext
+
+MAX_FILE_BYTES = 1 << 30  # bytes of a file that a model's call may be about: a second of reading
+
+
+class SessionContext:
+    """What follows from a session, its parents and its plan; what stays the same is made once.
+
+    Nothing of a parent is remembered: whoever works asks anew what holds above (F101).
+    """
+
+    def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
+        self._desk = desk
+        self._tooling = tooling
+        self._overlay: tuple[str, Overlay] | None = None  # with the draft that it shows
+        self._scope: tuple[str, tuple[str, ...]] = ("", ())  # of a run of prose
+        self._agent: tuple[object, Agent] | None = None  # with what it was made of
+
+    def agent(self, record: SessionRecord) -> Agent:
+        """Returns the agent of the newest message; in a stranger's place the plan agent (F11).
+
+        Of a child's agent no tool is left that somebody above lacks. As long as all are the same,
+        so is the value.
+        """
+        own, words = self._known(record), self._words(record)
+        above = [self._known(each) for each in self._above(record) or ()]
+        if self._agent is None or self._agent[0] != (own, words, above):
+            self._agent = ((own, words, above), _within(own, words, above))
+        return self._agent[1]
+
+    def is_unknown_agent(self, record: SessionRecord) -> bool:
+        """Tells whether nobody knows the agent that the newest message names."""
+        return bool(record.agent) and record.agent not in self._tooling.agents
+
+    def warnings(self, record: SessionRecord) -> tuple[str, ...]:
+        """Says what a person should know where agent or mode of a session are gone (F11)."""
+        stranger = (
+            f"There is no agent {record.agent!a}; the plan agent works instead, in plan mode."
+            if self.is_unknown_agent(record)
+            else ""
+        )
+        return tuple(
+            filter(None, [stranger, unknown_mode_text(record.custom, self._tooling.modes)])
+        )
+
+    def mode(self, record: SessionRecord) -> Mode:
+        """Returns the strictest mode of a session and everybody whom it works for."""
+        return self._in_force(record, self._above(record))[0]
+
+    def permission_context(
+        self, record: SessionRecord, plan: PlanRecord | None
+    ) -> PermissionContext:
+        """Returns everything that decides about a call besides the call itself."""
+        above = self._above(record)
+        mode, custom = self._in_force(record, above)
+        run = self._building(record, plan, above or ())
+        return PermissionContext(
+            mode,
+            self._tooling.hosts,
+            run is not None,
+            self._covered(run) if run else (),
+            bool(record.parent),
+            # What a child stages would be in a plan that its parent writes, behind its back.
+            self._tooling.staging and not record.parent,
+            tuple(self._known(each) for each in (record, *(above or ()))),
+            custom,
+            self._tooling.auto,
+            self._desk.grants.of(
+                record,
+                (self._known(record).name, mode, custom_mode_name(custom)),
+                run.digest if run else "",
+                self._tooling.grants_s,
+            ),
+            self._tooling.driver is not None and record.depth < self._tooling.tasks.depth,
+        )
+
+    def tool_context(
+        self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
+    ) -> ToolContext:
+        """Returns what a call has around it: while planning, files with the draft on top."""
+        place, posture = self._desk.config, self.permission_context(record, plan)
+
+        def is_readable(path: bytes) -> bool:
+            request = ResourceAccess(Action.READ, display_path(path))
+            return self._tooling.gate.decide((request,), posture).verdict is Verdict.RUN
+
+        return ToolContext(
+            self._files(plan if posture.mode == "plan" else None),
+            *(
+                self._tooling.with_path_limits(posture)
+                or (self._tooling.process, self._tooling.shell)
+            ),
+            self._tooling.fetch,
+            posture,
+            place.root,
+            plan.path if plan else b"",
+            partial(self._text, plan),
+            place.plan_dir,
+            place.private,
+            seen,
+            is_readable,
+            self._tooling.outside,
+            session=record.session,
+            kinds=tuple(agent.name for agent in subagents(self._tooling.agents)),
+            attend=partial(run_cancellable, self._tooling.cancel_reason),
+        )
+
+    def _known(self, record: SessionRecord) -> Agent:
+        agents = self._tooling.agents
+        name = record.agent or default_agent(record.mode)
+        return agents.get(name) or agents.get("plan") or Agent("plan")
+
+    def _words(self, record: SessionRecord) -> str:
+        """Returns what the session's own mode adds to its agent's prompt."""
+        if not self._tooling.modes:
+            return ""
+        custom = self._in_force(record, ())[1]
+        return "\n\n".join(each.prompt.strip() for each in custom if each.prompt.strip())
+
+    def _above(self, record: SessionRecord) -> tuple[SessionRecord, ...] | None:
+        """Returns those whom a child works for; None if they cannot be found."""
+        try:
+            return parent_sessions(self._desk.ports, record) if record.parent else ()
+        except NotFound:
+            return None
+
+    def _in_force(
+        self, record: SessionRecord, above: Sequence[SessionRecord] | None
+    ) -> tuple[Mode, tuple[CustomMode, ...]]:
+        """Returns the mode that holds, and the modes of one's own that narrow it."""
+        mode: Mode = "plan" if above is None else record.mode
+        custom: dict[str, CustomMode] = {}
+        for each in (record, *(above or ())):
+            holds, narrowing = effective_mode(each.mode, each.custom, self._tooling.modes)
+            mode = stricter_mode(mode, "plan" if self.is_unknown_agent(each) else holds)
+            custom |= {f"{one.id} {one.source}": one for one in narrowing}
+        return mode, tuple(custom.values())
+
+    def _text(self, plan: PlanRecord | None) -> bytes:
+        return (self._desk.plans.live_text(plan) or b"") if plan else b""
+
+    def _files(self, plan: PlanRecord | None) -> Overlay:
+        """Returns the files with a plan's draft on top; the same draft is put there once."""
+        draft = plan.draft if plan else ""
+        if self._overlay is None or self._overlay[0] != draft:
+            operations = self._desk.drafts.operations(plan) if plan else ()
+            doors = self._desk.ports
+            self._overlay = (
+                draft,
+                Overlay(doors.files, doors.blobs, operations, largest=MAX_FILE_BYTES),
+            )
+        return self._overlay[1]
+
+    def _building(
+        self, record: SessionRecord, plan: PlanRecord | None, above: Sequence[SessionRecord]
+    ) -> PlanRun | None:
+        """Returns the build of prose that a turn belongs to, and its children's turns with it."""
+        run = plan.building if plan else None
+        if run is None or any(each.build != run.run for each in (record, *above)):
+            return None
+        return run if run.session == (above[-1] if above else record).session else None
+
+    def _covered(self, run: PlanRun) -> tuple[str, ...]:
+        """Returns the files that an approved plan of prose may touch."""
+        if self._scope[0] != run.run:
+            self._scope = (run.run, self._desk.plans.repository().plan(run).scope.files)
+        return self._scope[1]
+
+
+def _within(agent: Agent, words: str, above: Sequence[Agent]) -> Agent:
+    """Returns an agent with a mode's words added, and without what those above it lack."""
+    if not words and not above:
+        return agent
+    prompt = f"{agent.prompt.rstrip()}\n\n{words}" if words else agent.prompt
+    for each in above:
+        meet = each.narrowed(agent)
+        agent = msgspec.structs.replace(agent, tools=meet.tools, permission=meet.permission)
+    return msgspec.structs.replace(agent, prompt=prompt)

@@ -1,0 +1,103 @@
+"""The diary: loads sessions as folds of their streams and appends what happens in them."""
+
+import msgspec
+
+from assent.core.errors import Busy, ConcurrentChange, NotFound
+from assent.core.event import StoredEvent
+from assent.core.session.event import SessionEvent, SessionStarted
+from assent.core.session.record import SessionRecord, fold_session
+from assent.planning.ports import Ports
+from assent.planning.stream_head import decoded_head
+from assent.ports import EventBatch
+
+MAX_TRIES = 20  # at a session in which others are saying something, too
+
+_decode = msgspec.json.Decoder(SessionRecord).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class SessionRepository:
+    """The sessions of one workspace, by id."""
+
+    def __init__(self, doors: Ports, workspace: str) -> None:
+        self._doors = doors
+        self.workspace = workspace
+
+    def stream(self, session: str) -> str:
+        return f"session/{self.workspace}/{session}"
+
+    def load(self, session: str) -> SessionRecord:
+        """Returns a session as its newest event left it."""
+        record = self._load(self.stream(session))
+        if record is None:
+            raise NotFound(f"There is no session {session}.", "assent sessions list")
+        return record
+
+    def all(self) -> list[SessionRecord]:
+        """Returns every session of the workspace, newest first."""
+        if not self.workspace:
+            return []
+        streams = self._doors.store.streams(f"session/{self.workspace}/")
+        records = [self._load(stream) for stream in sorted(streams, reverse=True)]
+        return [record for record in records if record is not None]
+
+    def read(self, session: str, after: int = 0) -> list[StoredEvent]:
+        """Returns what happened in a session."""
+        return self._doors.store.read(self.stream(session), after)
+
+    def start(self, *events: SessionEvent) -> SessionRecord:
+        """Appends the first events of a session."""
+        first = events[0]
+        assert isinstance(first, SessionStarted), "a session's first event starts it"
+        record, _ = self._append(None, first.session, events)
+        return record
+
+    def append(
+        self, record: SessionRecord, *events: SessionEvent
+    ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
+        """Appends events behind whatever others said meanwhile; returns those, too, in order."""
+        missed: list[StoredEvent] = []
+        for _ in range(MAX_TRIES):
+            try:
+                changed, added = self._append(record, record.session, events)
+                return changed, (*missed, *added)
+            except ConcurrentChange:
+                since = self.read(record.session, record.seq)
+                missed += since
+                record = folded_session(record, since)
+        raise Busy(
+            "Others keep writing to this session; nothing was added.", "assent sessions list"
+        )
+
+    def batch(
+        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+    ) -> tuple[SessionRecord, EventBatch]:
+        """Returns the session after some events, and how to append exactly these to it."""
+        after, at = record.seq if record else 0, self._doors.clock.now()
+        for seq, event in enumerate(events, after + 1):
+            record = fold_session(record, event, seq, at)
+        assert record is not None, "there is at least one event"
+        return record, EventBatch(self.stream(session), after, at, events, _encode(record))
+
+    def _append(
+        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+    ) -> tuple[SessionRecord, tuple[StoredEvent, ...]]:
+        changed, batch = self.batch(record, session, events)
+        return changed, self._doors.store.append(batch)
+
+    def _load(self, stream: str) -> SessionRecord | None:
+        record = decoded_head(self._doors.store.head(stream), _decode)
+        for recorded in self._doors.store.read(stream, record.seq if record else 0):
+            record = _fold(record, recorded)
+        return record
+
+
+def folded_session(record: SessionRecord, events: list[StoredEvent]) -> SessionRecord:
+    """Returns the record after a stretch of its stream."""
+    for recorded in events:
+        record = _fold(record, recorded)
+    return record
+
+
+def _fold(record: SessionRecord | None, recorded: StoredEvent) -> SessionRecord:
+    return fold_session(record, recorded.event, recorded.seq, recorded.at)

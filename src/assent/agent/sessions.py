@@ -1,0 +1,378 @@
+"""Sessions: starting, finding and continuing conversations; one worker at a time drives one."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Literal
+
+from assent.agent.cancellation.token import RunningTurns
+from assent.agent.cancellation.watcher import CancelWatcher
+from assent.agent.hook_guard import fire_prompt_hooks
+from assent.agent.reminders import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
+from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
+from assent.agent.services import Services
+from assent.agent.session_copy import exported_session, fork_events, fork_mode
+from assent.agent.session_lookup import SessionLookup
+from assent.agent.session_repository import SessionRepository
+from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.turn_retry import last_turn_end, retry_message
+from assent.agent.turns import SessionTurn
+from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
+from assent.core.event import StoredEvent
+from assent.core.ids import plan_name_of, slug
+from assent.core.llm.message import ImagePart, TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.permission.mode import default_agent, effective_mode, resolve_mode
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import drive_to_end
+from assent.core.session.cancellation import interrupted_turn
+from assent.core.session.event import (
+    MessageAdded,
+    SessionDeleted,
+    SessionEvent,
+    SessionRenamed,
+    SessionStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    WorkHalted,
+)
+from assent.core.session.record import SessionRecord, fold_session, with_current_mode
+from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
+from assent.core.session.transcript import Transcript
+from assent.core.text.redaction import redact
+from assent.ports import AgentDriver
+
+MAX_TITLE_CHARS = 200
+MAX_GOAL_CHARS = 2000  # of a goal, where it stands in a plan's text
+_USUAL = ("", "plan", "build")  # agents that follow the mode
+
+
+class Sessions(SessionLookup):
+    """The verbs about sessions. `start` says the goal as the first message; `say` adds more."""
+
+    def __init__(self, desk: Services) -> None:
+        super().__init__(desk.ports, desk.workspaces, desk.config.modes)
+        self._desk = desk
+        self._clock = desk.ports.clock
+        self._reins = RunningTurns()
+
+    def start(
+        self,
+        goal: str,
+        name: str,
+        agent: str = "",
+        model: str = "",
+        images: Sequence[ImagePart] = (),
+    ) -> SessionRecord:
+        """Starts a session in a mode and says the goal in it; while planning with a plan file."""
+        mode, custom = resolve_mode(name, self._desk.config.modes)
+        diary = SessionRepository(self._desk.ports, self._desk.workspaces.open().workspace)
+        aim, session = _aim(goal), self._clock.new_id()
+        heard = (
+            fire_prompt_hooks(self._desk, session, mode, agent or default_agent(mode), goal)
+            if aim
+            else []
+        )
+        slug, plan = self._slug(diary, aim), None
+        if mode == "plan" and aim:
+            plan = self._desk.plans.new(plan_name_of(aim), slug, aim)
+        started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
+        first: list[SessionEvent] = [started, self._desk.link(plan)]
+        record = _folded(first, self._clock.now())
+        if aim:
+            said = self._message(record, goal, agent, model, images)
+            first += [self._reminder(record, plan, said), *heard, said]
+        return diary.start(*first)
+
+    def say(
+        self,
+        record: SessionRecord,
+        text: str,
+        agent: str = "",
+        model: str = "",
+        images: Sequence[ImagePart] = (),
+    ) -> SessionRecord:
+        """Adds what a person says; without an agent the mode's, or the special one of before."""
+        record = self._require(record)
+        said = self._message(record, text, agent, model, images)
+        heard = fire_prompt_hooks(self._desk, record.session, record.mode, said.agent, text)
+        if record.messages and not record.rewound and not self.missing_mode(record):
+            return self._append(record, *heard, said)
+        told = self._reminder(record, self._desk.plan_of(record), said)
+        return self._append(record, told, *heard, said)
+
+    def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
+        """Changes the mode because a person says so, and tells the model."""
+        record, place = self._require(record), self._desk.config
+        mode, custom = resolve_mode(name, place.modes)
+        if (record.mode, record.custom) == (mode, custom):
+            return record
+        switch = ModeSwitch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
+        return self._append(record, *mode_events(record, switch, self._clock.new_id()))
+
+    def load(self, session: str) -> SessionRecord:
+        """Returns a session by its whole id, as it is now."""
+        return self.repository().load(session)
+
+    def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
+        """Returns what the session that works on a plan has to do."""
+        record = self.of_plan(plan)
+        return record.todos if record else ()
+
+    def events(self, record: SessionRecord, after: int = 0) -> list[StoredEvent]:
+        """Returns everything that happened in a session."""
+        return self.repository().read(record.session, after)
+
+    def transcript(self, record: SessionRecord) -> Transcript:
+        """Returns what a model gets to read of a session."""
+        transcript = Transcript()
+        for recorded in self.events(record):
+            transcript.add(recorded.event)
+        return transcript
+
+    def export(self, record: SessionRecord) -> dict[str, object]:
+        """Returns a whole session as data that can be written as JSON."""
+        return exported_session(record, self.events(record))
+
+    def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
+        """Gives a session a title; its slug, which names the folder of its plans, stays."""
+        words = redact(" ".join(title.split()))
+        if not words or len(words) > MAX_TITLE_CHARS:
+            raise UsageError(
+                f"A title has 1 to {MAX_TITLE_CHARS} characters.", "assent sessions rename ID TITLE"
+            )
+        return self._append(self._require(record), SessionRenamed(words))
+
+    def fork(self, record: SessionRecord) -> SessionRecord:
+        """Copies words and todos into a session of its own; no consent goes with them (F147)."""
+        diary, mode = self.repository(), fork_mode(record.mode)
+        name = self._slug(diary, record.slug)
+        session = self._clock.new_id()
+        started = SessionStarted(
+            session, diary.workspace, name, mode, record.goal, fork=record.session,
+            custom=record.custom,
+        )  # fmt: skip
+        place = self._desk.config
+        narrowing = effective_mode(mode, record.custom, place.modes)[1]
+        words = TextPart(fork_text(mode, record.slug, narrowing, staging=place.staging))
+        told = MessageAdded(
+            self._clock.new_id(),
+            default_agent(mode),
+            (words,),
+            synthetic="mode",
+            model=record.model,
+        )
+        copied = fork_events(record, without_rewound(diary.read(record.session)))
+        return diary.start(started, self._desk.link(None), *copied, told)
+
+    def delete(self, record: SessionRecord) -> SessionRecord:
+        """Takes a session and its children off the lists; plans stay, and runs can be undone."""
+        for child in [each for each in self.all() if each.parent == record.session]:
+            self.delete(child)
+        return self._append(self._require(record), SessionDeleted())
+
+    def halt(
+        self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""
+    ) -> SessionRecord:
+        """Wants whoever works in a session, and its children, to stop; for good, asks no more."""
+        record = self._require(record)
+        if record.halt != how:
+            record = self._append(record, WorkHalted(how, reason))
+        if how == "cancelled":
+            self._hang_up(record)
+        return self._require(record)
+
+    def retry(self, record: SessionRecord) -> SessionRecord:
+        """Tells the model to try the last turn again, with what went wrong in it."""
+        record = self._require(record)
+        words = TextPart(retry_message(record, without_rewound(self.events(record))))
+        agent = record.agent or default_agent(record.mode)
+        new = self._clock.new_id()
+        return self._append(
+            record, MessageAdded(new, agent, (words,), synthetic="retry", model=record.model)
+        )
+
+    def messages(self, record: SessionRecord) -> list[UserMessage]:
+        """Returns what the person said and the session can go back to, newest last (F148)."""
+        return rewind_targets(self.events(record))
+
+    def user_message(self, record: SessionRecord, message: str = "") -> UserMessage:
+        """Returns what the person said by its id, or the start of one; else the last."""
+        return chosen_message(self.events(record), message)
+
+    def since(self, record: SessionRecord, message: str = "") -> RewindPreview:
+        """Returns what happened since a message of the person, or since the last one."""
+        return rewind_preview(self._desk, record, self.user_message(record, message))
+
+    def rewind(self, record: SessionRecord, message: str = "") -> SessionRecord:
+        """Has the model know nothing of a message and all that came after; nothing is lost.
+
+        Without one, of the last message of the person. Plan and files stay as they are.
+        """
+        record = self._require(record)
+        check_rewind(self._desk, record, at_work=self.is_at_work(record))
+        with self.locked(record, f"going back in session {record.slug}"):
+            back = rewind_event(self.events(record), message)
+            self._hang_up(record)
+            record = self._append(self._require(record), *back)
+        self._desk.show_todos(record, record.todos)
+        return record
+
+    def add_context(self, record: SessionRecord, words: str) -> SessionRecord:
+        """Adds what a person did besides talking, for the model to read with its next step."""
+        record = self.load(record.session)
+        agent, new = record.agent or default_agent(record.mode), self._clock.new_id()
+        said = MessageAdded(new, agent, (TextPart(words),), synthetic="shell", model=record.model)
+        return self._append(record, said)
+
+    def failure(self, record: SessionRecord) -> str:
+        """Returns the words with which the last turn failed; nothing if it did not."""
+        end = last_turn_end(self.events(record)) if record.ended == "failed" else None
+        return end.words if end else ""
+
+    def restore_todos(self, plan: PlanRecord, run: str) -> SessionRecord | None:
+        """Sets the todos of a plan's session as they were when a run began (F128)."""
+        record = self.of_plan(plan)
+        if record is None:
+            return None
+        store = self._desk.ports.store
+        began = store.read(f"run/{record.workspace}/{run}")[:1]
+        todos = _todos_before(self.events(record), began[0].position) if began else record.todos
+        if todos == record.todos:
+            return record
+        self._desk.show_todos(record, todos)
+        return self._append(record, TodosChanged(todos))
+
+    def work(
+        self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment
+    ) -> Iterator[StoredEvent | StreamDelta]:
+        """Drives a session until it is at rest; raises Busy if somebody else does so already."""
+        self._require(record)
+        with self.locked(record, f"session {record.slug}"):
+            yield from self.work_locked(record, driver, tooling)
+
+    def interrupt(self, record: SessionRecord) -> bool:
+        """Ends the turn that this process is at in a session, from any thread, wherever it is.
+
+        What runs for it is ended, too. Tells whether there is such a turn.
+        """
+        return self._reins.cancel(record.session, interrupted_turn(record.mode))
+
+    def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
+        """Keeps everybody else from working in a session."""
+        return self._desk.ports.locks.hold(f"session-{record.session}", owner)
+
+    def work_locked(
+        self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment, build: str = ""
+    ) -> Iterator[StoredEvent | StreamDelta]:
+        """Drives a session that the caller holds; `build` is the run that the turn carries out."""
+        self._require(record)
+        with (
+            self._desk.permits.telling(),
+            self._desk.projections.throttled(),
+            self._reins.registered(record.session) as rein,
+        ):
+            with rein.attached(lambda end: self._desk.runs.interrupt()):
+                drive_to_end(self._desk.runs.recover_unfinished())
+            turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build)
+            turn.at_rest = rein.detach
+
+            def pull(end: TurnEnded) -> None:
+                turn.cancel(end)
+                driver.stop()
+
+            try:
+                with rein.attached(pull), CancelWatcher(turn.halted, rein.cancel):
+                    yield from turn.open()
+                    yield from driver.drive(turn)
+            except Interrupted as error:
+                if (
+                    not turn.cancel_reason
+                ):  # else a person elsewhere did it, and the session says so
+                    raise
+                yield from turn.fail(error)
+            except AssentError as error:
+                yield from turn.fail(error)
+                raise
+            finally:
+                turn.children.stop()
+            # The plan that a child reads is its parent's.
+            yield from turn.append_events() if turn.record.parent else turn.close()
+            if not turn.record.parent:
+                self._desk.permits.check_over()
+
+    def _hang_up(self, record: SessionRecord) -> None:
+        """Answers all open questions of a session and of its children with no."""
+        for id in record.questions:
+            self._desk.pending_questions.expire(
+                record, id, f"{self._desk.pending_questions.user} (cancelled)"
+            )
+        for child in [each for each in self.all() if each.parent == record.session]:
+            self._hang_up(child)
+
+    def _append(self, record: SessionRecord, *events: SessionEvent) -> SessionRecord:
+        diary = SessionRepository(self._desk.ports, record.workspace)
+        return diary.append(record, *events)[0]
+
+    def _require(self, record: SessionRecord) -> SessionRecord:
+        """Returns a session as it is now, unless it was deleted."""
+        current = SessionRepository(self._desk.ports, record.workspace).load(record.session)
+        if current.deleted:
+            raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
+        return current
+
+    def _message(
+        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[ImagePart]
+    ) -> MessageAdded:
+        mode = with_current_mode(record, self.modes).mode
+        usual = default_agent(mode) if record.agent in _USUAL else record.agent
+        parts: tuple[TextPart | ImagePart, ...] = (TextPart(text), *images)
+        return MessageAdded(self._clock.new_id(), agent or usual, parts, model=model)
+
+    def _reminder(
+        self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
+    ) -> MessageAdded:
+        """Returns what the model is told where nothing that it was told before holds."""
+        place = self._desk.config
+        words = TextPart(
+            reminder(record, plan, ReminderContext(staging=place.staging, modes=place.modes))
+        )
+        new = self._clock.new_id()
+        return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
+
+    def _slug(self, diary: SessionRepository, goal: str) -> str:
+        """Returns a name that no session and no folder of plans has."""
+        wanted = slug(goal)
+        taken = {record.slug for record in diary.all()}
+        taken |= {file.session for file in self._desk.ports.projection.find_plans()}
+        n, name = 1, wanted
+        while name in taken:
+            n += 1
+            name = f"{wanted}-{n}"
+        return name
+
+
+def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
+    """Returns the session that its first events make."""
+    record: SessionRecord | None = None
+    for seq, event in enumerate(events, 1):
+        record = fold_session(record, event, seq, at)
+    assert record is not None, "a session has a first event"
+    return record
+
+
+def _aim(said: str) -> str:
+    """Returns what a goal says in short: its first paragraph, without what was piped in below.
+
+    Folders, files and titles are named after it, so secrets are taken out; the model gets to read
+    what the person typed.
+    """
+    return redact(said.strip().partition("\n\n")[0])[:MAX_GOAL_CHARS].strip()
+
+
+def _todos_before(events: Sequence[StoredEvent], position: int) -> tuple[Todo, ...]:
+    todos: tuple[Todo, ...] = ()
+    for recorded in events:
+        if recorded.position < position and isinstance(recorded.event, TodosChanged):
+            todos = recorded.event.todos
+    return todos

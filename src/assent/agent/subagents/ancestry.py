@@ -1,0 +1,130 @@
+"""Lineage: whom a child works for, who wants it to stop, and which children a session had."""
+
+from collections.abc import Callable, Sequence, Set
+
+from assent.agent.session_repository import SessionRepository
+from assent.core.errors import NotFound
+from assent.core.event import StoredEvent
+from assent.core.session.event import CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.session.stored_question import calls_awaiting_answers
+from assent.planning.ports import Ports
+
+MAX_DEPTH = 16  # parents; more there are only in a log that somebody tampered with
+
+ReadEvents = Callable[[str], Sequence[StoredEvent]]  # the events of a session
+
+
+def parent_sessions(doors: Ports, record: SessionRecord) -> tuple[SessionRecord, ...]:
+    """Returns a child's parent, that one's parent and so on, read anew; raises NotFound."""
+    found: list[SessionRecord] = []
+    diary = SessionRepository(doors, record.workspace)
+    while record.parent:
+        record = diary.load(record.parent)
+        found.append(record)
+        if len(found) > MAX_DEPTH:
+            raise NotFound(f"Session {record.slug} has no end of parents.", "assent sessions list")
+    return tuple(found)
+
+
+def requested_end(doors: Ports, record: SessionRecord) -> TurnEnded | None:
+    """Returns the end that a person wants for this work, here or above; None if nobody does.
+
+    A parent that does not work stops nobody: its mark is about the turn that it had last.
+    """
+    above = [each.halt for each in parent_sessions(doors, record) if each.working]
+    halt = next(filter(None, [record.halt, *above]), "")
+    return halt_end(halt) if halt else None
+
+
+def halt_end(halt: str) -> TurnEnded:
+    """Returns the end of a turn that a person stopped from another terminal."""
+    if halt == "paused":
+        return TurnEnded("paused", "Paused from elsewhere.")
+    return TurnEnded("cancelled", "Cancelled from elsewhere.")
+
+
+def children_of(events: Sequence[StoredEvent]) -> dict[str, ChildStarted]:
+    """Returns all children that a session ever had, by id, as each was started last."""
+    found = [one.event for one in events if isinstance(one.event, ChildStarted)]
+    return {event.child: event for event in found}
+
+
+def unfinished_children(events: Sequence[StoredEvent]) -> set[str]:
+    """Returns the children of whose end a session knows nothing."""
+    found: set[str] = set()
+    for recorded in events:
+        match recorded.event:
+            case ChildStarted(child=child):
+                found.add(child)
+            case ChildEnded(child=child):
+                found.discard(child)
+            case _:
+                pass
+    return found
+
+
+def waiting_tasks(
+    events: Sequence[StoredEvent], left: Set[str] = frozenset()
+) -> dict[str, ChildStarted]:
+    """Returns the children that wait for an answer and whose calls have no end, by those calls.
+
+    `left` are children that wait, too, though the session was not told so.
+    """
+    begun: dict[str, ChildStarted] = {}
+    asking = asking_children(events) | left
+    for recorded in events:
+        match recorded.event:
+            case ChildStarted(call=call, background=False) as started:
+                begun[call] = started
+            case CallEnded(call=call):
+                begun.pop(call, None)
+            case StepStarted():  # its calls may have the same ids
+                begun.clear()
+            case TurnEnded(why=why) if why != "waiting":
+                begun.clear()
+            case _:
+                pass
+    return {call: started for call, started in begun.items() if started.child in asking}
+
+
+def asking_children(events: Sequence[StoredEvent]) -> set[str]:
+    """Returns the children that came to rest with a question, and were not taken up again."""
+    found: set[str] = set()
+    for recorded in events:
+        match recorded.event:
+            case ChildEnded(child=child, why="waiting"):
+                found.add(child)
+            case ChildStarted(child=child) | ChildEnded(child=child):
+                found.discard(child)
+            case _:
+                pass
+    return found
+
+
+def abandoned_while_asking(
+    read: ReadEvents, events: Sequence[StoredEvent], depth: int = 0
+) -> set[str]:
+    """Returns the children that a process left at a question, theirs or one below, as it died.
+
+    Nothing was done yet for what they ask about, so they can go on; all others are lost.
+    """
+    if depth > MAX_DEPTH:
+        return set()
+    found = {child for child in unfinished_children(events) if _asks(read, read(child), depth + 1)}
+    of_calls = {started.child for started in waiting_tasks(events, found).values()}
+    return found & (of_calls | _behind(events))
+
+
+def _asks(read: ReadEvents, events: Sequence[StoredEvent], depth: int) -> bool:
+    """Tells whether a session, or one that works for it, waits for an answer and nothing else."""
+    if calls_awaiting_answers(events):
+        return True
+    left = abandoned_while_asking(read, events, depth)
+    asking = asking_children(events) | left
+    return bool(waiting_tasks(events, left) or asking & _behind(events))
+
+
+def _behind(events: Sequence[StoredEvent]) -> set[str]:
+    """Returns the children that work in the background."""
+    return {each.child for each in children_of(events).values() if each.background}

@@ -1,0 +1,48 @@
+"""Places: how many children of one tree may work at the same time, at whatever depth."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Condition
+
+
+class ConcurrencyLimit:
+    """The places of a tree. Who waits for children of its own holds none, so that they get one."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._busy = 0
+        self._change = Condition()
+
+    @contextmanager
+    def acquired(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+        """Holds a place; does not wait for one once the work is unwanted."""
+        self._take(unwanted)
+        try:
+            yield
+        finally:
+            self._give()
+
+    @contextmanager
+    def released(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+        """Leaves one's own place to others meanwhile."""
+        self._give()
+        try:
+            yield
+        finally:
+            self._take(unwanted)
+
+    def wake(self) -> None:
+        """Lets all who wait look again whether they are still wanted."""
+        with self._change:
+            self._change.notify_all()
+
+    def _take(self, unwanted: Callable[[], bool]) -> None:
+        with self._change:
+            while self._busy >= self._most and not unwanted():
+                self._change.wait()
+            self._busy += 1
+
+    def _give(self) -> None:
+        with self._change:
+            self._busy -= 1
+            self._change.notify_all()

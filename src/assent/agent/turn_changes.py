@@ -1,0 +1,142 @@
+"""Summary: what each turn of a session did to files, from runs, permits and commands (F149)."""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from assent.agent.services import Services
+from assent.agent.session_repository import SessionRepository
+from assent.core.errors import NotFound
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
+from assent.core.session.record import SessionRecord
+from assent.core.undo.applied_change import combined_operations, undo_gaps
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.turn_changes import TurnChanges, file_change
+from assent.runs.undo.targets import UndoTargets
+
+MAX_TITLE_CHARS = 60  # characters of what the person had said
+
+
+class _TurnStart(msgspec.Struct, frozen=True):
+    """A turn of a session: its number, where in the log and when it began, and what was said."""
+
+    number: int
+    position: int
+    at: str
+    said: str
+
+
+class SessionTurnChanges:
+    """The verbs that tell what the turns of a session changed. They change nothing.
+
+    What its children did, and runs of its plans, belong to the turn that had begun before.
+    Commands that a person typed themselves belong to none.
+    """
+
+    def __init__(self, desk: Services) -> None:
+        self._desk = desk
+
+    def turns(self, record: SessionRecord) -> list[TurnChanges]:
+        """Returns every turn with what it changed, oldest first."""
+        events = self._diary(record).read(record.session)
+        turns = list(_turns(events))
+        begins = [turn.position for turn in turns]
+        back = UndoTargets(self._desk.ports, self._desk.runs.repository())
+        runs: dict[int, list[str]] = {}
+        for run in sorted(self._runs(back, record, events), key=lambda run: back.began[run]):
+            runs.setdefault(bisect_left(begins, back.began[run]), []).append(run)
+        early = [_TurnStart(0, 0, "", "")] if 0 in runs else []
+        found = [*early, *turns]
+        offset = 1 - len(early)
+        return [self._changes(back, turn, runs.get(n + offset, ())) for n, turn in enumerate(found)]
+
+    def turn(self, record: SessionRecord, number: int) -> TurnChanges:
+        """Returns one turn by its number."""
+        for changes in self.turns(record):
+            if changes.turn == number:
+                return changes
+        raise NotFound(
+            f"Session {record.slug} has no turn {number}.", f"assent sessions diff {record.slug}"
+        )
+
+    def _runs(
+        self, back: UndoTargets, record: SessionRecord, events: Sequence[StoredEvent]
+    ) -> Iterator[str]:
+        """Yields everything that was run for a session and its children."""
+        family, deeds = self._family(record), back.applied
+        plans = {one.event.plan_id for one in events if isinstance(one.event, PlanLinked)}
+        for permit in deeds.permits:
+            if permit.permit.session in family and permit.outcome == "done":
+                yield permit.run
+        for command in deeds.commands:
+            if command.started.session in family and command.started.source != "person":
+                yield command.started.id
+        for plan in deeds.records:
+            if not plan.undoes and (plan.plan_id in plans or plan.session == record.slug):
+                yield from (note.run for note in plan.runs if not note.session)
+
+    def _changes(self, back: UndoTargets, turn: _TurnStart, runs: Sequence[str]) -> TurnChanges:
+        deeds = [deed for run in runs for deed in back.applied.of(run)]
+        builds = _builds(back) if deeds else {}
+        undone = [deed for deed in deeds if back.is_undone(deed.token, builds.get(deed.run, ""))]
+        taken = "all" if len(undone) == len(deeds) else "some"
+        files = (
+            [file_change(op, self._diff(op)) for op in combined_operations(deeds)] if deeds else []
+        )
+        return TurnChanges(
+            turn.number,
+            turn.at,
+            turn.said,
+            tuple(files),
+            tuple(runs),
+            taken if undone else "",  # type: ignore[arg-type]
+            tuple(gap.line for gap in undo_gaps(deeds) if gap.path is None and gap.command),
+        )
+
+    def _diff(self, op: FileOperation) -> str | None:
+        if isinstance(op, MoveFile):
+            return operation_diff(op, None, None)
+        _, before, after = footprint(op)[0]
+        return operation_diff(op, self._content(before), self._content(after))
+
+    def _content(self, state: FileState | None) -> bytes | None:
+        """Returns a content, unless it is too large to be shown, or was given up."""
+        blobs = self._desk.ports.blobs
+        if state is None or state.size > LIMIT or not blobs.has(state.digest):
+            return None
+        return blobs.read(state.digest)
+
+    def _family(self, record: SessionRecord) -> set[str]:
+        """Returns the session and everybody who works or worked for it."""
+        family, records = {record.session}, self._diary(record).all()
+        size = 0
+        while size < len(family):
+            size = len(family)
+            family |= {each.session for each in records if each.parent in family}
+        return family
+
+    def _diary(self, record: SessionRecord) -> SessionRepository:
+        return SessionRepository(self._desk.ports, record.workspace)
+
+
+def _builds(back: UndoTargets) -> dict[str, str]:
+    """Returns the build of prose that each run and command belongs to."""
+    permits = {one.run: one.permit.build for one in back.applied.permits}
+    return permits | {one.started.id: one.started.build for one in back.applied.commands}
+
+
+def _turns(events: Sequence[StoredEvent]) -> Iterator[_TurnStart]:
+    said = ""
+    for one in events:
+        match one.event:
+            case MessageAdded(parts=parts, synthetic=""):
+                text = " ".join(part.text for part in parts if isinstance(part, TextPart))
+                said = " ".join(text.split())[:MAX_TITLE_CHARS]
+            case TurnStarted(turn):
+                yield _TurnStart(turn, one.position, one.at, said)
+            case _:
+                pass

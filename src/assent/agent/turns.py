@@ -1,0 +1,311 @@
+"""Turns: what a driver may do with a session while it works on it; all calls end here."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+
+from assent.agent.cancellation.tools import cancellable_environment
+from assent.agent.effects import EffectDone
+from assent.agent.permission_question import drain
+from assent.agent.plan_updates import OwnChanges, PlanUpdates
+from assent.agent.reminders import ReminderContext, reminder
+from assent.agent.services import Services
+from assent.agent.session_context import SessionContext
+from assent.agent.session_repository import SessionRepository, folded_session
+from assent.agent.subagents.ancestry import requested_end
+from assent.agent.subagents.children import ChildSessions
+from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.errors import AssentError, Interrupted, StoreError
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ChatMessage, ToolCall
+from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.plan.record import PlanRecord
+from assent.core.session.agent import Agent
+from assent.core.session.cancellation import INTERRUPTED_WORK
+from assent.core.session.event import (
+    CallEnded,
+    PlanLinked,
+    SessionEvent,
+    SessionRewound,
+    TurnEnded,
+    TurnEndReason,
+    TurnStarted,
+)
+from assent.core.session.record import SessionRecord, with_current_mode
+from assent.core.session.transcript import LOST, Transcript
+from assent.core.tool import PermissionContext
+from assent.tools.tool import ToolContext
+
+PROCESS_ENDED = "Its process ended."
+# What is said of a turn that a call or a person ended.
+END_MESSAGES: dict[TurnEndReason, str] = {
+    "declined": "You said no; nothing of it was done.",
+}
+
+
+class SessionTurn:
+    """Implements ports.Turn over a session's stream. The session's lock is held meanwhile."""
+
+    def __init__(
+        self,
+        desk: Services,
+        diary: SessionRepository,
+        session: str,
+        tooling: ToolEnvironment,
+        build: str = "",
+    ) -> None:
+        self._desk = desk
+        self._diary = diary
+        self._wanted: TurnEnded | None = None  # the end that a person elsewhere wants
+        self.at_rest: Callable[[], None] = lambda: None  # hears that the turn has come to its end
+        tooling = cancellable_environment(tooling, lambda: self._wanted.why if self._wanted else "")
+        self._tooling = tooling
+        self._build = build
+        self._surroundings = SessionContext(desk, tooling)
+        self._transcript = Transcript()
+        self._seen: dict[str, str] = {}
+        self._called = False  # whether the session has ever made a call
+        self._over = False
+        self._plan: PlanRecord | None = None
+        self._plan_is_known = False
+        self._linked = 0  # where in the log the newest mark is,
+        self._reached = 0  # the newest event of the session,
+        self._quiet = -1  # and the newest event before which nobody else did anything unread
+        self._held: tuple[SessionEvent, ...] = ()
+        self._record = diary.load(session)
+        events = diary.read(session)
+        self._record = folded_session(self._record, [e for e in events if e.seq > self._record.seq])
+        self._take(events)
+        self._news = PlanUpdates(desk, self._record, self._linked)
+        self.children = ChildSessions(self, desk, tooling, SessionTurn)
+        self._settling = ToolCallRunner(self, desk, tooling, self.children)
+        # Calls that wait for an answer, their own or their child's, and for nothing else.
+        own = self._settling.effects.permission.resume(events)
+        lent = self.children.waiting
+        self._waiting = [c for c in self._transcript.pending_calls if c in own or c.id in lent]
+
+    @property
+    def record(self) -> SessionRecord:
+        """The session, in the mode that it is in now."""
+        return with_current_mode(self._record, self._tooling.modes)
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the newest message; one that nobody knows may only plan (F11)."""
+        return self._surroundings.agent(self._record)
+
+    @property
+    def messages(self) -> tuple[ChatMessage, ...]:
+        return self._transcript.messages
+
+    @property
+    def is_over(self) -> bool:
+        return self._over
+
+    def available_tools(self) -> tuple[ToolDefinition, ...]:
+        """Returns the tools that the model may see in this mode, as this agent."""
+        return self._tooling.dispatcher.available_tools(self._posture(), self.agent)
+
+    def append_events(self, *events: SessionEvent) -> tuple[StoredEvent, ...]:
+        """Appends events to the session, behind what others said meanwhile."""
+        if not events and not self._held:
+            return ()
+        if self._wanted is not None:  # the driver only knows that it was interrupted
+            events = tuple(self._wanted if _is_broken_off(each) else each for each in events)
+        held, self._held = self._held, ()
+        self._record, recorded = self._diary.append(self._record, *held, *events)
+        if recorded and recorded[0].position == self._quiet + 1:
+            self._quiet = recorded[-1].position
+        self._take(recorded, held)
+        return recorded
+
+    def defer_events(self, *events: SessionEvent) -> None:
+        """Counts events from now on, and appends them with what is noted next."""
+        self._held += events
+        for event in events:
+            self._count(event)
+
+    def read_new_messages(self) -> tuple[StoredEvent, ...]:
+        """Takes in what others did; where a person wants the work to stop, the turn is over."""
+        told = (*self.children.new_events(), *self.read_updates())
+        halt = None if self._over else self._wanted or requested_end(self._desk.ports, self._record)
+        if halt and self._record.working:
+            return (*told, *self._end(halt.why, halt.words))
+        return told
+
+    def halted(self) -> TurnEnded | None:
+        """Returns the end that a person elsewhere wants, as the log says it now; changes nothing.
+
+        It may be called from any thread.
+        """
+        if self._wanted is not None:
+            return self._wanted
+        record = self._record
+        if not record.halt and self._desk.ports.store.last() == self._quiet:
+            return None
+        return requested_end(self._desk.ports, self._diary.load(record.session))
+
+    def cancel(self, end: TurnEnded) -> None:
+        """Has the turn and its children end like this; may be called from any thread."""
+        self.cancel_calls(end)
+        self.children.cancel(end)
+
+    def cancel_calls(self, end: TurnEnded) -> None:
+        """Has the turn alone end like this, its calls at once; the first who says so decides."""
+        self._wanted = self._wanted or end
+
+    @property
+    def cancel_reason(self) -> bool:
+        return self._wanted is not None
+
+    def read_updates(self) -> tuple[StoredEvent, ...]:
+        """Takes in what others said in the session, and tells what they did to its plan."""
+        plan = self._current_plan()
+        # What a person wrote into the plan's file is its own session's to take in.
+        own = plan is not None and not self._record.parent
+        edited = own and plan is not None and self._news.take_in(plan)
+        last = self._desk.ports.store.last()
+        if last == self._quiet and not edited:
+            return ()
+        self._quiet = last
+        said = self._diary.read(self._record.session, self._record.seq)
+        self._record = folded_session(self._record, said)
+        self._take(said)
+        news = self._news.read(self._record, self._reached)
+        return (*said, *(self.append_events(*news) if news else ()))
+
+    def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
+        """Settles the calls of one answer; one that ends the turn has it end here."""
+        yield from self._settling.run_call(calls)
+        if self._settling.ending:
+            yield from self._end(self._settling.ending, self._settling.words)
+
+    def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
+        """Asks the person whether to go on, on record; only a plain yes is one."""
+        heard: list[StoredEvent] = []
+        work = self._settling.effects.permission.confirm(self._record, header, question)
+        consent = drain(work, lambda event: heard.extend(self.append_events(event)))
+        yield from (*heard, *self.read_updates())
+        if self._tooling.cancel_reason() == "interrupted":  # that is no answer to what was asked
+            raise Interrupted(INTERRUPTED_WORK)
+        return consent.yes
+
+    def wait_for_children(self) -> Generator[StoredEvent | StreamDelta, None, bool]:
+        """Waits for children in the background; tells whether one reported, or the turn is over."""
+        reported = yield from self.children.wait()
+        yield from self.read_updates()
+        if not reported and self.children.asking:
+            yield from self._end("waiting")
+        return reported or self._over
+
+    def reminder(self) -> str:
+        """Says what holds now, whatever was forgotten."""
+        plan = self._current_plan()
+        staged = len(self._desk.drafts.operations(plan)) if plan else 0
+        approved = plan is not None and self._desk.approvals.is_approved(plan)
+        posture = self._posture()
+        scope = posture.scope if posture.building else None
+        now = ReminderContext(staged, approved, posture.staging, scope, self._tooling.modes)
+        return reminder(self._record, plan, now)
+
+    def open(self) -> Iterator[StoredEvent | StreamDelta]:
+        """Ends what a process that died left open, starts the turn, and settles what waited."""
+        again, left = self._waiting, bool(self.children.left)
+        waited = left or self._record.ended == "waiting"
+        lost = [
+            abandoned_call(c, self._lost(c))
+            for c in self._transcript.pending_calls
+            if c not in again
+        ]
+        dead = [TurnEnded("waiting" if again or left else "interrupted", PROCESS_ENDED)]
+        dead = dead if self._record.working else []
+        yield from self.append_events(
+            *lost, *dead, TurnStarted(self._record.turns + 1, self._build)
+        )
+        if self._record.todos:
+            self._desk.show_todos(self._record, self._record.todos)
+        self._desk.projections.warnings += self._surroundings.warnings(self._record)
+        yield from self.children.end_abandoned()
+        if again:
+            yield from self.run_calls(again)
+        elif waited and not self._record.waiting:  # for children in the background alone
+            yield from self.wait_for_children()
+
+    def fail(self, error: AssentError) -> tuple[StoredEvent, ...]:
+        """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
+        if not self._record.working or isinstance(error, StoreError):
+            return ()
+        wanted = self._wanted if isinstance(error, Interrupted) else None
+        return self.append_events(wanted or TurnEnded("failed", error.message))
+
+    def tool_context(self) -> ToolContext:
+        """Returns what a call has around it now."""
+        return self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
+
+    def plan_updates(self, done: EffectDone) -> list[SessionEvent]:
+        """Returns what the model has to be told of the plan after a call changed it."""
+        return self._news.read(self._record, self._reached, OwnChanges(done.wrote, done.draft))
+
+    def close(self) -> Iterator[StoredEvent]:
+        """Takes the plan's file away again if the session was only about words."""
+        yield from self.append_events() if self._held else ()
+        plan = self._current_plan()
+        fresh = not self._called and not self._record.parent
+        if plan and fresh and self._settling.effects.authoring.is_empty(plan):
+            self._desk.plans.delete([plan])
+            yield from self.append_events(self._desk.link(None))
+
+    def _lost(self, call: ToolCall) -> str:
+        """Says what is known of a call that a process left when it died."""
+        return self._desk.session_commands.unknown_end(self._record.session, call.id) or LOST
+
+    def _end(self, why: TurnEndReason, words: str = "") -> tuple[StoredEvent, ...]:
+        """Ends the turn, because a call, an answer or a person elsewhere did."""
+        self._over = True
+        told = self._open_words() if why == "waiting" else words or END_MESSAGES.get(why, "")
+        return self.append_events(TurnEnded(why, told))
+
+    def _open_words(self) -> str:
+        """Says how many questions of the session and its children wait for an answer."""
+        own = self._record.session
+        found = [each for each in self._desk.pending_questions.pending()
+                 if own in (each.session.session, each.root.session)]  # fmt: skip
+        if len(found) > 1:
+            return f"{len(found)} questions are open: `assent questions list` shows them."
+        return "A question is open: `assent questions list` shows it."
+
+    def _posture(self) -> PermissionContext:
+        return self._surroundings.permission_context(self._record, self._current_plan())
+
+    def _current_plan(self) -> PlanRecord | None:
+        if not self._plan_is_known:
+            self._plan, self._plan_is_known = self._desk.plan_of(self._record), True
+        return self._plan
+
+    def _take(self, events: Iterable[StoredEvent], held: Sequence[SessionEvent] = ()) -> None:
+        """Folds what was recorded into what the turn knows, unless it counts already."""
+        counted = {id(event) for event in held}
+        for recorded in events:
+            self._reached = recorded.position
+            if isinstance(recorded.event, PlanLinked):
+                self._linked = recorded.position
+            if id(recorded.event) not in counted:
+                self._count(recorded.event)
+
+    def _count(self, event: Event) -> None:
+        self._transcript.add(event)
+        match event:
+            case PlanLinked():
+                self._plan_is_known = False
+            case TurnEnded():
+                self.at_rest()
+            case SessionRewound():
+                self._seen.clear()  # the model has to look again
+            case CallEnded(metadata=metadata):
+                self._called = True
+                self._seen.update(metadata.get("seen", {}))
+            case _:
+                pass
+
+
+def _is_broken_off(event: SessionEvent) -> bool:
+    return isinstance(event, TurnEnded) and event.why == "interrupted"

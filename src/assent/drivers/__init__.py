@@ -1,1 +1,0 @@
-"""Drivers: what takes a turn forward, our own agent first."""
