@@ -9,9 +9,9 @@ from bench.applying import LINEAR
 from bench.figure import Figure
 from bench.pace import Action, Scale, best, timed
 
-from assent.app.engine import open_engine
+from assent.app.composition import open_engine
+from assent.app.engine import Engine
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 
 
 def lasting(work: Path, scale: Scale) -> Iterator[Figure]:

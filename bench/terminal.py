@@ -19,7 +19,7 @@ from bench.pace import FULL, Action, Scale, best, timed
 from bench.starting import ASSENT, BARE
 from bench.streamer import streamer
 
-from assent.app.engine import open_engine
+from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted

@@ -8,12 +8,12 @@ from pathlib import Path
 from bench.corpus import Sample, lay_down, require
 from bench.pace import flush, timed
 
-from assent.app.engine import open_engine
+from assent.app.composition import open_engine
+from assent.app.engine import Engine
 from assent.config.paths import app_paths
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
-from assent.engine.engine import Engine
 from assent.runs.runs import RunReport
 from assent.store.blobs import FileBlobStore
 

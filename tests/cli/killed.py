@@ -13,10 +13,10 @@ from pathlib import Path
 
 from tests.cli.world import World
 
-from assent.app.held import LateRules
-from assent.app.machine import THIS, Machine
+from assent.app.engine import Engine
+from assent.app.host_identity import THIS_HOST, HostIdentity
+from assent.app.plan_rules import LazyPlanRules
 from assent.config.paths import app_paths
-from assent.engine.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.store.blobs import FileBlobStore
@@ -79,7 +79,7 @@ def dies(world: World, module: str, *words: str) -> None:
     assert done.returncode == -signal.SIGKILL, done
 
 
-def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
+def engine(root: bytes, disk: Disk, machine: HostIdentity = THIS_HOST) -> Engine:
     """Opens the engine as the program does, with hands that use another disk."""
     here = app_paths(os.environ, Path.home())
     known_as, inode = machine.identity(root)
@@ -93,7 +93,7 @@ def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
         files=LocalFiles(root, root),
         projection=LocalProjection(root, PLANS),
         executor=partial(Executor, LocalHands(root, disk), blobs),
-        rules=LateRules(root, here),
+        rules=LazyPlanRules(root, here),
     )
     return Engine(doors, WorkspaceConfig(root, inode, PLANS, "tester", known_as=known_as))
 

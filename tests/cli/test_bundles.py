@@ -10,8 +10,8 @@ from tests.cli.machines import OLD, Machines, key_of, trust
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
-from assent.app.engine import open_engine_at
-from assent.app.travelling import bundles_of
+from assent.app.bundles import open_bundles
+from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 
 APPLIED = {
@@ -244,8 +244,8 @@ def test_g14_a_build_that_was_killed_goes_on_with_the_same_file(machines: Machin
     runner.ok("approve", str(machines.file), "--digest", digest)
     here = AppPaths(runner.state / "assent", runner.config.parent)
     engine, _ = open_engine_at(str(runner.root), here)
-    bundle = bundles_of(engine).read(machines.file.read_bytes())
-    record = bundles_of(engine).import_plan(bundle, machines.file.read_bytes())
+    bundle = open_bundles(engine).read(machines.file.read_bytes())
+    record = open_bundles(engine).import_plan(bundle, machines.file.read_bytes())
     engine.close()
     runner.ok("plan", "use", record.plan_id)
     kill_build(runner, "rename", 1)

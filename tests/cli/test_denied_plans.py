@@ -9,7 +9,7 @@ from tests.cli.machines import Machines, key_of, trust
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
 from tests.cli.world import TRUSTING, World
 
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.run.journal import drive_to_end

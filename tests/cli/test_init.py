@@ -7,7 +7,7 @@ from tests.cli.world import World
 from tests.engine.world import World as Inside
 
 from assent.agent.agent_file import RELEASED_DIGESTS
-from assent.app.agent_file import packaged_agent
+from assent.app.packaged_agent import packaged_agent
 from assent.core.digest import sha256
 
 AGENT = ".opencode/agents/plan.md"

@@ -8,7 +8,8 @@ from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
 
 from assent.agent.session_repository import SessionRepository
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
+from assent.app.engine import Engine
 from assent.config.paths import AppPaths
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import PermissionPattern
@@ -21,7 +22,6 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.question import permission_options, question_digest
-from assent.engine.engine import Engine
 
 STATUS = PermissionPattern("bash", "git status *")
 RUN = Question(

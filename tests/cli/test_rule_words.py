@@ -4,7 +4,7 @@ import pytest
 from tests.cli.scripts import Talker, turn
 from tests.cli.world import World
 
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
 

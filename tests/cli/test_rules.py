@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.cli.world import World
 
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.permission.grant import Grant, PermissionPattern
 

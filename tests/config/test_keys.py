@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
 from assent.config.keyring import KeyringReader, SystemApprove, SystemFile
 from assent.config.paths import AppPaths
 from assent.core.errors import UsageError

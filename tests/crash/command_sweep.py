@@ -19,12 +19,12 @@ from tests.crash.stories import Step, Story, write
 from tests.crash.sweep import in_child, killed
 from tests.crash.trees import Tree, file, tree
 
+from assent.app.engine import Engine
 from assent.core.errors import RunUnfinished
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RecoveryChoice, drive_to_end
-from assent.engine.engine import Engine
 from assent.planning.drafts import Drafts
 from assent.testing.watched import Listener, Moments, kill
 

@@ -8,9 +8,9 @@ from typing import Any
 from tests.crash.rig import Rig
 from tests.crash.trees import look
 
+from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
-from assent.engine.engine import Engine
 from assent.ports import EventBatch, EventStore
 from assent.runs.runs import RunReport
 from assent.store.memory import MemoryEventStore

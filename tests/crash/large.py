@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from assent.app.engine import Engine
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 
 MEGABYTE = 1 << 20

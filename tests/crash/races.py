@@ -17,9 +17,9 @@ from tests.crash.stories import BY_NAME, Story, write
 from tests.crash.sweep import killed
 from tests.crash.trees import Tree, file, tree
 
+from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.testing.watched import Listener, Moments, kill
 
 Act = Callable[[Engine], str]

@@ -12,10 +12,10 @@ import msgspec
 from tests.crash.stories import Story
 from tests.crash.trees import Tree, plant, seen, wipe
 
+from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site
 from assent.testing.watched import Listener, silent

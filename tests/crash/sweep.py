@@ -23,9 +23,9 @@ from tests.crash.rig import Moment, Rig, exit_code, say_yes
 from tests.crash.stories import BY_NAME
 from tests.crash.trees import Tree
 
+from assent.app.engine import Engine
 from assent.core.event import JournalWritten
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.testing.watched import Listener, Moments, changes, kill
 
 A = TypeVar("A")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.crash.trees import file, plant, seen, tree
 
+from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Expired
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.store.clock import SystemClock
 from assent.testing.engines import Site, open_site
 

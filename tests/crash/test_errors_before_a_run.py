@@ -11,10 +11,10 @@ from _pytest.mark import ParameterSet
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, Story
 
+from assent.app.engine import Engine
 from assent.core.errors import IllegalState, StoreError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.testing.watched import Moments, failing
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from tests.engine.world import World
 
+from assent.app.engine import Engine
 from assent.core.errors import RunUnfinished
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
-from assent.engine.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder

@@ -10,6 +10,7 @@ from tests.engine.desk import NoProcess, NoPrograms, NoShell, Person
 from tests.engine.world import World
 
 from assent.agent.tool_environment import TaskLimits, ToolEnvironment
+from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
@@ -26,7 +27,6 @@ from assent.core.session.event import (
     TurnEnded,
 )
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line

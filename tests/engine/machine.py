@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 from tests.engine.world import NamedSigner, World
 
-from assent.engine.engine import Engine
+from assent.app.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.workspace.hands import LocalHands

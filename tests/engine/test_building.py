@@ -7,6 +7,7 @@ from tests.engine.world import World
 
 from assent.agent.session_repository import SessionRepository
 from assent.agent.text_plan_builds import BUILD_ENDED, BUILD_RULES, build_contract, plan_steps
+from assent.app.engine import Engine
 from assent.core.errors import (
     ApprovalUsed,
     DigestMismatch,
@@ -31,7 +32,6 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 
 TEXT = b"""---
 scope:

@@ -8,6 +8,7 @@ from tests.engine.test_permits import write as edit
 from tests.engine.world import World
 
 from assent.agent.tool_environment import ToolEnvironment
+from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Busy, IllegalState, InvalidPlan, PlanTextDiffers
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.lifecycle import PlanState
@@ -15,7 +16,6 @@ from assent.core.plan.operation import footprint
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.gate.gate import RuleGate
 from assent.gate.shell.lines import read_line
 from assent.store.locks import FileLocks

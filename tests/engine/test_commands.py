@@ -9,6 +9,7 @@ from tests.engine.desk import NoProcess
 from tests.engine.test_permits import apply, session, undo, write
 from tests.engine.world import World
 
+from assent.app.engine import Engine
 from assent.core.digest import sha256
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
@@ -17,7 +18,6 @@ from assent.core.plan.operation import DeleteFile, FileState, WriteFile
 from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges, decode_changes
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.core.tool import CommandEffect, ToolOutcome
-from assent.engine.engine import Engine
 from assent.runs.command_end import ChangedFile, changed_files_text
 from assent.runs.session_commands import CommandStream, SessionCommandRequest, SessionCommands
 from assent.store.locks import FileLocks

@@ -15,6 +15,7 @@ from tests.sandbox.cell import left_over, long_time
 
 from assent.agent.cancellation.tools import ABANDONED_CALL, run_cancellable
 from assent.agent.read_only_shell import LocalReadOnlyShell
+from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import CommandEnded, StoredEvent
 from assent.core.llm.request import StreamDelta
@@ -22,7 +23,6 @@ from assent.core.session.cancellation import INTERRUPTED_PLANNING, INTERRUPTED_W
 from assent.core.session.event import CallEnded, Question, QuestionAnswered, TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
-from assent.engine.engine import Engine
 from assent.ports import Turn
 
 

@@ -4,10 +4,10 @@ from tests.engine.test_runs_with_commands import WAYS, approved, files, results,
 from tests.engine.threads import Worker
 from tests.sandbox.cell import left_over, long_time
 
+from assent.app.engine import Engine
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
-from assent.engine.engine import Engine
 from assent.runs.journal import StoreJournal
 from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError, Thread
 
-from assent.engine.noun import noun
+from assent.app.lazy_property import lazy_property
 
 PATIENCE_S = 60
 
@@ -15,14 +15,14 @@ class Slow:
         self.made = 0
         self.both = Barrier(2, timeout=0.2)
 
-    @noun
+    @lazy_property
     def inner(self) -> list[int]:
         self.made += 1
         with suppress(BrokenBarrierError):  # nobody else came as far as this
             self.both.wait()
         return [self.made]
 
-    @noun
+    @lazy_property
     def outer(self) -> tuple[list[int], str]:
         return self.inner, "outer"
 
@@ -37,4 +37,4 @@ def test_a_noun_is_made_once_for_all_threads() -> None:
         thread.join(PATIENCE_S)
     assert slow.made == 1
     assert [each is slow.inner for each in found] == [True] * 4
-    assert isinstance(Slow.outer, noun)
+    assert isinstance(Slow.outer, lazy_property)

@@ -6,6 +6,7 @@ import os
 import pytest
 from tests.engine.world import PassedOn, World
 
+from assent.app.engine import Engine
 from assent.core.digest import sha256
 from assent.core.errors import (
     STORED,
@@ -22,7 +23,6 @@ from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import PermitSource
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
-from assent.engine.engine import Engine
 from assent.ports import EventBatch, EventStore
 from assent.runs.runs import RunReport
 from assent.workspace.disk import Disk

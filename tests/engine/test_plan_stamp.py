@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from assent.app.engine import Engine
 from assent.core.plan.record import PlanRecord
-from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 
 

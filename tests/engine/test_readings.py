@@ -2,10 +2,10 @@
 
 from tests.engine.world import PassedOn, RacingStore, World
 
+from assent.app.engine import Engine
 from assent.core.errors import StoreError
 from assent.core.event import ReviewShown, StoredEvent
 from assent.core.plan.record import PlanRecord
-from assent.engine.engine import Engine
 from assent.planning.review_history import NOT_COMPARED, NOT_RECORDED
 from assent.ports import EventBatch
 

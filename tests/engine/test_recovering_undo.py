@@ -14,11 +14,11 @@ from tests.engine.test_undo_kinds import world as laid_out
 from tests.engine.test_undo_turns import command, put
 from tests.engine.world import World
 
+from assent.app.engine import Engine
 from assent.core.event import PlanCreated
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import drive_to_end
 from assent.core.undo.applied_change import AppliedChange
-from assent.engine.engine import Engine
 from assent.runs.runs import NO_RUN, RunReport
 from assent.runs.undo.recorded_undo import skipped_operations
 from assent.runs.undo.service import UndoPlan

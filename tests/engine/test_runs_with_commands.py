@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Drift, Refused, RunUnfinished
 from assent.core.event import Event, RunEnded, RunHalted, RunResumed, RunStarted
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput, drive_to_end
-from assent.engine.engine import Engine
 from assent.runs.runs import RunReport
 from assent.testing.engines import Site, open_site
 

@@ -14,11 +14,11 @@ from assent.agent.effects import (
     EffectRunner,
     planned_command,
 )
+from assent.app.engine import Engine
 from assent.core.llm.message import ToolCall
 from assent.core.plan.operation import RunCommand
 from assent.core.session.record import SessionRecord
 from assent.core.tool import CommandEffect, Decision, Verdict
-from assent.engine.engine import Engine
 
 MAKE = CommandEffect("make  all # x")
 

@@ -9,12 +9,12 @@ from tests.engine.test_commands import Scripted, finished_by
 from tests.engine.test_permits import undo
 from tests.engine.world import World
 
+from assent.app.engine import Engine
 from assent.core.errors import NotFound
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.core.tool import CommandEffect
-from assent.engine.engine import Engine
 from assent.render.turn_changes import TurnChanges
 from assent.runs.session_commands import SessionCommandRequest
 

@@ -7,10 +7,10 @@ from threading import Barrier, Event, Thread
 import pytest
 from tests.engine.desk import Script, tooling
 
+from assent.app.engine import Engine
 from assent.core.event import PlanCreated, WorkspaceMinted
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
-from assent.engine.engine import Engine
 from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks
 from assent.testing.engines import Site, open_site

@@ -9,12 +9,12 @@ from tests.engine.test_commands import Scripted
 from tests.engine.test_permits import apply, session, undo, write
 from tests.engine.world import OpenLocks, World
 
+from assent.app.engine import Engine
 from assent.core.errors import Busy, NotFound, StoreError
 from assent.core.event import CommandStarted, RunsDeleted
 from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
 from assent.core.tool import CommandEffect
-from assent.engine.engine import Engine
 from assent.planning.ports import RetentionLimits
 from assent.ports import CollectionResult
 from assent.runs.session_commands import SessionCommandRequest

@@ -13,6 +13,7 @@ from assent.agent.edit_formatter import EditFormatter
 from assent.agent.permission_request import PermissionRequest, PermissionRequester
 from assent.agent.session_repository import SessionRepository
 from assent.agent.tool_environment import ToolEnvironment
+from assent.app.engine import Engine
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ToolCall
 from assent.core.llm.request import StopReason
@@ -32,7 +33,6 @@ from assent.core.session.question import PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.engine.engine import Engine
 from assent.ports import EventBatch, EventStore
 from assent.store.sqlite import SqliteEventStore
 

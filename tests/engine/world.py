@@ -7,13 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from assent.app.engine import Engine
 from assent.core.digest import sha256
 from assent.core.event import Event, StoredEvent
 from assent.core.ids import format_id
 from assent.core.permission.mode import CustomModes
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import (
     NoGarbageCollector,

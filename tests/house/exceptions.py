@@ -52,27 +52,27 @@ CYCLES = (
 )
 
 LATE = {
-    "assent.app.beside": (
+    "assent.app.workspace_files": (
         "assent.tools.file_listing",
         "assent.tools.overlay",
     ),
-    "assent.app.commands": ("assent.tools.command_output",),
-    "assent.app.doors": (
+    "assent.app.custom_commands": ("assent.tools.command_output",),
+    "assent.app.engine_ports": (
         "assent.app.keyring",
-        "assent.app.standing",
+        "assent.app.sandbox_status",
         "assent.gate.shell.lines",
     ),
-    "assent.app.engine": (
+    "assent.app.composition": (
         "assent.app.hooks",
-        "assent.app.late",
+        "assent.app.lazy",
         "assent.runs.plan_commands",
     ),
-    "assent.app.held": (
-        "assent.app.late",
+    "assent.app.plan_rules": (
+        "assent.app.lazy",
         "assent.app.rules",
         "assent.app.shell",
     ),
-    "assent.app.late": (
+    "assent.app.lazy": (
         "assent.app.shell",
         "assent.agent.read_only_shell",
     ),
@@ -82,15 +82,15 @@ LATE = {
         "assent.gate.shell.reading",
     ),
     "assent.app.settings": (
-        "assent.app.keys",
+        "assent.app.secrets",
         "assent.core.text.redaction",
     ),
-    "assent.app.tooling": (
+    "assent.app.tool_environment": (
         "assent.app.mcp",
         "assent.app.models",
         "assent.app.plugins",
     ),
-    "assent.app.words": (
+    "assent.app.unknown_names": (
         "assent.core.mcp",
         "difflib",
     ),
@@ -98,14 +98,14 @@ LATE = {
         "assent.cli.front",
         "assent.cli.table",
     ),
-    "assent.cli.bundles": ("assent.app.outgoing",),
+    "assent.cli.bundles": ("assent.app.export_file",),
     "assent.cli.call": (
-        "assent.app.engine",
+        "assent.app.composition",
         "assent.cli.streamed",
     ),
     "assent.cli.choices": (
         "assent.app.modes",
-        "assent.app.people",
+        "assent.app.agents",
         "assent.core.permission.mode",
     ),
     "assent.cli.consent": ("assent.cli.bundles",),
@@ -118,13 +118,13 @@ LATE = {
     ),
     "assent.cli.goal": ("difflib",),
     "assent.cli.host": (
-        "assent.app.beside",
-        "assent.app.commands",
+        "assent.app.workspace_files",
+        "assent.app.custom_commands",
         "assent.app.demo",
-        "assent.app.engine",
-        "assent.app.findings",
+        "assent.app.composition",
+        "assent.app.model_discovery",
         "assent.app.models",
-        "assent.app.people",
+        "assent.app.agents",
         "assent.app.session",
         "assent.app.settings",
         "assent.app.shell",
@@ -149,12 +149,12 @@ LATE = {
     ),
     "assent.cli.reading": (
         "assent.app.log",
-        "assent.app.standing",
+        "assent.app.sandbox_status",
     ),
     "assent.cli.run": ("assent.cli.building",),
     "assent.cli.sessions": (
         "assent.app.models",
-        "assent.app.outgoing",
+        "assent.app.export_file",
         "assent.cli.goal",
         "assent.cli.talk",
         "assent.agent.loop.session_title",
@@ -165,10 +165,10 @@ LATE = {
         "click",
         "select",
     ),
-    "assent.cli.stage_others": ("assent.app.checkout",),
-    "assent.cli.start": ("assent.app.agent_file",),
+    "assent.cli.stage_others": ("assent.app.source_folder",),
+    "assent.cli.start": ("assent.app.packaged_agent",),
     "assent.cli.talk": (
-        "assent.app.engine",
+        "assent.app.composition",
         "assent.app.session",
         "assent.cli.asker",
         "assent.cli.conversation",
@@ -180,7 +180,7 @@ LATE = {
         "assent.app.demo",
         "assent.cli.host",
     ),
-    "assent.engine.engine": (
+    "assent.app.engine": (
         "assent.agent.agent_file",
         "assent.planning.key_log",
         "assent.planning.services",

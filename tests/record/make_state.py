@@ -38,7 +38,7 @@ from tests.record.recorded import (
     opened,
 )
 
-from assent.app.machine import MACHINE
+from assent.app.host_identity import HOST
 from assent.cli import main as program
 
 START = 1_767_258_000_000_000_000  # 2026-01-01T09:00:00Z, in nanoseconds
@@ -67,7 +67,7 @@ on_terminal()
 def on_terminal() -> None:
     """Is the program on a terminal, at the time that the environment says."""
     recorder = Recorder(Path(BASE), int(os.environ["RECORD_NOW"]))
-    MACHINE.set(recorder.machine)
+    HOST.set(recorder.machine)
     program()
 
 
@@ -413,13 +413,13 @@ def main() -> None:
     """Records everything anew."""
     shutil.rmtree(BASE, ignore_errors=True)
     story = Story()
-    MACHINE.set(story.machine)
+    HOST.set(story.machine)
     story.begin(
         "project", README_md=b"# Readme\n", a_txt=b"a\n", gone_txt=b"gone\n", name_txt=b"name\n"
     )
     for part in PARTS:
         print(part.__name__, flush=True)
-        MACHINE.set(story.machine)  # also for those elsewhere
+        HOST.set(story.machine)  # also for those elsewhere
         part(story)
     pack(story.base, ARCHIVE)
     host = rb"[ \"@:]%s[ \".:]" % re.escape(gethostname().encode())

@@ -1,7 +1,7 @@
 """The recorded state directory: unpacked for one test, and opened as on the machine of its record.
 
 The log knows a workspace by path and inode, and says who did what and when. So the program is told
-these through the port that its composition root has for it (`assent.app.machine`), in this process.
+these through the port that its composition root has for it (`assent.app.host_identity`), in this process.
 """
 
 import os
@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from tests.cli.world import TRUSTING, Answer, World
 
-from assent.app.machine import MACHINE, Machine
+from assent.app.host_identity import HOST, HostIdentity
 
 FOLDER = Path(__file__).parent / "state"
 ARCHIVE = FOLDER / "state.tar.gz"
@@ -48,18 +48,18 @@ class Recorder(World):
             "XDG_STATE_HOME": str(self.state),
             "XDG_CONFIG_HOME": str(base / "config"),
         }
-        self.machine = Machine(identity, lambda: PERSON, lambda: PERSON, clock(start))
+        self.machine = HostIdentity(identity, lambda: PERSON, lambda: PERSON, clock(start))
 
     def enter(self, name: str) -> None:
         """Works in another workspace from now on."""
         self.root = self.base / name
 
     def run(self, *arguments: str, stdin: bytes = b"", folder: Path | None = None) -> Answer:
-        before = MACHINE.set(self.machine)
+        before = HOST.set(self.machine)
         try:
             return super().run(*arguments, stdin=stdin, folder=folder)
         finally:
-            MACHINE.reset(before)
+            HOST.reset(before)
 
     def later(self, seconds: int) -> None:
         """Lets time pass that nobody has to wait for."""

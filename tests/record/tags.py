@@ -24,7 +24,7 @@ import msgspec
 from msgspec import inspect as shape
 
 import assent
-from assent.app.models import Found
+from assent.app.models import AvailableModel
 from assent.config.agent_file import AgentFile
 from assent.config.custom_commands import CommandFile
 from assent.config.keyring import KeyFile, SystemFile
@@ -53,7 +53,7 @@ KINDS = {
 # Read from files by functions that take the type as an argument, so that no call names it.
 READ = (AgentFile, CommandFile, KeyFile, SystemFile)
 # Only ever shown: as the JSON of a command.
-SHOWN = (Report, Found, Refused)
+SHOWN = (Report, AvailableModel, Refused)
 
 SIMPLE = {
     shape.AnyType: "any",

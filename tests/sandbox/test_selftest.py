@@ -19,7 +19,7 @@ from tests.sandbox.leaks import (
     unconfined,
 )
 
-from assent.app.shell import bait
+from assent.app.shell import make_decoy_plan
 from assent.core.shell.process import (
     OutputChunk,
     ProcessLimits,
@@ -124,7 +124,7 @@ VIEWS: dict[str, tuple[Callable[[Profile], Profile], str]] = {
 
 
 def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
-    attempts = selftest(confined(), bait, tmp_path)
+    attempts = selftest(confined(), make_decoy_plan, tmp_path)
     assert names(attempts, Proof.LEAKED) == set()
     assert names(attempts, Proof.HELD) >= EVERYTHING - OPTIONAL
     assert concluded(attempts).hold is SandboxState.HELD
@@ -132,7 +132,7 @@ def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
 
 
 def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None:
-    attempts = selftest(unconfined, bait, tmp_path)
+    attempts = selftest(unconfined, make_decoy_plan, tmp_path)
     ordinary = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED) if trial.control}
     # Even a plain start hands on neither variables nor descriptors.
     leaked = names(attempts, Proof.LEAKED)
@@ -218,7 +218,7 @@ def test_what_is_seen_from_outside_counts_more_than_what_the_probe_says(tmp_path
     def liar(output: bytes) -> bytes:
         return output.replace(b'"worked": true', b'"worked": false')
 
-    leaked = names(selftest(changing(unconfined, liar), bait, tmp_path), Proof.LEAKED)
+    leaked = names(selftest(changing(unconfined, liar), make_decoy_plan, tmp_path), Proof.LEAKED)
     seen = {"unchanged", "approve", "tcp", "udp", "socket_in_workspace", "socket_outside"}
     assert leaked >= seen | {"abstract_socket", "write_home", "write_state", "write_temporary"}
     assert leaked >= {"signal", "signal_by_descriptor", "signal_by_pipe"}

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from tests.tui.stage import Stage
 
-from assent.app.session import Work
+from assent.app.engine import Engine
+from assent.app.session import SessionRuntime
 from assent.cli.host import LocalHost
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.ports import Asker
 from assent.tui import app as app_module
 from assent.tui.app import TerminalApp
@@ -58,7 +58,7 @@ class Slow(LocalHost):
         self._hold("engine")
         return super().engine()
 
-    def work(self, asker: Asker, model: str, agent: str) -> Work:
+    def work(self, asker: Asker, model: str, agent: str) -> SessionRuntime:
         self._hold("work")
         return super().work(asker, model, agent)
 

@@ -9,8 +9,8 @@ from tests.cli.scripts import PLANS
 from tests.tui.gates import LOOKS, PATIENCE_S, PRESENTED, Gate, here, session, slow, talked
 from tests.tui.stage import Seat, Stage
 
+from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.tui import side
 from assent.tui.app import TerminalApp
 from assent.tui.beside import Beside, LiveText

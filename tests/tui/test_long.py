@@ -4,7 +4,7 @@ from tests.tui.sights import Sight, shown
 from tests.tui.stage import Seat, Stage
 from textual.strip import Strip
 
-from assent.app.engine import open_engine
+from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted

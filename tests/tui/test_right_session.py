@@ -9,8 +9,8 @@ from tests.cli.scripts import turn, write
 from tests.tui.gates import Gate, here, session, slow, talked
 from tests.tui.stage import Seat, Stage
 
+from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.tui.commands.choosing import ON
 from assent.tui.host import Start
 from assent.tui.panels.confirm import ConfirmPanel

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.tui.sights import Sight, shown
 
+from assent.app.engine import Engine
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.testing.engines import Site, open_site
 from assent.tui.beside import read_beside, unknown
 from assent.tui.panels.operation import OperationPanel

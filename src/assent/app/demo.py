@@ -38,7 +38,7 @@ _VARIABLES: Final = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
 
 
 @contextmanager
-def demo_place() -> Iterator[str]:
+def demo_project() -> Iterator[str]:
     """Makes the place, yields the project's folder, and removes everything in any case."""
     with scratch() as place:
         root = place.folder(PROJECT)

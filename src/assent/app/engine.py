@@ -1,81 +1,338 @@
-"""Opens an engine: its doors, with the rules, hooks and commands of its place."""
+"""The engine itself: the nouns whose verbs are the whole API of a face.
 
-import os
+What every command needs is made at once. The rest is loaded with its first use: reading modules is
+most of the time that a short command takes.
+"""
 
-import msgspec
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from assent.app.commander import LateCommander
-from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
-from assent.app.held import LateRules
-from assent.app.settings import load_settings, located, places_here
-from assent.config.paths import AppPaths
-from assent.config.settings import Settings
-from assent.engine.engine import Engine
-from assent.planning.ports import NoHookRunner
-from assent.ports import HookRunner, PlanCommandRunner
+from assent.app.lazy_property import lazy_property
+from assent.core.errors import AssentError
+from assent.core.event import StoredEvent
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.planning.approvals import Approvals
+from assent.planning.drafts import Drafts
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.runs import Runs
+from assent.runs.undo.service import UndoService
+from assent.runs.undo.status import undo_status
+from assent.runs.undo.targets import UndoTargets
 
+if TYPE_CHECKING:
+    from assent.agent.agent_file import AgentFileStatus
+    from assent.agent.grants import Grants
+    from assent.agent.memory import WorkspaceMemory
+    from assent.agent.pending_decisions import PendingDecisions
+    from assent.agent.pending_questions import PendingQuestions
+    from assent.agent.services import Services
+    from assent.agent.session_context import SessionContext
+    from assent.agent.session_lookup import SessionLookup
+    from assent.agent.sessions import Sessions
+    from assent.agent.text_plan_builds import TextPlanBuilds
+    from assent.agent.tool_environment import ToolEnvironment
+    from assent.agent.trust_log import TrustLog
+    from assent.agent.turn_changes import SessionTurnChanges
+    from assent.planning.comments import Comments
+    from assent.planning.folder_import import FolderImporter
+    from assent.planning.key_log import KeyLog
+    from assent.planning.partial_approval import PartialApprovals
+    from assent.planning.patches import Patches
+    from assent.planning.rebase import Rebaser
+    from assent.planning.review_history import ReviewHistory
+    from assent.planning.reviews import Reviews
+    from assent.planning.services import PlanningServices
+    from assent.render.pending_decisions import PendingDecision
+    from assent.runs.history import RunHistory
+    from assent.runs.permits import Permits
+    from assent.runs.retention import RunRetention
+    from assent.runs.session_commands import SessionCommands
 
-def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
-    """Opens the engine for the workspace around a folder, with what a person should know.
+STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
-    Leniently, a project's configuration that cannot be used is a warning and no error.
-    """
-    return open_engine_at(folder, places_here(), lenient=lenient)
-
-
-def open_engine_at(
-    folder: str, here: AppPaths, *, lenient: bool = False
-) -> tuple[Engine, tuple[str, ...]]:
-    """Opens the engine with state and configuration at given places."""
-    cwd, root = located(folder)
-    loaded = load_settings(root, here, lenient=lenient)
-    return engine_of(cwd, root, here, loaded.settings), loaded.warnings
-
-
-def engine_of(cwd: bytes, root: bytes, here: AppPaths, settings: Settings) -> Engine:
-    """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
-    rules = LateRules(root, here)
-
-    def commander() -> PlanCommandRunner:  # most builds run no command, and never load it
-        from assent.runs.plan_commands import LocalPlanCommandRunner
-
-        return LocalPlanCommandRunner(rules.process(), doors.files, doors.blobs, place, rules)
-
-    doors, place = open_doors(cwd, root, here, settings, LateCommander(commander))
-    hooks = _hooks(root, here, settings, place.user) if settings.hooks else NoHookRunner()
-    doors = msgspec.structs.replace(doors, rules=rules, hooks=hooks)
-    engine = Engine(doors, place)
-    engine.swept = _swept(root, here)
-    return engine
-
-
-def _swept(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
-    """Removes the empty folders that a command left which was killed; returns what it removed."""
-    folder = here.state / MOUNT_POINTS / folder_name(root)
-    try:
-        if not os.listdir(folder):
-            return ()
-    except OSError:
-        return ()
-    from assent.sandbox.running.mountpoints import MountPoints
-
-    found = MountPoints(os.fspath(folder)).sweep()
-    return tuple(path[len(root) :].lstrip(b"/") for path in found)
+USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
 
-def _hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> HookRunner:
-    """Returns hooks that are loaded with the first thing to hear, and where there are any."""
-    from assent.app.late import LateHooks
+class Engine:
+    """Sessions, plans, drafts, reviews, consents, runs and undoing for one workspace."""
 
-    def make() -> HookRunner:
-        from assent.app.hooks import open_hooks
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+        self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
+        self._workspaces = WorkspaceRepository(doors, place)
+        self._projections = PlanProjections(doors)
+        self._projections.warnings = self._workspaces.warnings  # one list for all of them
+        self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
+        self.plans = Plans(doors, self._workspaces, self._projections)
+        self.drafts = Drafts(doors, place, self.plans, self._projections)
+        self.approvals = Approvals(doors, place, self.plans, self._projections)
+        self.approvals.reviewed = lambda record: self.reviews.review(record)
+        self.approvals.next_after_run = self._next_after_run
+        self.orphan_slots = OrphanSlots(doors, place, self._workspaces)
+        self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
+        self.undo = UndoService(doors, self.runs, self.approvals)
 
-        return open_hooks(root, here, settings, user)
+    @lazy_property
+    def patches(self) -> "Patches":
+        """Patches that become operations."""
+        from assent.planning.patches import Patches
 
-    return LateHooks(make)
+        return Patches(self._doors, self._place, self.drafts)
 
+    @lazy_property
+    def folder_import(self) -> "FolderImporter":
+        """Folders whose difference becomes operations."""
+        from assent.planning.folder_import import FolderImporter
 
-def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
-    """Tells whether the user's configuration lets a full digest approve without a question."""
-    _, root = located(folder)
-    return load_settings(root, places_here(), lenient=lenient).settings.approve.without_terminal
+        return FolderImporter(self._doors, self._place, self.drafts)
+
+    @lazy_property
+    def reviews(self) -> "Reviews":
+        """What a person reads before they decide."""
+        from assent.planning.reviews import Reviews
+
+        return Reviews(self._doors, self.plans, self._place, self._next_after_run)
+
+    @lazy_property
+    def partial_approvals(self) -> "PartialApprovals":
+        """Approvals of a part of a plan."""
+        from assent.planning.partial_approval import PartialApprovals
+
+        return PartialApprovals(
+            self._doors, self._place, self.plans, self.approvals, self._projections
+        )
+
+    @lazy_property
+    def review_history(self) -> "ReviewHistory":
+        """What people have read."""
+        from assent.planning.review_history import ReviewHistory
+
+        readings = ReviewHistory(
+            self._doors, self._place, self.reviews, self.partial_approvals, self._projections
+        )
+        readings.commented = lambda record, review: self.comments.shown(record, review)
+        return readings
+
+    @lazy_property
+    def comments(self) -> "Comments":
+        """What people say about plans."""
+        from assent.planning.comments import Comments
+
+        return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
+
+    @lazy_property
+    def rebaser(self) -> "Rebaser":
+        """New plans from those whose files changed."""
+        from assent.planning.rebase import Rebaser
+
+        return Rebaser(self._doors, self.plans, self.approvals, self._projections)
+
+    @lazy_property
+    def planning_services(self) -> "PlanningServices":
+        """What `app` makes further nouns of."""
+        from assent.planning.services import PlanningServices
+
+        return PlanningServices(self._doors, self._place, self.plans, self.approvals, self.reviews)
+
+    @lazy_property
+    def key_log(self) -> "KeyLog":
+        """Which keys were trusted, and since when."""
+        from assent.planning.key_log import KeyLog
+
+        return KeyLog(self._doors, self._place)
+
+    @lazy_property
+    def trust_log(self) -> "TrustLog":
+        """What was trusted by its content."""
+        from assent.agent.trust_log import TrustLog
+
+        return TrustLog(self._doors, self._place, self._workspaces)
+
+    @lazy_property
+    def permits(self) -> "Permits":
+        """Steps that were allowed outside plans."""
+        from assent.runs.permits import Permits
+
+        return Permits(self._doors, self._place, self.runs)
+
+    @lazy_property
+    def history(self) -> "RunHistory":
+        """The runs that were."""
+        from assent.runs.history import RunHistory
+
+        return RunHistory(self._doors, self.runs)
+
+    @lazy_property
+    def retention(self) -> "RunRetention":
+        """What is kept of runs for an undo."""
+        from assent.runs.retention import RunRetention
+
+        return RunRetention(
+            self._doors, self._place, self._workspaces, self.history, self._projections
+        )
+
+    @lazy_property
+    def session_commands(self) -> "SessionCommands":
+        """Command lines outside plans."""
+        from assent.runs.session_commands import SessionCommands
+
+        commands = SessionCommands(self._doors, self._place, self.runs, self._workspaces)
+        commands.told = lambda record, words: self.sessions.add_context(record, words)
+        return commands
+
+    @lazy_property
+    def memory(self) -> "WorkspaceMemory":
+        """What is remembered of a workspace."""
+        from assent.agent.memory import WorkspaceMemory
+
+        return WorkspaceMemory(self._doors, self._workspaces)
+
+    @lazy_property
+    def grants(self) -> "Grants":
+        """Answers that are remembered."""
+        from assent.agent.grants import Grants
+
+        return Grants(self._doors, self._workspaces, self._place)
+
+    @lazy_property
+    def pending_questions(self) -> "PendingQuestions":
+        """What waits for an answer."""
+        from assent.agent.pending_questions import PendingQuestions
+
+        return PendingQuestions(self._doors, self._workspaces, self._place, self.grants)
+
+    @lazy_property
+    def sessions(self) -> "Sessions":
+        """Conversations with a model."""
+        from assent.agent.sessions import Sessions
+
+        return Sessions(self._desk)
+
+    @lazy_property
+    def session_list(self) -> "SessionLookup":
+        """Conversations with a model, for looking at them."""
+        from assent.agent.session_lookup import SessionLookup
+
+        return SessionLookup(self._doors, self._workspaces, self._place.modes)
+
+    @lazy_property
+    def text_plan_builds(self) -> "TextPlanBuilds":
+        """Plans of prose that a model carries out."""
+        from assent.agent.text_plan_builds import TextPlanBuilds
+
+        return TextPlanBuilds(self._desk, self.sessions)
+
+    @lazy_property
+    def _desk(self) -> "Services":
+        from assent.agent.services import Services
+
+        return Services(
+            self._doors,
+            self._place,
+            self._workspaces,
+            self._projections,
+            self.plans,
+            self.drafts,
+            self.approvals,
+            self.runs,
+            self.permits,
+            self.memory,
+            self.grants,
+            self.pending_questions,
+            self.session_commands,
+        )
+
+    @lazy_property
+    def _waiting(self) -> "PendingDecisions":
+        from assent.agent.pending_decisions import PendingDecisions
+
+        return PendingDecisions(self._desk, self.sessions, self.reviews)
+
+    @property
+    def turn_changes(self) -> "SessionTurnChanges":
+        """What the turns of sessions changed."""
+        from assent.agent.turn_changes import SessionTurnChanges
+
+        return SessionTurnChanges(self._desk)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know although everything worked."""
+        found = tuple(self._projections.warnings)
+        if not self.swept:
+            return found
+        from assent.render.removed_leftovers import removed_folders_text
+
+        return (removed_folders_text(self.swept), *found)
+
+    def warn(self, words: str) -> None:
+        """Adds to what a person should know."""
+        self._projections.warnings.append(words)
+
+    def init(self, agent: bytes) -> "AgentFileStatus":
+        """Makes the folder a workspace, and keeps the plan agent's file in step."""
+        from assent.agent.agent_file import sync_agent_file
+
+        self._workspaces.open()
+        self._doors.projection.prepare()
+        return sync_agent_file(self._doors.projection, agent)
+
+    @property
+    def workspace(self) -> str:
+        """The id of the folder's workspace; empty if it is none yet."""
+        home = self._workspaces.find()
+        return home.workspace if home else ""
+
+    def session_context(self, tooling: "ToolEnvironment") -> "SessionContext":
+        """Returns what tells who works in a session and what is around its calls."""
+        from assent.agent.session_context import SessionContext
+
+        return SessionContext(self._desk, tooling)
+
+    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
+        """Returns a plan, or the current one, and the unfinished run or else the last one."""
+        home = self._workspaces.find()
+        if home is None and not reference:
+            return None, None
+        known = reference or (home and home.current)
+        record = self.plans.find(reference) if known else None
+        run = self.runs.unfinished()
+        if run is None and record and record.runs:
+            run = (record.plan_id, record.runs[-1])
+        if run is None and record is None:
+            with suppress(AssentError):  # there is nothing that could be undone
+                run = ("", PlanRun(self.undo.preview().run, "", "", "done"))
+        return record, run
+
+    def waiting(self) -> "tuple[PendingDecision, ...]":
+        """Returns everything that waits for a person, over all sessions."""
+        return self._waiting.all()
+
+    def _next_after_run(self, run: str) -> str:
+        """Returns what to type once a run is over; the verbs about plans know no runs."""
+        return undo_status(UndoTargets(self._doors, self.plans.repository()), run)[1]
+
+    def log(self, after: int = 0) -> list[StoredEvent]:
+        """Returns the workspace's events in the order in which they happened."""
+        home = self._workspaces.find()
+        streams = [f"{noun}/{home.workspace}" for noun in STREAM_NAMES] if home else []
+        streams += USER_STREAMS
+        return self._doors.store.read_all(streams, after)
+
+    @property
+    def max_file(self) -> int:
+        """Most bytes that are read from one file or stdin that a person names."""
+        return self._place.max_file
+
+    def stamp(self) -> tuple[int, ...]:
+        """Returns what anything that is recorded anywhere would show in; cheap, and never waits."""
+        return self._doors.store.stamp()
+
+    def close(self) -> None:
+        self._doors.blobs.close()
+        self._doors.store.close()

@@ -17,11 +17,11 @@ from assent.sandbox.hooks import LocalHooks, Site
 def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHooks:
     """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
     hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
-    site = Site(root, user, without_keys(os.environ, settings))
+    site = Site(root, user, without_api_keys(os.environ, settings))
     return LocalHooks(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))
 
 
-def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+def without_api_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """Returns an environment without the variables that hold keys of providers."""
     keys = {name for provider in PROVIDERS for name in provider.keys}
     keys |= {each.key_env for each in settings.providers.values()}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from assent.app.settings import load_settings, located, places_here
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.keyring import KeyringReader, SystemFile, key_file_problem
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused, UsageError
@@ -12,7 +12,7 @@ from assent.store.keyring import KeyFileWriter
 from assent.workspace.disk import Disk
 
 
-class ListedKeys:
+class KeyringTrustedKeys:
     """Implements ports.Keys with what the person's and the system's files list."""
 
     def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
@@ -31,19 +31,19 @@ class ListedKeys:
     @cached_property
     def ring(self) -> Keyring:
         """Every key that is listed for this person."""
-        return reader(self._here, self._root).keyring(self._of_user)
+        return keyring_reader(self._here, self._root).keyring(self._of_user)
 
 
-def reader(here: AppPaths, root: bytes) -> KeyringReader:
+def keyring_reader(here: AppPaths, root: bytes) -> KeyringReader:
     """Returns what reads the lists of keys, for somebody who works in a workspace."""
     return KeyringReader(here, root, Disk().open)
 
 
-def independence(
+def independence_risks(
     root: bytes, here: AppPaths, of_user: bool | tuple[str, ...]
 ) -> bool | tuple[str, ...]:
     """Returns for which risks two people are needed: what the user says, and what the system."""
-    system: SystemFile = reader(here, root).system()
+    system: SystemFile = keyring_reader(here, root).system()
     said = (of_user, system.approve.independent)
     if True in said:
         return True
@@ -51,15 +51,15 @@ def independence(
     return tuple(dict.fromkeys(codes))
 
 
-class KeyDesk:
+class KeyManager:
     """What a person may do about keys, wherever they are."""
 
     def __init__(self, folder: str) -> None:
-        self._here = places_here()
-        _, self._root = located(folder)
+        self._here = user_paths()
+        _, self._root = locate_workspace(folder)
         settings = load_settings(self._root, self._here, lenient=True).settings
         self._of_user = settings.keys
-        self._reader = reader(self._here, self._root)
+        self._reader = keyring_reader(self._here, self._root)
         self._book = KeyFileWriter(self._here.keys, self._here.state / "locks")
 
     @property

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.settings import places_here
+from assent.app.settings import user_paths
 from assent.ports import LogCheck
 
 
@@ -12,7 +12,7 @@ def verify_log() -> LogCheck:
     """Follows the chain through the whole log; changes nothing."""
     from assent.store.sqlite import SqliteEventStore
 
-    state = places_here().state
+    state = user_paths().state
     store = SqliteEventStore(state / "log.db")
     try:
         checked = store.verify()

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from assent.app.settings import load_settings, located, places_here
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import McpSettings
 from assent.core.errors import AssentError
 from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
@@ -139,10 +139,12 @@ class McpTools:
         return Tool(name, RawArguments, touches, run, action, text=text, schema=schema)
 
 
-def open_servers(folder: str, warn: Callable[[str], object]) -> tuple[McpTools, tuple[str, ...]]:
+def open_mcp_servers(
+    folder: str, warn: Callable[[str], object]
+) -> tuple[McpTools, tuple[str, ...]]:
     """Returns the servers that are configured around a folder, not started, and their names."""
-    _, root = located(folder)
-    loaded = load_settings(root, places_here(), lenient=False)
+    _, root = locate_workspace(folder)
+    loaded = load_settings(root, user_paths(), lenient=False)
     for warning in loaded.warnings:
         warn(warning)
     servers = loaded.settings.mcp

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.settings import load_settings, located, places_here
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import Settings
 from assent.core.errors import ModelError, UsageError
 from assent.llm.catalog import ModelCatalog, ModelInfo
@@ -25,7 +25,7 @@ SCRIPTED = "scripted:"
 PROBE_S, LIST_S = 0.5, 10.0
 
 
-class Found(msgspec.Struct, frozen=True):
+class AvailableModel(msgspec.Struct, frozen=True):
     """A model that can be used here, and why."""
 
     model: str
@@ -36,7 +36,7 @@ class Found(msgspec.Struct, frozen=True):
     default: bool = False
 
 
-class Models:
+class ModelRegistry:
     """Every model that can be used here. One client keeps the connections of all of them."""
 
     def __init__(self, settings: Settings, environment: Mapping[str, str], folder: bytes) -> None:
@@ -60,9 +60,9 @@ class Models:
             retrying, known.full, known.context, known.output, known.prices, model.connect_early
         )
 
-    def found(self) -> tuple[list[Found], list[str]]:
+    def found(self) -> tuple[list[AvailableModel], list[str]]:
         """Lists what can be used without asking for more, and tells what did not answer."""
-        rows: list[Found] = []
+        rows: list[AvailableModel] = []
         troubles: list[str] = []
         for account in self._accounts.values():
             try:
@@ -107,8 +107,8 @@ class Models:
             return self._catalog.of(account.name)
         return [self._catalog.find(account.name, name) for name in self._names_at(account)]
 
-    def _row(self, account: ProviderAccount, known: ModelInfo) -> Found:
-        return Found(known.full, account.name, _why(account), known.context, known.output)
+    def _row(self, account: ProviderAccount, known: ModelInfo) -> AvailableModel:
+        return AvailableModel(known.full, account.name, _why(account), known.context, known.output)
 
     def _names_at(self, account: ProviderAccount) -> list[str]:
         """Asks a server once; one that is only guessed at gets little time."""
@@ -116,20 +116,20 @@ class Models:
 
         if account.name not in self._names:
             seconds = PROBE_S if account.basis == "local" else LIST_S
-            client = HttpClient(secure, self._environment, seconds, seconds)
+            client = HttpClient(lazy_tls, self._environment, seconds, seconds)
             self._names[account.name] = list_model_names(account, client)
         return self._names[account.name]
 
     @cached_property
     def _client(self) -> HttpClient:
-        return HttpClient(secure, self._environment, self._settings.http.idle_s)
+        return HttpClient(lazy_tls, self._environment, self._settings.http.idle_s)
 
 
-def open_models(folder: str) -> tuple[Models, tuple[str, ...]]:
+def open_models(folder: str) -> tuple[ModelRegistry, tuple[str, ...]]:
     """Opens the models for the workspace around a folder, with what a person should know."""
-    cwd, root = located(folder)
-    loaded = load_settings(root, places_here(), lenient=False)
-    return Models(loaded.settings, dict(os.environ), cwd), loaded.warnings
+    cwd, root = locate_workspace(folder)
+    loaded = load_settings(root, user_paths(), lenient=False)
+    return ModelRegistry(loaded.settings, dict(os.environ), cwd), loaded.warnings
 
 
 def default_model(folder: str) -> str:
@@ -158,7 +158,7 @@ def _wire(account: ProviderAccount, asked: WireTarget) -> WireProtocol:
             return ResponsesWire(asked)
 
 
-def secure(sock: socket.socket, host: str) -> socket.socket:
+def lazy_tls(sock: socket.socket, host: str) -> socket.socket:
     """Loads TLS when the first https connection needs it."""
     from assent.llm.http.tls import wrap_tls
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from stat import S_IMODE
 
-from assent.app.settings import load_settings, located, places_here
-from assent.app.words import strange_tools
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.app.unknown_names import unknown_tool_warnings
 from assent.config.config_file import ConfigFile, edit_command, parse_toml, path_text, read_content
 from assent.config.file_ownership import ownership_problem
 from assent.config.modes import MODE_SKIPPED, read_modes
@@ -18,16 +18,16 @@ from assent.workspace.disk import Disk
 HELP = "assent modes import --help"
 
 
-class ModeDesk:
+class ModeManager:
     """The modes of the workspace around a folder."""
 
     def __init__(self, folder: str) -> None:
-        here = places_here()
-        _, self._root = located(folder)
+        here = user_paths()
+        _, self._root = locate_workspace(folder)
         loaded = load_settings(self._root, here, lenient=True)
         self.file = here.file
         self.modes = loaded.settings.modes
-        self.warnings = (*loaded.warnings, *strange_tools(loaded.settings, here))
+        self.warnings = (*loaded.warnings, *unknown_tool_warnings(loaded.settings, here))
 
     def read(self, text: bytes) -> list[CustomMode]:
         """Returns the modes that a text describes; raises UsageError unless all can be used."""

@@ -22,7 +22,7 @@ GROUP: Final = "assent.tools"
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
 
 
-class _Unfit(Exception):
+class _UnusablePluginTool(Exception):
     """A tool of a plugin cannot be used, and why."""
 
 
@@ -33,14 +33,14 @@ def plugin_tools(settings: PluginSettings) -> tuple[tuple[Tool, ...], tuple[str,
     for name in dict.fromkeys(settings.enabled):
         try:
             found = _loaded(name)
-        except _Unfit as why:
+        except _UnusablePluginTool as why:
             warnings.append(f"The plugin {name!a} is left out: {why}")
             continue
         for tool in found:
             try:
                 fit = _fit(tool, tools, settings.reads)
                 tools[fit.name] = fit
-            except _Unfit as why:
+            except _UnusablePluginTool as why:
                 said = getattr(tool, "name", type(tool).__name__)
                 warnings.append(f"A tool of the plugin {name!a}, {said!a}, is left out: {why}")
     missing = [name for name in settings.reads if name not in tools]
@@ -53,38 +53,42 @@ def _loaded(name: str) -> Sequence[Tool]:
     try:
         found = _point(name).load()
         return [found] if isinstance(found, Tool) else list(_each(found))
-    except _Unfit:
+    except _UnusablePluginTool:
         raise
     except (Exception, SystemExit) as error:  # a plugin can be broken in any way
-        raise _Unfit(f"{type(error).__name__}: {error}.") from error
+        raise _UnusablePluginTool(f"{type(error).__name__}: {error}.") from error
 
 
 def _point(name: str) -> EntryPoint:
     points = {(p.name, p.value): p for p in entry_points(group=GROUP) if p.name == name}
     if not points:
-        raise _Unfit(f"no installed package has an entry point of that name in `{GROUP}`.")
+        raise _UnusablePluginTool(
+            f"no installed package has an entry point of that name in `{GROUP}`."
+        )
     if len(points) > 1:
-        raise _Unfit("several installed packages have an entry point of that name.")
+        raise _UnusablePluginTool("several installed packages have an entry point of that name.")
     return next(iter(points.values()))
 
 
 def _each(found: object) -> Iterable[Tool]:
     if not isinstance(found, Iterable) or isinstance(found, str | bytes):
-        raise _Unfit(f"it gives no tool, but {type(found).__name__}.")
+        raise _UnusablePluginTool(f"it gives no tool, but {type(found).__name__}.")
     return found
 
 
 def _fit(tool: Tool, others: dict[str, Tool], reads: Sequence[str]) -> Tool:
     if not isinstance(tool, Tool):
-        raise _Unfit("it is no tool.")
+        raise _UnusablePluginTool("it is no tool.")
     if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
-        raise _Unfit(f"its name does not fit {NAME.pattern}.")
+        raise _UnusablePluginTool(f"its name does not fit {NAME.pattern}.")
     if tool.name in others or is_reserved_name(tool.name):
-        raise _Unfit("its name is taken.")
+        raise _UnusablePluginTool("its name is taken.")
     try:
         text = tool_definition(tool).description
     except Exception as error:  # no description, or arguments that have no schema
-        raise _Unfit(f"it cannot be offered: {type(error).__name__}: {error}.") from error
+        raise _UnusablePluginTool(
+            f"it cannot be offered: {type(error).__name__}: {error}."
+        ) from error
     wrapped = _reading(tool) if tool.name in reads else _changing(tool)
     return msgspec.structs.replace(wrapped, text=text, only="")
 

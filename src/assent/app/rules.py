@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.late import late_yaml
-from assent.app.settings import load_settings, located, places_here, trusted_here
-from assent.app.words import strange_rules
+from assent.app.lazy import lazy_yaml
+from assent.app.settings import load_settings, locate_workspace, open_workspace_trust, user_paths
+from assent.app.unknown_names import unknown_rule_warnings
 from assent.config.agents import agent_folders, load_agents
 from assent.config.config_file import Opener
 from assent.config.loader import LoadedSettings
@@ -20,7 +20,7 @@ from assent.gate.gate import RuleGate
 from assent.gate.held import HeldByRules
 
 
-class Rulebook(msgspec.Struct, frozen=True):
+class WorkspaceRules(msgspec.Struct, frozen=True):
     """The policy of a workspace, the agents with rules of their own, and what is to be known."""
 
     policy: PermissionPolicy
@@ -28,16 +28,16 @@ class Rulebook(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def open_rules(folder: str, *, check: bool = True) -> Rulebook:
+def open_rules(folder: str, *, check: bool = True) -> WorkspaceRules:
     """Opens the rules of the workspace around a folder; unchecked, examples may fail."""
-    here = places_here()
-    _, root = located(folder)
+    here = user_paths()
+    _, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=False)
     policy, remarks = open_policy(root, here, loaded, check=check)
-    agents, more = load_agents(agent_folders(here.config, Path.home(), root), _opener(), late_yaml)
+    agents, more = load_agents(agent_folders(here.config, Path.home(), root), _opener(), lazy_yaml)
     own = [rule for agent in agents.values() for rule in agent.rules]
-    strange = strange_rules(own, loaded.settings)
-    return Rulebook(policy, agents, (*loaded.warnings, *remarks, *more, *strange))
+    strange = unknown_rule_warnings(own, loaded.settings)
+    return WorkspaceRules(policy, agents, (*loaded.warnings, *remarks, *more, *strange))
 
 
 def open_policy(
@@ -49,13 +49,13 @@ def open_policy(
     check: bool = True,
 ) -> tuple[PermissionPolicy, tuple[str, ...]]:
     """Reads every layer of rules but the agents', with what a person should know about them."""
-    trusted = trusted_here(root, here)
+    trusted = open_workspace_trust(root, here)
     sources = RuleSources(
         loaded, here, root, str(Path.home()), _opener(), trusted.holds, command_line, check
     )
     policy, warnings = load_policy(sources)
     rules = [rule for layer in policy.layers for rule in layer.rules]
-    strange = strange_rules(rules, loaded.settings) if rules else ()
+    strange = unknown_rule_warnings(rules, loaded.settings) if rules else ()
     return policy, (*warnings, *trusted.warnings, *strange)
 
 
@@ -64,12 +64,12 @@ def rule_gate(policy: PermissionPolicy) -> RuleGate:
     return RuleGate(policy, partial(_line, policy), _operands)
 
 
-def held_rules(policy: PermissionPolicy) -> HeldByRules:
+def plan_rules(policy: PermissionPolicy) -> HeldByRules:
     """Returns what the person's and the project's rules hold commands of plans to."""
     return HeldByRules(policy, partial(_line, policy))
 
 
-def rules_of_file(path: str) -> tuple[PermissionRule, ...]:
+def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
     """Returns the rules of a file that a person names."""
     return rules_in(Path(path), _opener())
 

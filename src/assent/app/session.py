@@ -14,12 +14,13 @@ from assent.agent.loop.system_prompt import PromptLayer, prompt_layers
 from assent.agent.reminders import ReminderContext, reminder
 from assent.agent.subagents.agent_types import subagents_line
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.engine import engine_of
-from assent.app.late import late_yaml
-from assent.app.models import Models
-from assent.app.settings import load_settings, located, places_here
-from assent.app.tooling import Choices, Ground, open_tooling
-from assent.app.words import strange_rules
+from assent.app.composition import engine_of
+from assent.app.engine import Engine
+from assent.app.lazy import lazy_yaml
+from assent.app.models import ModelRegistry
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.app.tool_environment import InvocationOptions, WorkspaceSetup, open_tool_environment
+from assent.app.unknown_names import unknown_rule_warnings
 from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
@@ -29,32 +30,31 @@ from assent.core.permission.mode import Mode, default_agent
 from assent.core.session.agent import Agent
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.ports import Asker, OpenedModel
 from assent.workspace.branch import branch
 from assent.workspace.disk import Disk
 from assent.workspace.instructions import read_instructions
 
 __all__ = [
-    "Choices",
+    "InvocationOptions",
     "PromptLayer",
     "BudgetLimits",
-    "Wanted",
-    "Work",
-    "open_work",
+    "SessionOptions",
+    "SessionRuntime",
+    "open_session_runtime",
 ]  # faces get them here
 
 
-class Wanted(msgspec.Struct, frozen=True):
+class SessionOptions(msgspec.Struct, frozen=True):
     """What one invocation asks for besides its words."""
 
     model: str | None = ""  # None: none is asked for ahead
     agent: str = ""
     limits: BudgetLimits = BudgetLimits()
-    choices: Choices = Choices()
+    choices: InvocationOptions = InvocationOptions()
 
 
-class Work(msgspec.Struct, frozen=True):
+class SessionRuntime(msgspec.Struct, frozen=True):
     """Everything that a turn needs, for the workspace around one folder."""
 
     engine: Engine
@@ -62,7 +62,7 @@ class Work(msgspec.Struct, frozen=True):
     tooling: ToolEnvironment
     mode: Mode  # of a new session
     briefing: PromptContext
-    models: Models
+    models: ModelRegistry
     warnings: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()  # whose tools are known once they are started
     end: Callable[[], None] = lambda: None
@@ -83,18 +83,20 @@ class Work(msgspec.Struct, frozen=True):
         self.engine.close()
 
 
-def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None = None) -> Work:
+def open_session_runtime(
+    folder: str, asker: Asker, wanted: SessionOptions, opened: Engine | None = None
+) -> SessionRuntime:
     """Opens everything; raises UsageError if there is no model, unless none is to be asked.
 
     A face that has an engine open already goes on with that one.
     """
-    here = places_here()
-    cwd, root = located(folder)
+    here = user_paths()
+    cwd, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=False)
     settings = loaded.settings
-    models = Models(settings, dict(os.environ), cwd)
+    models = ModelRegistry(settings, dict(os.environ), cwd)
     agents, remarks = _agents(here, root, settings.model)
-    open_model = _Doorman(models)
+    open_model = _ModelCache(models)
     if wanted.model is not None:
         worker = agents.get(wanted.agent or default_agent(settings.mode))
         chosen = open_model(wanted.model or (worker.model if worker else ""))
@@ -103,11 +105,11 @@ def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None =
     engine = opened or engine_of(cwd, root, here, settings)
     briefing = _briefing(engine, here, (cwd, root), agents)
     driver = AgentLoop(open_model, briefing, _limits(wanted.limits, settings))
-    ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
-    tooling, end = open_tooling(ground, asker, agents, driver, wanted.choices)
+    ground = WorkspaceSetup(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
+    tooling, end = open_tool_environment(ground, asker, agents, driver, wanted.choices)
     own = [rule for agent in agents.values() for rule in agent.rules]
-    warnings = (*loaded.warnings, *remarks, *strange_rules(own, settings))
-    return Work(
+    warnings = (*loaded.warnings, *remarks, *unknown_rule_warnings(own, settings))
+    return SessionRuntime(
         engine, driver, tooling, settings.mode, briefing, models, warnings, (*settings.mcp,), end,
         settings.notify,
     )  # fmt: skip
@@ -124,10 +126,10 @@ def _limits(wanted: BudgetLimits, settings: Settings) -> BudgetLimits:
     )
 
 
-class _Doorman:
+class _ModelCache:
     """Opens each model once, so that what was warmed is what is asked."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: ModelRegistry) -> None:
         self._models = models
         self._opened: dict[str, OpenedModel] = {}
 
@@ -140,7 +142,7 @@ class _Doorman:
 def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
     places = agent_folders(here.config, Path.home(), root)
-    agents, remarks = load_agents(places, Disk().open, late_yaml)
+    agents, remarks = load_agents(places, Disk().open, lazy_yaml)
     for name, agent in agents.items():
         if agent.wish and may_choose(agent.model or own, agent.wish):
             agents[name] = msgspec.structs.replace(agent, model=agent.wish)

@@ -12,12 +12,12 @@ from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
 
 
-def places_here() -> AppPaths:
+def user_paths() -> AppPaths:
     """Returns where state and configuration of whoever runs this lie."""
     return app_paths(os.environ, Path.home())
 
 
-def located(folder: str) -> tuple[bytes, bytes]:
+def locate_workspace(folder: str) -> tuple[bytes, bytes]:
     """Returns the real folder that a person means, and the root of its workspace."""
     from assent.workspace.root import find_root
 
@@ -39,24 +39,24 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
         return LocalProjection(root, os.fsencode(folder))
 
-    trusted = trusted_here(root, here)
+    trusted = open_workspace_trust(root, here)
     loader = SettingsLoader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
     loaded = loader.load(lenient=lenient)
     warnings = (*loaded.warnings, *trusted.warnings)
-    remember_keys(loaded.settings)
+    redact_configured_keys(loaded.settings)
     return msgspec.structs.replace(loaded, warnings=warnings)
 
 
-def remember_keys(settings: Settings) -> None:
+def redact_configured_keys(settings: Settings) -> None:
     """Has every face mask the keys that are configured, in whatever it shows from now on."""
-    from assent.app.keys import known_secrets
+    from assent.app.secrets import known_secrets
     from assent.core.text.redaction import remember_secrets
 
     servers = [server.environment for server in settings.mcp.values()]
     remember_secrets(known_secrets(os.environ, settings.providers, servers))
 
 
-def trusted_here(root: bytes, here: AppPaths) -> WorkspaceTrust:
+def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:
     """Returns what the person trusts of a workspace's files; nothing is read before it is asked."""
     from assent.workspace.disk import Disk
 

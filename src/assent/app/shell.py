@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
-from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
-from assent.app.settings import load_settings, located, places_here
+from assent.app.engine import Engine
+from assent.app.engine_ports import MOUNT_POINTS, folder_name, open_ports
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
-from assent.engine.engine import Engine
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.mountpoints import MountPoints
 from assent.sandbox.running.tether import Marks
@@ -23,7 +23,7 @@ from assent.sandbox.view.system import PROGRAMS
 
 def open_shell(folder: str) -> LocalReadOnlyShell:
     """Opens the shell of planning for the workspace around a folder; it needs no store."""
-    here = places_here()
+    here = user_paths()
     return open_shell_at(folder, here, here.state)
 
 
@@ -34,7 +34,7 @@ def open_shell_at(folder: str, here: AppPaths, known: Path) -> LocalReadOnlyShel
 
 def open_process(folder: str) -> LocalProcess:
     """Opens what starts programs for the workspace around a folder."""
-    return open_process_at(folder, places_here())
+    return open_process_at(folder, user_paths())
 
 
 def open_process_at(folder: str, here: AppPaths) -> LocalProcess:
@@ -54,10 +54,10 @@ def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
 def _process(
     folder: str, here: AppPaths, known: Path, environment: Mapping[str, str]
 ) -> LocalProcess:
-    _, root = located(folder)
+    _, root = locate_workspace(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     sight = Sight(root, os.fsencode(Path.home()), hidden, environment)
-    standings = standings_at(known)
+    standings = sandbox_checker_at(known)
     providers = load_settings(root, here, lenient=True).settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
     marks = Marks(os.fspath(known / "running" / folder_name(root)))
@@ -65,13 +65,13 @@ def _process(
     return LocalProcess(sight, standings, environment, keys).with_command_locks(marks, points)
 
 
-def standings_at(state: Path) -> Standings:
+def sandbox_checker_at(state: Path) -> Standings:
     """Returns what tells whether the sandbox holds, also where the workspace may be written."""
     confine = partial(bubblewrapped, os.environ)
-    return Standings(state, confine, bait).with_writable(partial(confine, writable=True))
+    return Standings(state, confine, make_decoy_plan).with_writable(partial(confine, writable=True))
 
 
-def bait(ground: Ground) -> Bait:
+def make_decoy_plan(ground: Ground) -> Bait:
     """Proposes a plan in a scratch workspace where its digest alone would approve it."""
     here = AppPaths(ground.state, ground.config)
     engine = _bare_engine(str(ground.root), here)
@@ -100,6 +100,6 @@ def bait(ground: Ground) -> Bait:
 
 def _bare_engine(folder: str, here: AppPaths) -> Engine:
     """Opens an engine that runs no command and hears no rule: it only asks for a yes."""
-    cwd, root = located(folder)
+    cwd, root = locate_workspace(folder)
     settings = load_settings(root, here, lenient=False).settings
-    return Engine(*open_doors(cwd, root, here, settings))
+    return Engine(*open_ports(cwd, root, here, settings))

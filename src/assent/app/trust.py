@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.agent.trust_log import TrustLog
-from assent.app.settings import located, places_here, trusted_here
+from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
 from assent.config.consequences import consequences
 from assent.config.project_files import project_files
 from assent.config.trust_list import FILE, WorkspaceTrust
@@ -17,7 +17,7 @@ from assent.store.trust_list import TrustListFile
 from assent.workspace.disk import Disk
 
 
-class Look(msgspec.Struct, frozen=True):
+class ProjectFileTrust(msgspec.Struct, frozen=True):
     """A file of the project, what it would do, and whether it may; or why nobody can tell."""
 
     file: ProjectFile
@@ -33,13 +33,13 @@ class Look(msgspec.Struct, frozen=True):
         return counts and not self.trusted and not self.broken
 
 
-class TrustDesk:
+class TrustManager:
     """What a person may do about trust in the workspace around a folder."""
 
     def __init__(self, folder: str) -> None:
-        here = places_here()
-        self._cwd, self.root = located(folder)
-        self._trusted: WorkspaceTrust = trusted_here(self.root, here)
+        here = user_paths()
+        self._cwd, self.root = locate_workspace(folder)
+        self._trusted: WorkspaceTrust = open_workspace_trust(self.root, here)
         self._book = TrustListFile(here.state / FILE)
         self._unread: tuple[str, ...] = ()
 
@@ -48,7 +48,7 @@ class TrustDesk:
         """What could not be read, and what is trusted no longer."""
         return (*self._unread, *self._trusted.warnings)
 
-    def project_files(self) -> list[Look]:
+    def project_files(self) -> list[ProjectFileTrust]:
         """Reads every file of the project that would do things."""
         files, self._unread = project_files(self.root, Disk().open)
         return [self._look(file) for file in files]
@@ -57,7 +57,7 @@ class TrustDesk:
         """Returns everything that is trusted on this machine."""
         return self._trusted.trust_list.trusted
 
-    def chosen(self, names: Sequence[str]) -> list[Look]:
+    def chosen(self, names: Sequence[str]) -> list[ProjectFileTrust]:
         """Returns the files that a person names, or all that wait for trust."""
         looks = self.project_files()
         if not names:
@@ -70,7 +70,7 @@ class TrustDesk:
                 raise NotFound(message, "assent trust show")
         return [known[path] for path in dict.fromkeys(wanted)]
 
-    def check(self, look: Look) -> None:
+    def check(self, look: ProjectFileTrust) -> None:
         """Refuses what could not be trusted even with a yes."""
         why = self._trusted.unsafe()
         if why:
@@ -78,7 +78,7 @@ class TrustDesk:
         if look.broken:
             raise UsageError(look.broken, "assent trust show")
 
-    def give(self, trusts: TrustLog, look: Look) -> None:
+    def give(self, trusts: TrustLog, look: ProjectFileTrust) -> None:
         """Lets a file do what was shown of it: recorded first, so that nothing counts unseen."""
         self._book.give(trusts.give(look.file, [each.text for each in look.does]))
 
@@ -99,15 +99,15 @@ class TrustDesk:
         """Returns a file of the project as the person would name it from where they are."""
         return display_path(os.path.relpath(os.path.join(self.root, os.fsencode(path)), self._cwd))
 
-    def _look(self, file: ProjectFile) -> Look:
+    def _look(self, file: ProjectFile) -> ProjectFileTrust:
         trusted = self._trusted.holds(file.path, file.content)
         root = os.path.realpath(self.root)
         known = any((each.root, each.path) == (root, file.path) for each in self.all())
         changed = known and not trusted
         try:
-            return Look(file, consequences(file), trusted, changed=changed)
+            return ProjectFileTrust(file, consequences(file), trusted, changed=changed)
         except UsageError as error:
-            return Look(file, (), trusted, error.message, changed)
+            return ProjectFileTrust(file, (), trusted, error.message, changed)
 
     def _path(self, name: str) -> str:
         """Returns a file that a person names from where they are, as seen from the root."""

@@ -8,7 +8,8 @@ from typing import cast
 import msgspec
 
 from assent.agent.text_plan_builds import BUILD_AGENT
-from assent.app.session import Wanted, Work, open_work
+from assent.app.engine import Engine
+from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import asker
 from assent.cli.call import Call
 from assent.cli.forms import Held, Lines, Shown, shown_as
@@ -22,7 +23,6 @@ from assent.core.llm.request import StreamDelta
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput
 from assent.core.session.record import SessionRecord
-from assent.engine.engine import Engine
 from assent.render.rows import run_row, warning_rows
 from assent.runs.runs import RunReport
 from assent.views.built import Built, built, built_lines, built_row
@@ -62,7 +62,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     call.engine.text_plan_builds.check(record)
     screen = Screen()
     person = asker(may_ask=not call.no_input, screen=screen)
-    work = open_work(call.folder, person, Wanted(None))
+    work = open_session_runtime(call.folder, person, SessionOptions(None))
     with closing(work), interruptible():
         engine = work.engine
         plan = engine.plans.find(record.plan_id)
@@ -103,7 +103,7 @@ def _seen(engine: Engine, plan: PlanRecord) -> int:
     return session.seq if session else 0
 
 
-def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
+def _model(work: SessionRuntime, plan: PlanRecord, model: str, agent: str) -> str:
     """Returns who builds: the one chosen now, the agent's own, else the session's."""
     worker = work.tooling.agents.get(agent)
     kept = KEPT if plan.building else UNSPENT

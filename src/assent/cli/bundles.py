@@ -5,7 +5,7 @@ import sys
 from shlex import quote
 from typing import Any
 
-from assent.app.travelling import bundles_of
+from assent.app.bundles import open_bundles
 from assent.cli.asking import TERMINAL, no_yes
 from assent.cli.call import Call
 from assent.cli.output import reader, want_color
@@ -53,7 +53,7 @@ def propose_portable(call: Call, record: PlanRecord, out: str) -> None:
         call.output.answer(row, [Line("plain", NOTHING)])
         return
     record = call.engine.approvals.propose(record, portable=True)
-    bundle = bundles_of(call.engine).pack(record)
+    bundle = open_bundles(call.engine).pack(record)
     content = bundle_bytes(bundle)
     if write_file(call, out, content):
         row = {"file": out, "plan_id": bundle.origin.plan_id, "sha256": sha256(content)}
@@ -79,7 +79,7 @@ def approve_file(call: Call, file: str, digest: str, note: str, **how: Any) -> N
         raise UsageError("With --json the approval needs a file.", "assent approve --help")
     bundle, content = _read(call, file)
     _check_out(call, out, content if out == file else APART)
-    bundles = bundles_of(call.engine)
+    bundles = open_bundles(call.engine)
     bundles.check_independent(bundle)
     bundles.check_allowed(bundle)
     channel = _consent(call, bundle, digest, file)
@@ -100,10 +100,10 @@ def build_file(call: Call, file: str, approval: tuple[str, ...]) -> int:
     bundle, content = _read(call, file)
     for name in approval:
         bundle = bundle.with_approval(_approval(call, name))
-    record = bundles_of(call.engine).unfinished(bundle)
+    record = open_bundles(call.engine).unfinished(bundle)
     if record is None:
         settled(call)  # files are as they should be only afterwards
-        record = bundles_of(call.engine, _typed(file)).import_plan(bundle, content)
+        record = open_bundles(call.engine, _typed(file)).import_plan(bundle, content)
     return build_and_answer(call, record)
 
 
@@ -121,19 +121,21 @@ def _consent(call: Call, bundle: Bundle, named: str, file: str) -> str:
         if found.digest == wanted and ask(ansi(lines, color=want_color()), wanted):
             return TERMINAL
         if is_there():
-            bundles_of(call.engine).decline(bundle, TERMINAL)
+            open_bundles(call.engine).decline(bundle, TERMINAL)
     why = no_yes(call, "Not approved; nothing was changed.")
     raise Declined(why, f"{_command('approve', file)} --digest {wanted}")
 
 
 def _reviewed(call: Call, bundle: Bundle, file: str) -> Review:
     counts = any(standing.counts for standing in _standings(call, bundle, file))
-    return bundles_of(call.engine).review(bundle, _command("build" if counts else "approve", file))
+    return open_bundles(call.engine).review(
+        bundle, _command("build" if counts else "approve", file)
+    )
 
 
 def _standings(call: Call, bundle: Bundle, file: str) -> list[Standing]:
     """Returns for each approval whether it counts on this machine, and if not, why."""
-    bundles = bundles_of(call.engine, _typed(file))
+    bundles = open_bundles(call.engine, _typed(file))
     found = [(each, bundles.refusal(bundle, each)) for each in bundle.approvals]
     return [
         Standing(each, refused.word if refused else "", refused.message if refused else "")
@@ -144,7 +146,7 @@ def _standings(call: Call, bundle: Bundle, file: str) -> list[Standing]:
 def _read(call: Call, file: str) -> tuple[Bundle, bytes]:
     content = content_of(call, file)
     try:
-        return bundles_of(call.engine).read(content), content
+        return open_bundles(call.engine).read(content), content
     except CorruptFile as error:
         if content.startswith(APART):
             told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"
@@ -182,17 +184,17 @@ def content_of(call: Call, file: str) -> bytes:
 def _check_out(call: Call, out: str, content: bytes) -> None:
     """Refuses a place where nothing could be written, before anybody is asked."""
     if out != STDOUT:
-        from assent.app.outgoing import check_out
+        from assent.app.export_file import check_export_path
 
-        check_out(call.folder, out, content)
+        check_export_path(call.folder, out, content)
 
 
 def write_file(call: Call, out: str, content: bytes) -> bool:
     """Writes a file; tells whether there is still something to answer on stdout."""
     if out != STDOUT:
-        from assent.app.outgoing import write_out
+        from assent.app.export_file import write_export
 
-        write_out(call.folder, out, content)
+        write_export(call.folder, out, content)
         return True
     with reader():
         sys.stdout.buffer.write(content)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from assent.app.engine import Engine
 from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import FORMS, Form
 from assent.cli.output import Output
@@ -15,7 +16,6 @@ from assent.core.errors import AssentError, UsageError
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RunUpdate
-from assent.engine.engine import Engine
 from assent.render.review import of_plan
 
 # A project whose configuration is broken must not keep its user from looking and going back.
@@ -40,7 +40,7 @@ class Call:
     @functools.cached_property
     def engine(self) -> Engine:
         """Opens the engine for the folder, when the first verb needs it."""
-        from assent.app.engine import open_engine
+        from assent.app.composition import open_engine
 
         engine, self._warnings = open_engine(self.folder, lenient=self.lenient)
         return engine
@@ -53,7 +53,7 @@ class Call:
     @functools.cached_property
     def without_terminal(self) -> bool:
         """Whether the user's own configuration lets a full digest approve by itself."""
-        from assent.app.engine import may_approve_without_terminal
+        from assent.app.composition import may_approve_without_terminal
 
         return may_approve_without_terminal(self.folder, lenient=self.lenient)
 

@@ -13,16 +13,16 @@ def check_choices(goal: Goal) -> None:
 
 
 def _check_mode(goal: Goal) -> None:
-    from assent.app.modes import ModeDesk
+    from assent.app.modes import ModeManager
     from assent.core.permission.mode import resolve_mode
 
-    resolve_mode(goal.mode, ModeDesk(goal.folder).modes)
+    resolve_mode(goal.mode, ModeManager(goal.folder).modes)
 
 
 def _check_agent(goal: Goal) -> None:
-    from assent.app.people import agents_here
+    from assent.app.agents import list_agents
 
-    known = [each.name for each in agents_here(goal.folder) if each.kind != "subagent"]
+    known = [each.name for each in list_agents(goal.folder) if each.kind != "subagent"]
     if goal.agent not in known:
         raise UsageError(
             f"There is no agent {goal.agent!a}. There are: {', '.join(known)}.",

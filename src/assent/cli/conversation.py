@@ -4,7 +4,8 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import cast
 
-from assent.app.session import Work
+from assent.app.engine import Engine
+from assent.app.session import SessionRuntime
 from assent.cli.forms import Shown
 from assent.cli.goal import Goal
 from assent.cli.output import Output
@@ -24,7 +25,6 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import TurnEnded
 from assent.core.session.record import SessionRecord
 from assent.core.text.redaction import redact
-from assent.engine.engine import Engine
 from assent.views.talk import (
     Ending,
     Tally,
@@ -54,7 +54,7 @@ def found_session(engine: Engine, goal: Goal) -> SessionRecord | None:
 class Conversation:
     """One turn of a session, from what a person says to the exit code."""
 
-    def __init__(self, goal: Goal, work: Work, shown: Shown, output: Output) -> None:
+    def __init__(self, goal: Goal, work: SessionRuntime, shown: Shown, output: Output) -> None:
         self._goal = goal
         self._work = work
         self._engine = work.engine

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.commands import load_custom, written
+from assent.app.custom_commands import expand_command, open_custom_commands
 from assent.cli.goal import Goal
 from assent.cli.output import Output
 from assent.cli.slash import KNOWN
@@ -36,7 +36,7 @@ class Custom(msgspec.Struct, frozen=True):
 
     def prompt(self, goal: Goal, tooling: ToolEnvironment) -> str:
         """Returns the text that is said to the model; raises Refused for what may not be read."""
-        return written(self.command, self.arguments, goal.folder, tooling)
+        return expand_command(self.command, self.arguments, goal.folder, tooling)
 
 
 def is_custom(words: str) -> bool:
@@ -46,7 +46,7 @@ def is_custom(words: str) -> bool:
 
 def custom(goal: Goal, output: Output) -> Custom:
     """Returns the command that a person typed, or says which there are."""
-    commands, warnings = load_custom(goal.folder)
+    commands, warnings = open_custom_commands(goal.folder)
     output.warn(warnings)
     name = _name(goal.words)
     command = commands.get(name[1:])
@@ -57,7 +57,7 @@ def custom(goal: Goal, output: Output) -> Custom:
 
 def tell_commands(goal: Goal, output: Output) -> int:
     """Lists every slash command, for `/help`."""
-    commands, warnings = load_custom(goal.folder)
+    commands, warnings = open_custom_commands(goal.folder)
     rows = [
         {"name": each.name, "description": each.description, "source": each.source}
         for each in commands.values()

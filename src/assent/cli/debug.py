@@ -4,8 +4,8 @@ from contextlib import closing
 
 import click
 
-from assent.app.explaining import take_seat
-from assent.app.session import Wanted, Work, open_work
+from assent.app.explanation import explain_context
+from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import Nobody
 from assent.cli.call import Call, examples, takes_call
 from assent.views.prompt import prompt_lines, prompt_row, tools_lines, tools_row
@@ -28,7 +28,7 @@ def debug() -> None:
 def prompt(call: Call, agent: str, mode: str) -> None:
     """Show every layer of the system prompt with its size. And the first request's, in all."""
     with closing(_opened(call, agent)) as work:
-        seat = take_seat(work, mode, agent)
+        seat = explain_context(work, mode, agent)
         box = work.tooling.dispatcher
         absent = box.absent(seat.around.posture, seat.agent)
         told = work.prompt_layers(seat.record, seat.agent, absent)
@@ -46,7 +46,7 @@ def prompt(call: Call, agent: str, mode: str) -> None:
 def tools(call: Call, agent: str, mode: str) -> None:
     """List every tool: offered, or withheld in this mode and why."""
     with closing(_opened(call, agent)) as work:
-        seat = take_seat(work, mode, agent)
+        seat = explain_context(work, mode, agent)
         toolbox, posture = work.tooling.dispatcher, seat.around.posture
         offers, withheld = (
             toolbox.available_tools(posture, seat.agent),
@@ -57,5 +57,5 @@ def tools(call: Call, agent: str, mode: str) -> None:
         call.output.warn((*work.warnings, *work.engine.warnings))
 
 
-def _opened(call: Call, agent: str) -> Work:
-    return open_work(call.folder, Nobody(), Wanted(None, agent))
+def _opened(call: Call, agent: str) -> SessionRuntime:
+    return open_session_runtime(call.folder, Nobody(), SessionOptions(None, agent))

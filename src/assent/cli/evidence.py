@@ -4,7 +4,7 @@ from shlex import quote
 
 import click
 
-from assent.app.travelling import evidences_of
+from assent.app.bundles import open_evidence
 from assent.cli.bundles import content_of, write_file
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.source import text
@@ -31,7 +31,7 @@ def export(call: Call, run: str, out: str) -> None:
         raise UsageError(
             "With --json the evidence needs a file: --out FILE.", "assent export --help"
         )
-    content = evidences_of(call.engine).export(run)
+    content = open_evidence(call.engine).export(run)
     if write_file(call, out or STDOUT, content):
         row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
         name = visible_line(text(out))
@@ -48,7 +48,7 @@ def verify(call: Call, file: str, key: str) -> None:
     """Check evidence of a run, offline. Without --key, trusted keys and this machine's count."""
     wanted = public_key(key) if key else ""
     try:
-        statement = evidences_of(call.engine).verify(content_of(call, file), wanted)
+        statement = open_evidence(call.engine).verify(content_of(call, file), wanted)
     except AssentError as error:
         error.next = error.next or f"{call.command} --help"
         raise

@@ -4,8 +4,8 @@ from contextlib import closing
 
 import click
 
-from assent.app.explaining import explain, is_known, take_seat
-from assent.app.session import Choices, Wanted, open_work
+from assent.app.explanation import explain, explain_context, is_known
+from assent.app.session import InvocationOptions, SessionOptions, open_session_runtime
 from assent.cli.asker import Nobody
 from assent.cli.call import Call, examples, named, takes_call
 from assent.core.errors import UsageError
@@ -42,9 +42,9 @@ def explain_call(
     word, resource = _about(words, tool)
     mode, agent = str(chosen.pop("mode")), str(chosen.pop("agent"))
     rules = tuple(f"{answer} {rule}" for answer, typed in chosen.items() for rule in typed)
-    wanted = Wanted(None, agent, choices=Choices(rules, servers=False))
-    with closing(open_work(call.folder, Nobody(), wanted)) as work:
-        seat = take_seat(work, mode, agent, session)
+    wanted = SessionOptions(None, agent, choices=InvocationOptions(rules, servers=False))
+    with closing(open_session_runtime(call.folder, Nobody(), wanted)) as work:
+        seat = explain_context(work, mode, agent, session)
         if tool and not is_known(seat, tool):
             names = ", ".join(sorted(work.tooling.dispatcher.names))
             raise UsageError(f"There is no tool {tool!a}. There are: {names}.")

@@ -14,11 +14,11 @@ from assent.tui.host import Host, Start, Told
 
 if TYPE_CHECKING:
     from assent.agent.tool_environment import ToolEnvironment
-    from assent.app.session import Work
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.slash_command import SlashCommand
-    from assent.engine.engine import Engine
     from assent.ports import Asker, ProcessRunner
 
 NO_INPUT = "--no-input"
@@ -31,7 +31,7 @@ class LocalHost:
         self._folder = folder
         self._turn = Lock()
         self._engine: Engine | None = None
-        self._works: list[Work] = []
+        self._works: list[SessionRuntime] = []
         self._warnings: tuple[str, ...] = ()
 
     @property
@@ -40,9 +40,9 @@ class LocalHost:
 
     @cached_property
     def root(self) -> str:
-        from assent.app.settings import located
+        from assent.app.settings import locate_workspace
 
-        return os.fsdecode(located(self._folder)[1])
+        return os.fsdecode(locate_workspace(self._folder)[1])
 
     @cached_property
     def environment(self) -> dict[str, str]:
@@ -50,14 +50,14 @@ class LocalHost:
 
     @cached_property
     def _settings(self) -> "Settings":
-        from assent.app.settings import load_settings, located, places_here
+        from assent.app.settings import load_settings, locate_workspace, user_paths
 
-        return load_settings(located(self._folder)[1], places_here(), lenient=True).settings
+        return load_settings(locate_workspace(self._folder)[1], user_paths(), lenient=True).settings
 
     def engine(self) -> "Engine":
         with self._turn:
             if self._engine is None:
-                from assent.app.engine import open_engine
+                from assent.app.composition import open_engine
 
                 self._engine, warnings = open_engine(self._folder, lenient=True)
                 for words in warnings:
@@ -69,10 +69,12 @@ class LocalHost:
 
         return Start(mode=self._settings.mode, model=default_model(self._folder))
 
-    def work(self, asker: "Asker", model: str, agent: str) -> "Work":
-        from assent.app.session import Wanted, open_work
+    def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
+        from assent.app.session import SessionOptions, open_session_runtime
 
-        work = open_work(self._folder, asker, Wanted(model, agent), self.engine())
+        work = open_session_runtime(
+            self._folder, asker, SessionOptions(model, agent), self.engine()
+        )
         for words in work.warnings:
             if words not in work.engine.warnings:
                 work.engine.warn(words)
@@ -95,27 +97,27 @@ class LocalHost:
         return [msgspec.to_builtins(row) for row in found], [*warnings, *troubles]
 
     def agents(self) -> "list[Agent]":
-        from assent.app.people import agents_here
+        from assent.app.agents import list_agents
 
-        return agents_here(self._folder)
+        return list_agents(self._folder)
 
     def custom_commands(self) -> "list[SlashCommand]":
-        from assent.app.commands import load_custom
+        from assent.app.custom_commands import open_custom_commands
 
-        commands, _ = load_custom(self._folder)
+        commands, _ = open_custom_commands(self._folder)
         return [commands[name] for name in sorted(commands)]
 
     def expand_command(
         self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
     ) -> str:
-        from assent.app.commands import written
+        from assent.app.custom_commands import expand_command
 
-        return written(command, arguments, self._folder, tooling)
+        return expand_command(command, arguments, self._folder, tooling)
 
     def findings(self) -> SetupFindings:
-        from assent.app.findings import findings
+        from assent.app.model_discovery import discover_models
 
-        return findings(self._folder)
+        return discover_models(self._folder)
 
     def command(self, arguments: Sequence[str]) -> Told:
         from assent.cli.output import TAKEN
@@ -141,12 +143,12 @@ class LocalHost:
         return command([*here, *arguments[:end], NO_INPUT, *arguments[end:]])
 
     def files(self) -> list[str]:
-        from assent.app.beside import list_files
+        from assent.app.workspace_files import list_files
 
         return list_files(self._folder)
 
     def edit(self, path: str) -> None:
-        from assent.app.beside import edit_file
+        from assent.app.workspace_files import edit_file
 
         edit_file(self._folder, path, self.environment)
 
@@ -178,10 +180,10 @@ class DemoHost(LocalHost):
     """Implements tui.Host for a place of its own, which is gone when it is closed."""
 
     def __init__(self) -> None:
-        from assent.app.demo import demo_place
+        from assent.app.demo import demo_project
 
         self._place = ExitStack()
-        super().__init__(self._place.enter_context(demo_place()))
+        super().__init__(self._place.enter_context(demo_project()))
 
     def close(self) -> None:
         super().close()

@@ -2,7 +2,7 @@
 
 import click
 
-from assent.app.keyring import KeyDesk
+from assent.app.keyring import KeyManager
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import want_color
 from assent.cli.terminal import ask, is_there
@@ -45,7 +45,7 @@ def show(call: Call) -> None:
 @takes_call
 def list_keys(call: Call) -> None:
     """List this machine's key and all that are listed here."""
-    desk = KeyDesk(call.folder)
+    desk = KeyManager(call.folder)
     own, rows = own_row(call.engine.key_log.own()), key_rows(desk.ring())
     call.output.answer({"own": own, "keys": rows}, key_lines(own, rows))
     call.output.warn(desk.warnings)
@@ -61,7 +61,7 @@ def trust(call: Call, key: str, name: str) -> None:
     label = key_name(name or f"key-{key[:UNNAMED]}")
     if key == call.engine.key_log.own():
         raise UsageError("This machine's own key counts already.", "assent keys list")
-    desk = KeyDesk(call.folder)
+    desk = KeyManager(call.folder)
     desk.check(key, label)
     if not call.without_terminal:
         _ask(call, key, label)
@@ -79,7 +79,7 @@ def revoke(call: Call, key: str) -> None:
 
     By its digits, or by its name if it has one here.
     """
-    desk = KeyDesk(call.folder)
+    desk = KeyManager(call.folder)
     found = desk.found(key)
     if found == call.engine.key_log.own():
         raise UsageError("This machine's own key always counts on it.", "assent keys list")

@@ -21,10 +21,10 @@ def list_servers(call: Call) -> int:
     A tool changes things unless the user's configuration says, by its digest, that it only reads.
     While planning, only tools that read are offered. Exits with 1 if no server works.
     """
-    from assent.app.mcp import open_servers
+    from assent.app.mcp import open_mcp_servers
 
     warnings: list[str] = []
-    opened, names = open_servers(call.folder, warnings.append)
+    opened, names = open_mcp_servers(call.folder, warnings.append)
     found: dict[str, tuple[KnownMcpTool, ...] | str] = {}
     try:
         for name in names:

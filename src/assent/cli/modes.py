@@ -4,7 +4,7 @@ from shlex import quote
 
 import click
 
-from assent.app.modes import ModeDesk
+from assent.app.modes import ModeManager
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import whole
 from assent.cli.terminal import is_there, reply
@@ -28,7 +28,7 @@ def modes() -> None:
 @takes_call
 def list_modes(call: Call) -> None:
     """List every mode: the four, and those of the user and the project."""
-    desk = ModeDesk(call.folder)
+    desk = ModeManager(call.folder)
     rows = mode_rows(desk.modes)
     call.output.answer({"modes": rows}, modes_lines(rows))
     call.output.warn(desk.warnings)
@@ -39,7 +39,7 @@ def list_modes(call: Call) -> None:
 @takes_call
 def show(call: Call, mode: str) -> None:
     """Show one mode: its base, and what it takes from it."""
-    desk = ModeDesk(call.folder)
+    desk = ModeManager(call.folder)
     one = _named(desk, mode)
     call.output.answer(mode_row(one), mode_lines(one))
     call.output.warn(desk.warnings)
@@ -50,7 +50,7 @@ def show(call: Call, mode: str) -> None:
 @takes_call
 def export(call: Call, mode: str) -> None:
     """Print one mode as `assent modes import` reads it."""
-    one = _named(ModeDesk(call.folder), mode)
+    one = _named(ModeManager(call.folder), mode)
     snippet = mode_toml(one)
     lines = [Line("plain", line) for line in visible(snippet).splitlines()]
     call.output.answer({"id": one.id, "toml": snippet}, lines)
@@ -64,7 +64,7 @@ def export(call: Call, mode: str) -> None:
 @takes_call
 def import_modes(call: Call, source: str, yes: bool) -> None:
     """Add the modes in FILE to your own configuration. - is stdin."""
-    desk = ModeDesk(call.folder)
+    desk = ModeManager(call.folder)
     wanted = desk.read(whole(call.folder, source, LIMIT))
     if not yes and not _asked(call, desk, wanted):
         why = "" if not call.no_input and is_there() else f" {UNASKED}"
@@ -78,12 +78,12 @@ def import_modes(call: Call, source: str, yes: bool) -> None:
     call.output.answer({"modes": rows, "file": str(desk.file)}, lines)
 
 
-def _named(desk: ModeDesk, name: str) -> CustomMode:
+def _named(desk: ModeManager, name: str) -> CustomMode:
     resolve_mode(name, desk.modes)  # raises if there is none
     return find_mode(name, desk.modes)
 
 
-def _asked(call: Call, desk: ModeDesk, wanted: list[CustomMode]) -> bool:
+def _asked(call: Call, desk: ModeManager, wanted: list[CustomMode]) -> bool:
     """Shows the person what would be added, on their terminal; anything but a yes is a no."""
     if call.no_input:
         return False

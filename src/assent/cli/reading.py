@@ -201,9 +201,9 @@ def _staged(operation: OperationReview) -> Iterable[Line]:
 
 def _shell() -> dict[str, str] | None:
     """Returns what is known about the shell's sandbox; None before its first self-test."""
-    from assent.app.standing import known_standing
+    from assent.app.sandbox_status import known_sandbox_status
 
-    standing = known_standing()
+    standing = known_sandbox_status()
     if standing is None:
         return None
     return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}

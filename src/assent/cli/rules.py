@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from assent.app.rules import Rulebook, open_rules, rules_of_file
+from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.explaining import explain_call
 from assent.core.errors import NotFound, UsageError
@@ -47,7 +47,7 @@ def test(call: Call, file: str) -> int:
 
     It exits with 1 if one fails.
     """
-    found = rules_of_file(file) if file else _all(open_rules(call.folder, check=False))
+    found = rules_from_file(file) if file else _all(open_rules(call.folder, check=False))
     failed = [
         {"rule": rule_text(rule), "source": rule.source, "why": why}
         for rule in found
@@ -85,7 +85,7 @@ def _row(call: Call, grant: Grant) -> dict[str, object]:
     return grant_row(redacted_row(grant), slug, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
 
 
-def _layers(book: Rulebook, agent: str) -> list[RuleLayer]:
+def _layers(book: WorkspaceRules, agent: str) -> list[RuleLayer]:
     """Returns the layers in the order in which they count."""
     own = agent_layers(_agent(book, agent)) if agent else ()
     last = [layer for layer in book.policy.layers if layer.name == "command line"]
@@ -93,12 +93,12 @@ def _layers(book: Rulebook, agent: str) -> list[RuleLayer]:
     return [*before, *own, *last]
 
 
-def _all(book: Rulebook) -> list[PermissionRule]:
+def _all(book: WorkspaceRules) -> list[PermissionRule]:
     own = [layer for agent in book.agents.values() for layer in agent_layers(agent)]
     return [rule for layer in (*book.policy.layers, *own) for rule in layer.rules]
 
 
-def _agent(book: Rulebook, name: str) -> Agent:
+def _agent(book: WorkspaceRules, name: str) -> Agent:
     if name not in book.agents:
         known = ", ".join(sorted(book.agents))
         raise UsageError(f"There is no agent {name!a}. There are: {known}.")

@@ -210,7 +210,7 @@ def diff(call: Call, reference: str, turn: int | None) -> None:
 
 def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
     """Writes a whole session to a file."""
-    from assent.app.outgoing import write_new
+    from assent.app.export_file import write_new_export
 
     sessions = call.engine.sessions
     if form == "json":
@@ -218,7 +218,7 @@ def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
     else:
         lines = markdown_lines(record, sessions.events(record))
         content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")
-    write_new(call.folder, out, content)
+    write_new_export(call.folder, out, content)
     row = {"session": record.session, "file": out, "size": len(content)}
     told = f"Wrote {visible_line(text(out))}, {len(content)} bytes."
     call.output.answer(row, [Line("plain", told)])

@@ -92,9 +92,9 @@ def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> 
 def _compared(
     call: Call, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
 ) -> FolderImportResult:
-    from assent.app.checkout import open_checkout
+    from assent.app.source_folder import open_source_folder
 
-    checkout = open_checkout(call.folder, other)
+    checkout = open_source_folder(call.folder, other)
     wanted = [os.fsencode(path) for path in paths]
     return call.engine.folder_import.stage(record, checkout, wanted, delete=delete)
 

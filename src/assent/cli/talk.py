@@ -54,7 +54,12 @@ def _talked(goal: Goal, output: Output, written: Written | None = None) -> int:
 
 
 def _worked(goal: Goal, output: Output, written: Written | None) -> int:
-    from assent.app.session import BudgetLimits, Choices, Wanted, open_work
+    from assent.app.session import (
+        BudgetLimits,
+        InvocationOptions,
+        SessionOptions,
+        open_session_runtime,
+    )
     from assent.cli.asker import asker
     from assent.cli.conversation import Conversation
 
@@ -62,19 +67,19 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
     going_on = bool(goal.going_on or goal.resume or goal.plan)
     if not words and not going_on:
         raise UsageError(NOTHING, 'assent -p "what should be done"')
-    wanted = Wanted(
+    wanted = SessionOptions(
         # A session knows its model; opening another one ahead would help nobody.
         goal.model or (None if going_on else ""),
         goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
         BudgetLimits(
             goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None
         ),
-        Choices(goal.rules, goal.auto),
+        InvocationOptions(goal.rules, goal.auto),
     )
     screen = Screen()
     may_ask = not goal.headless and not goal.no_input
     person = asker(may_ask=may_ask, later=goal.later, screen=screen)
-    work = open_work(goal.folder, person, wanted)
+    work = open_session_runtime(goal.folder, person, wanted)
     with closing(work):
         held = Held(shown_as(goal.form, output, asks=person.present), screen)
         shown = _ringing(held, work.notify, goal)
@@ -127,7 +132,7 @@ def with_context(words: str, context: str, more: bool = False) -> str:
 
 def _switch(goal: Goal, output: Output) -> int:
     """Changes the mode of a session, or of a new one, without asking any model."""
-    from assent.app.engine import open_engine
+    from assent.app.composition import open_engine
     from assent.cli.conversation import found_session
 
     engine, warnings = open_engine(goal.folder)

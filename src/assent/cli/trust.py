@@ -4,7 +4,7 @@ from shlex import quote
 
 import click
 
-from assent.app.trust import Look, TrustDesk
+from assent.app.trust import ProjectFileTrust, TrustManager
 from assent.cli.asking import no_yes
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
@@ -35,7 +35,7 @@ def trust() -> None:
 @takes_call
 def show(call: Call) -> None:
     """Show what each file of the project would do, and whether it may."""
-    desk = TrustDesk(call.folder)
+    desk = TrustManager(call.folder)
     rows = [_row(look) for look in desk.project_files()]
     call.output.answer({"files": rows}, file_lines(rows))
     call.output.warn(desk.warnings)
@@ -49,7 +49,7 @@ def show(call: Call) -> None:
 @takes_call
 def give(call: Call, files: tuple[str, ...], digest: str) -> None:
     """Let files do what they say. Asks on the terminal, after showing everything."""
-    desk = TrustDesk(call.folder)
+    desk = TrustManager(call.folder)
     looks = desk.chosen([text(name) for name in files])
     if digest and len(looks) != 1:
         raise UsageError("A digest goes with one file; name it.", LOOK)
@@ -67,7 +67,7 @@ def give(call: Call, files: tuple[str, ...], digest: str) -> None:
 @takes_call
 def revoke(call: Call, files: tuple[str, ...]) -> None:
     """Let files do nothing any more. Without a name, all of this workspace."""
-    desk = TrustDesk(call.folder)
+    desk = TrustManager(call.folder)
     paths = desk.revoke(call.engine.trust_log, [text(name) for name in files])
     call.output.answer({"files": paths}, revoked_lines(paths))
 
@@ -76,13 +76,13 @@ def revoke(call: Call, files: tuple[str, ...]) -> None:
 @takes_call
 def list_trusts(call: Call) -> None:
     """List every content that is trusted on this machine."""
-    desk = TrustDesk(call.folder)
+    desk = TrustManager(call.folder)
     trusts = desk.all()
     call.output.answer({"trusted": [trust_row(each) for each in trusts]}, trust_lines(trusts))
     call.output.warn(desk.warnings)
 
 
-def _consent(call: Call, look: Look, named: str, here: str) -> None:
+def _consent(call: Call, look: ProjectFileTrust, named: str, here: str) -> None:
     """Gets a person's yes to exactly the bytes that were read, or raises (law 9)."""
     file, wanted = look.file, look.file.content_hash
     if named and not wanted.startswith(named):
@@ -97,6 +97,6 @@ def _consent(call: Call, look: Look, named: str, here: str) -> None:
     raise Declined(why, again)
 
 
-def _row(look: Look) -> Row:
+def _row(look: ProjectFileTrust) -> Row:
     stands = {"trusted": look.trusted, "changed": look.changed}
     return file_row(look.file, look.does, broken=look.broken, **stands)

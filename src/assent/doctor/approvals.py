@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.app.doors import LateSigner
+from assent.app.engine_ports import LazySigner
 from assent.core.errors import (
     ApprovalUsed,
     DigestMismatch,
@@ -43,7 +43,7 @@ def _forged(desk: Desk, record: PlanRecord) -> Approval:
 
 def _foreign(desk: Desk, record: PlanRecord) -> Approval:
     """Returns an approval that another key has really signed."""
-    signer = LateSigner(desk.place.at("another-key"))
+    signer = LazySigner(desk.place.at("another-key"))
     named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
     return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
 

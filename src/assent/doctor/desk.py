@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from assent.app.engine import open_engine_at
+from assent.app.composition import open_engine_at
+from assent.app.engine import Engine
 from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.engine.engine import Engine
 from assent.runs.runs import RunReport
 from assent.sandbox.trial.scratch import Scratch, scratch
 

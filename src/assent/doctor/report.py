@@ -6,8 +6,8 @@ from functools import partial
 import msgspec
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
-from assent.app.settings import places_here
-from assent.app.shell import open_shell_at, standings_at
+from assent.app.settings import user_paths
+from assent.app.shell import open_shell_at, sandbox_checker_at
 from assent.config.paths import AppPaths
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
@@ -45,8 +45,8 @@ class Patient(msgspec.Struct, frozen=True):
 
 def this_machine() -> Patient:
     """Returns the patient that the person means."""
-    places = places_here()
-    standings = standings_at(places.state)
+    places = user_paths()
+    standings = sandbox_checker_at(places.state)
 
     def opening(place: Desk) -> LocalReadOnlyShell:
         return open_shell_at(str(place.root), place.places, places.state)

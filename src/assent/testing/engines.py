@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.commander import LateCommander
+from assent.app.engine import Engine
+from assent.app.plan_command_runner import LazyPlanCommandRunner
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
-from assent.engine.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
@@ -78,6 +78,6 @@ def _commander(
 ) -> PlanCommandRunner:
     """Returns what runs the commands of plans, loaded with the first one."""
     here = AppPaths(site.state, site.state.parent / "config")
-    return LateCommander(
+    return LazyPlanCommandRunner(
         lambda: LocalPlanCommandRunner(open_process_at(str(site.root), here), files, blobs, place)
     )

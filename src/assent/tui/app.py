@@ -40,7 +40,7 @@ from assent.tui.themes import TEXTUAL, fitting, register_themes
 if TYPE_CHECKING:
     from textual.driver import Driver
 
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5

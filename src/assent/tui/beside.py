@@ -22,8 +22,8 @@ from assent.tui.standing import undone_of
 from assent.views.context import Allowance, Taken, taken
 
 if TYPE_CHECKING:
-    from assent.app.session import Work
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
     from assent.runs.undo.targets import UndoneAmount as Undone
 
 Allowing: TypeAlias = Callable[[str], Allowance]
@@ -105,7 +105,7 @@ def read_live(engine: "Engine", plan: PlanRecord) -> LiveText:
     return LiveText(engine.plans.live_text(plan), stamp)
 
 
-def allowance_of(work: "Work | None", model: str) -> Allowance:
+def allowance_of(work: "SessionRuntime | None", model: str) -> Allowance:
     """Returns a model's window, and the budget of the turns that this work serves."""
     if work is None:
         return Allowance()

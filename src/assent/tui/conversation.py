@@ -23,7 +23,7 @@ from assent.views.blocks import Block, Gone, Spoken
 from assent.views.feed import Feed
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 MANY = 300  # blocks that can be rendered between two keys
 

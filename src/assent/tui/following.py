@@ -9,7 +9,7 @@ from assent.core.plan.record import PlanRecord
 from assent.tui.beside import LiveText, read_live
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 PAUSE_S: Final = 0.5
 

@@ -11,10 +11,10 @@ from assent.render.onboarding import SetupFindings
 
 if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.agent.tool_environment import ToolEnvironment
-    from assent.app.session import Work
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
     from assent.core.session.agent import Agent
     from assent.core.session.slash_command import SlashCommand
-    from assent.engine.engine import Engine
     from assent.ports import Asker, ProcessRunner
 
 
@@ -62,7 +62,7 @@ class Host(Protocol):
     def defaults(self) -> Start:
         """Returns mode and model of a session for which the person names none; may be slow."""
 
-    def work(self, asker: "Asker", model: str, agent: str) -> "Work":
+    def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
         """Opens what a turn needs, on the same workspace; raises UsageError without a model."""
 
     def process(self) -> "ProcessRunner":

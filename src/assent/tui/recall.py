@@ -8,7 +8,7 @@ from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 MOST: Final = 1000
 SESSIONS: Final = 10  # other ones of the workspace that are looked through, the newest

@@ -15,8 +15,8 @@ from assent.tui.mailbox import Mailbox
 from assent.views.watched import WatchedRun
 
 if TYPE_CHECKING:
+    from assent.app.engine import Engine
     from assent.core.plan.operation import Operation
-    from assent.engine.engine import Engine
     from assent.runs.runs import RunReport
     from assent.runs.undo.service import UndoPlan
 

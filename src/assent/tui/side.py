@@ -41,7 +41,7 @@ from assent.views.live import GONE, NO_PLAN, changed_lines, plan_about, text_lin
 from assent.views.todos import todo_count, todo_lines
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 Part: TypeAlias = Literal["plan", "operations", "todos", "context"]
 

@@ -14,10 +14,10 @@ from assent.tui.letters import Heard, Ready, Trouble, TurnBegan, TurnOver, Unope
 from assent.tui.mailbox import Mailbox
 
 if TYPE_CHECKING:
-    from assent.app.session import Work
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
     from assent.core.event import StoredEvent
     from assent.core.llm.request import StreamDelta
-    from assent.engine.engine import Engine
 
 BUSY = "The model is at work. Press Esc to interrupt it first."
 BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
@@ -65,7 +65,7 @@ class Sitting:
         self._changing = Lock()  # of the record: a thread and the screen may do so at once
         self._moding = Lock()  # nobody compares modes while this screen changes one
         self._opening = Lock()  # of model and tools: what was chosen first is there first
-        self._work: Work | None = None
+        self._work: SessionRuntime | None = None
         self._thread: Thread | None = None
 
     @property
@@ -83,7 +83,7 @@ class Sitting:
         return self.chosen_plan or (self.record.plan_id if self.record else "")
 
     @property
-    def work(self) -> "Work | None":
+    def work(self) -> "SessionRuntime | None":
         """What turns are driven with, once one was."""
         return self._work
 
@@ -320,7 +320,7 @@ class Sitting:
     def _rest(self) -> None:
         self.at_work = False
 
-    def _opened(self, model: str = "") -> "Work":
+    def _opened(self, model: str = "") -> "SessionRuntime":
         """Opens model and tools, once, or again where the person chose another model."""
         with self._opening:
             if self._work is None:

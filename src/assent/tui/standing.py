@@ -12,8 +12,8 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord, with_current_mode
 
 if TYPE_CHECKING:
+    from assent.app.engine import Engine
     from assent.core.session.stored_question import PendingQuestion
-    from assent.engine.engine import Engine
     from assent.runs.undo.targets import UndoneAmount
     from assent.tui.sitting import Sitting
 

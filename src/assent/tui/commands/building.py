@@ -7,7 +7,7 @@ from assent.core.plan.record import PlanRecord
 from assent.tui.commands.plans import own_plan
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
     from assent.tui.app import TerminalApp
 
 NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was done before."

@@ -9,7 +9,7 @@ from assent.core.plan.record import PlanRecord
 from assent.tui.commands.answering import run_line
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
     from assent.tui.app import TerminalApp
 
 NO_FILE = "This plan has no file that could be edited here."

@@ -31,7 +31,7 @@ from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.paper import Sheet
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
     from assent.tui.panels.approval_verbs import Reading
     from assent.tui.panels.feedback import FeedbackPanel
 

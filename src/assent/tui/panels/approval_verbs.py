@@ -23,7 +23,7 @@ from assent.tui.paper import Sheet
 from assent.tui.standing import undone_of
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
     from assent.planning.partial_approval import PartialApproval
     from assent.runs.undo.targets import UndoneAmount
 

@@ -18,7 +18,7 @@ from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
 
 CURRENT: Final = "* "
 OTHER: Final = "  "

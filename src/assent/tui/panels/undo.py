@@ -19,7 +19,7 @@ from assent.tui.panels.runs import RunsPanel
 from assent.tui.paper import Sheet
 
 if TYPE_CHECKING:
-    from assent.engine.engine import Engine
+    from assent.app.engine import Engine
     from assent.render.review import Review
     from assent.runs.undo.service import UndoPlan
 

@@ -2,13 +2,13 @@
 
 import os
 
-from assent.app.settings import located
+from assent.app.settings import locate_workspace
 from assent.ports import SourceFolder
 
 
-def open_checkout(folder: str, argument: str) -> SourceFolder:
+def open_source_folder(folder: str, argument: str) -> SourceFolder:
     """Opens a folder that a person in `folder` named; raises if it cannot be compared."""
     from assent.workspace import checkout
 
-    cwd, root = located(folder)
+    cwd, root = locate_workspace(folder)
     return checkout.open_checkout(root, cwd, os.fsencode(argument))

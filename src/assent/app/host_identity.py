@@ -34,7 +34,7 @@ def _account() -> str:
         return str(os.getuid())
 
 
-class Machine(msgspec.Struct, frozen=True):
+class HostIdentity(msgspec.Struct, frozen=True):
     """What the machine says when it is asked; unless somebody says otherwise, the one this is."""
 
     identity: Callable[[bytes], tuple[bytes, int]] = _identity
@@ -43,5 +43,5 @@ class Machine(msgspec.Struct, frozen=True):
     nanoseconds: Callable[[], int] = time.time_ns
 
 
-THIS = Machine()
-MACHINE: ContextVar[Machine] = ContextVar("machine", default=THIS)
+THIS_HOST = HostIdentity()
+HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)

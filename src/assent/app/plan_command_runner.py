@@ -9,7 +9,7 @@ from assent.core.shell.process import OutputChunk, ProcessResult, never_stopped
 from assent.ports import PlanCommandRunner
 
 
-class LateCommander:
+class LazyPlanCommandRunner:
     """Implements ports.Commander; loads the sandbox with the first command of a plan."""
 
     def __init__(self, make: Callable[[], PlanCommandRunner]) -> None:

@@ -7,14 +7,14 @@ from assent.core.paths import display_path
 from assent.store.atomic_file import PRIVATE, write_atomically
 
 
-def write_out(folder: str, name: str, content: bytes) -> None:
+def write_export(folder: str, name: str, content: bytes) -> None:
     """Puts a whole file in its place; only a file of the same kind is ever replaced."""
-    path = check_out(folder, name, content)
+    path = check_export_path(folder, name, content)
     mode = os.stat(path).st_mode & 0o777 if os.path.lexists(path) else PRIVATE
     write_atomically(path, content, mode)
 
 
-def write_new(folder: str, name: str, content: bytes) -> None:
+def write_new_export(folder: str, name: str, content: bytes) -> None:
     """Puts a whole file where nothing is."""
     path = os.path.abspath(os.path.join(folder, name))
     told = display_path(os.fsencode(path))
@@ -25,7 +25,7 @@ def write_new(folder: str, name: str, content: bytes) -> None:
     write_atomically(path, content, PRIVATE)
 
 
-def check_out(folder: str, name: str, content: bytes) -> str:
+def check_export_path(folder: str, name: str, content: bytes) -> str:
     """Returns where a file would be written; refuses a place where something else stands."""
     path = os.path.abspath(os.path.join(folder, name))
     told = display_path(os.fsencode(path))

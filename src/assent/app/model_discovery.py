@@ -5,8 +5,8 @@ Keys are told by the names of their variables; no value ever leaves this file.""
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from assent.app.models import PROBE_S, open_models, secure
-from assent.app.settings import load_settings, located, places_here
+from assent.app.models import PROBE_S, lazy_tls, open_models
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.errors import AssentError, ModelError
 from assent.llm.http.client import HttpClient
 from assent.llm.model_list import list_model_names
@@ -14,12 +14,12 @@ from assent.llm.providers import PROVIDERS, ProviderAccount, provider_accounts
 from assent.render.onboarding import LocalModelServer, SetupFindings
 
 
-def findings(folder: str) -> SetupFindings:
+def discover_models(folder: str) -> SetupFindings:
     """Returns what there is here; asks the servers of this machine, each for a moment."""
     looked_for = tuple(name for each in PROVIDERS if not each.local for name in each.keys)
     keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
     try:
-        settings = load_settings(located(folder)[1], places_here(), lenient=False).settings
+        settings = load_settings(locate_workspace(folder)[1], user_paths(), lenient=False).settings
         known = provider_accounts(dict(os.environ), settings.providers)
         local = [account for account in known.values() if account.local]
         with ThreadPoolExecutor(max_workers=max(len(local), 1)) as pool:
@@ -33,7 +33,7 @@ def findings(folder: str) -> SetupFindings:
 
 def _server(account: ProviderAccount) -> LocalModelServer:
     where = account.base.origin + account.base.path
-    client = HttpClient(secure, dict(os.environ), PROBE_S, PROBE_S)
+    client = HttpClient(lazy_tls, dict(os.environ), PROBE_S, PROBE_S)
     try:
         return LocalModelServer(account.name, where, len(list_model_names(account, client)))
     except ModelError:

@@ -1,11 +1,11 @@
 """Opens what few commands need: verbs about plans that travel, and about evidence of runs."""
 
-from assent.engine.engine import Engine
+from assent.app.engine import Engine
 from assent.planning.bundles import Bundles
 from assent.runs.evidence import RunEvidence
 
 
-def bundles_of(engine: Engine, file: str = "") -> Bundles:
+def open_bundles(engine: Engine, file: str = "") -> Bundles:
     """Returns the verbs about plans that are made here and applied elsewhere, or the reverse.
 
     `file` is how a person would type the name of the one that they are about.
@@ -16,6 +16,6 @@ def bundles_of(engine: Engine, file: str = "") -> Bundles:
     return found
 
 
-def evidences_of(engine: Engine) -> RunEvidence:
+def open_evidence(engine: Engine) -> RunEvidence:
     """Returns the verbs about evidence of a run."""
     return RunEvidence(engine.planning_services.ports, engine.planning_services.plans)

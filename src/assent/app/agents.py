@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from assent.app.late import late_yaml
-from assent.app.settings import located, places_here
+from assent.app.lazy import lazy_yaml
+from assent.app.settings import locate_workspace, user_paths
 from assent.config.agents import agent_folders, load_agents
 from assent.core.session.agent import Agent
 from assent.workspace.disk import Disk
 
 
-def agents_here(folder: str) -> list[Agent]:
+def list_agents(folder: str) -> list[Agent]:
     """Returns the agents by name."""
-    places = agent_folders(places_here().config, Path.home(), located(folder)[1])
-    agents, _ = load_agents(places, Disk().open, late_yaml)
+    places = agent_folders(user_paths().config, Path.home(), locate_workspace(folder)[1])
+    agents, _ = load_agents(places, Disk().open, lazy_yaml)
     return [agents[name] for name in sorted(agents)]

@@ -16,10 +16,10 @@ from assent.tools.tool_aliases import is_reserved_name
 
 # Of OpenCode's words those that nothing here does: rules for them may stand in shared files.
 OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
-WILD = ("*", "?")
+WILDCARDS = ("*", "?")
 
 
-def strange_rules(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
+def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
     """Returns a warning for each word of a file's rules that is no permission and no tool."""
     found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
     return tuple(
@@ -29,7 +29,7 @@ def strange_rules(rules: Iterable[PermissionRule], settings: Settings) -> tuple[
     )
 
 
-def check_typed(rules: Iterable[PermissionRule], settings: Settings) -> None:
+def check_rule_names(rules: Iterable[PermissionRule], settings: Settings) -> None:
     """Raises UsageError if a rule of the command line is for something that nobody knows."""
     for rule in _strange(rules, settings):
         word = rule.permission
@@ -39,7 +39,7 @@ def check_typed(rules: Iterable[PermissionRule], settings: Settings) -> None:
         )
 
 
-def strange_tools(settings: Settings, here: AppPaths) -> tuple[str, ...]:
+def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]:
     """Returns a warning for each mode whose list has tools that there are not."""
     names = [tool.name for tool in TOOLS]
     found = []
@@ -57,7 +57,7 @@ def strange_tools(settings: Settings, here: AppPaths) -> tuple[str, ...]:
 def _strange(rules: Iterable[PermissionRule], settings: Settings) -> Iterator[PermissionRule]:
     for rule in rules:
         word = rule.permission
-        if any(sign in word for sign in WILD) or _is_foreign(word, settings):
+        if any(sign in word for sign in WILDCARDS) or _is_foreign(word, settings):
             continue
         if word not in _words() and not is_reserved_name(word):
             yield rule

@@ -7,7 +7,7 @@ from assent.config.paths import AppPaths
 from assent.ports import OutsideFiles
 
 
-class LateOutside:
+class LazyOutsideFiles:
     """Implements ports.Outside; loads it with its tables when somebody looks outside."""
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
@@ -31,11 +31,11 @@ class LateOutside:
         if self._outside is None:
             from assent.workspace.outside import LocalOutside
 
-            self._outside = LocalOutside(self._root, refused_places(self._here))
+            self._outside = LocalOutside(self._root, refused_paths(self._here))
         return self._outside
 
 
-def refused_places(here: AppPaths) -> list[bytes]:
+def refused_paths(here: AppPaths) -> list[bytes]:
     """Lists where Assent's own files and credentials lie, in every home of this machine."""
     from assent.sandbox.view.credentials import credential_places
 

@@ -9,7 +9,7 @@ T = TypeVar("T")
 _making = RLock()  # one for all: nouns are made of each other
 
 
-class noun(cached_property[T]):
+class lazy_property(cached_property[T]):
     """A cached property that also holds from Python 3.12 on, where that has no lock of its own.
 
     A noun may know what is at work, such as which turns there are; of two nobody would know all.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from assent.app.machine import MACHINE
+from assent.app.host_identity import HOST
 from assent.config.paths import AppPaths, private_paths
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
@@ -24,7 +24,7 @@ MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which 
 NO_COMMANDS = NoCommands()
 
 
-def open_doors(
+def open_ports(
     cwd: bytes,
     root: bytes,
     here: AppPaths,
@@ -53,16 +53,16 @@ def open_doors(
     doors = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,
-        signer=LateSigner(here.state / "key"),
+        signer=LazySigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
-        clock=SystemClock(MACHINE.get().nanoseconds),
+        clock=SystemClock(HOST.get().nanoseconds),
         files=LocalFiles(root, cwd, digests=digests),
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, hands, blobs, commander=commander),
         command_runner=commander,
         garbage_collector=BlobGarbageCollector(here.state / "blobs"),
         displaced_files=spares,
-        keys=LateKeys(here, root, settings.keys),
+        keys=LazyTrustedKeys(here, root, settings.keys),
         classify_command_line=partial(_read_line, os.fsdecode(root)),
         no_sandbox_reason=_unheld,
         git_state=partial(repository, root),
@@ -76,7 +76,7 @@ def folder_name(root: bytes) -> str:
 
 
 def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> WorkspaceConfig:
-    undo, machine = settings.undo, MACHINE.get()
+    undo, machine = settings.undo, HOST.get()
     known_as, inode = machine.identity(root)
     return WorkspaceConfig(
         root=root,
@@ -100,9 +100,9 @@ def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> 
 
 def _unheld() -> str:
     """Says why no sandbox holds here; nothing where one does, or nobody has tried yet."""
-    from assent.app.standing import known_standing
+    from assent.app.sandbox_status import known_sandbox_status
 
-    standing = known_standing()
+    standing = known_sandbox_status()
     return "" if standing is None or standing.hold is SandboxState.HELD else standing.reason
 
 
@@ -119,14 +119,14 @@ def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tupl
     try:
         if own is True or not here.system.exists():
             return own
-        from assent.app.keyring import independence
+        from assent.app.keyring import independence_risks
 
-        return independence(root, here, own)
+        return independence_risks(root, here, own)
     except (UsageError, OSError):
         return True  # what cannot be read could say anything: nobody approves alone
 
 
-class LateKeys:
+class LazyTrustedKeys:
     """Implements ports.Keys; reads lists and loads the library with the first question."""
 
     def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
@@ -141,13 +141,13 @@ class LateKeys:
 
     def _real(self) -> TrustedKeys:
         if self._keys is None:
-            from assent.app.keyring import ListedKeys
+            from assent.app.keyring import KeyringTrustedKeys
 
-            self._keys = ListedKeys(*self._made)
+            self._keys = KeyringTrustedKeys(*self._made)
         return self._keys
 
 
-class LateSigner:
+class LazySigner:
     """Loads the signing library when something is signed or verified, and not before."""
 
     def __init__(self, path: Path) -> None:

@@ -5,12 +5,12 @@ import shlex
 from collections.abc import Mapping
 from itertools import islice
 
-from assent.app.settings import located, places_here
+from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
 from assent.core.paths import STATE, display_path, is_inside
 
-MOST = 50_000  # files that are offered for completion
-USUAL = "vi"
+MAX_FILES = 50_000  # files that are offered for completion
+DEFAULT_EDITOR = "vi"
 
 
 def list_files(folder: str) -> list[str]:
@@ -20,9 +20,9 @@ def list_files(folder: str) -> list[str]:
     from assent.tools.overlay import Overlay
     from assent.workspace.local import LocalFiles
 
-    cwd, root = located(folder)
-    overlay = Overlay(LocalFiles(root, cwd), FileBlobStore(places_here().state / "blobs"))
-    found = islice(walk_files(overlay, b""), MOST)
+    cwd, root = locate_workspace(folder)
+    overlay = Overlay(LocalFiles(root, cwd), FileBlobStore(user_paths().state / "blobs"))
+    found = islice(walk_files(overlay, b""), MAX_FILES)
     return sorted(display_path(path) for path in found if not is_inside(path, STATE))
 
 
@@ -30,14 +30,14 @@ def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     """Opens a file of the workspace in the person's editor, and waits until it is closed."""
     from assent.sandbox.running.foreground import in_foreground
 
-    chosen = environment.get("VISUAL") or environment.get("EDITOR") or USUAL
+    chosen = environment.get("VISUAL") or environment.get("EDITOR") or DEFAULT_EDITOR
     try:
         line = shlex.split(chosen)
     except ValueError:
         line = []
     if not line:
         raise UsageError(f"{chosen!a} names no editor.", "set VISUAL or EDITOR to a program")
-    root = located(folder)[1]
+    root = locate_workspace(folder)[1]
     code = in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
     if code:
         raise UsageError(f"{line[0]!a} ended with exit code {code}; nothing was taken in.")

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.late import late_yaml
-from assent.app.settings import located, places_here, trusted_here
+from assent.app.lazy import lazy_yaml
+from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
 from assent.config.custom_commands import command_folders, load_custom_commands
 from assent.core.errors import Refused
 from assent.core.paths import display_path, one_line
@@ -19,31 +19,35 @@ from assent.core.session.slash_command import (
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.tools.overlay import Overlay
 
-LARGEST = 256 << 10  # bytes of a file that goes along
-READING = PermissionContext("plan", staging=False)  # whatever the mode: a template only looks
+MAX_FILE_BYTES = 256 << 10  # bytes of a file that goes along
+READ_ONLY_CONTEXT = PermissionContext(
+    "plan", staging=False
+)  # whatever the mode: a template only looks
 
 
-def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
+def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     """Returns the commands of the person and of the project, with what a person should know."""
     from assent.workspace.disk import Disk
 
-    here = places_here()
-    _, root = located(folder)
-    trusted = trusted_here(root, here)
+    here = user_paths()
+    _, root = locate_workspace(folder)
+    trusted = open_workspace_trust(root, here)
     places = command_folders(here.config, Path.home(), root)
-    commands, warnings = load_custom_commands(places, Disk().open, late_yaml, trusted.holds)
+    commands, warnings = load_custom_commands(places, Disk().open, lazy_yaml, trusted.holds)
     return commands, (*warnings, *trusted.warnings)
 
 
-def written(command: SlashCommand, arguments: str, folder: str, tooling: ToolEnvironment) -> str:
+def expand_command(
+    command: SlashCommand, arguments: str, folder: str, tooling: ToolEnvironment
+) -> str:
     """Returns what a command says with these words; raises Refused for what may not be read."""
-    writer = _Writer(command, located(folder)[1], tooling)
+    writer = _TemplateExpander(command, locate_workspace(folder)[1], tooling)
     parts = template_parts(command.template, arguments)
     found = {part: text for part in parts if (text := writer.content(part)) is not None}
     return joined_template(parts, found)
 
 
-class _Writer:
+class _TemplateExpander:
     """Reads what a template names, by the rules that bind a model."""
 
     def __init__(self, command: SlashCommand, root: bytes, tooling: ToolEnvironment) -> None:
@@ -51,7 +55,7 @@ class _Writer:
         from assent.store.blobs import FileBlobStore
         from assent.workspace.local import LocalFiles
 
-        here = places_here()
+        here = user_paths()
         self._command = command
         self._root = root
         self._tooling = tooling
@@ -73,7 +77,7 @@ class _Writer:
 
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
-            fenced = self._tooling.with_path_limits(READING)
+            fenced = self._tooling.with_path_limits(READ_ONLY_CONTEXT)
             shell = fenced[1] if fenced else self._tooling.shell
             return collect_output(shell.run(line, self._root), line).text
         except Refused as refused:
@@ -86,13 +90,13 @@ class _Writer:
         self._check(ResourceAccess(Action.READ, display_path(path)), f"@{one_line(path)}")
         if any(path == own or path.startswith(own + b"/") for own in self._private):
             raise self._refused(f"@{one_line(path)}", "It is Assent's own.")
-        content = self._overlay.content(path, LARGEST)
+        content = self._overlay.content(path, MAX_FILE_BYTES)
         if b"\0" in content:
             raise self._refused(f"@{one_line(path)}", "It is binary.")
         return content.decode("utf-8", "backslashreplace")
 
     def _check(self, request: ResourceAccess, what: str) -> None:
-        decision = self._tooling.gate.decide((request,), READING)
+        decision = self._tooling.gate.decide((request,), READ_ONLY_CONTEXT)
         if decision.verdict is not Verdict.RUN:
             raise self._refused(what, decision.reason or "The gate said no.")
 

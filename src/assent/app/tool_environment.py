@@ -9,11 +9,11 @@ import msgspec
 from assent.agent.loop_detector import LoopLimits
 from assent.agent.loop_guard import LoopGuard
 from assent.agent.tool_environment import TaskLimits, ToolEnvironment
-from assent.app.keys import known_secrets
-from assent.app.late import LateFetch, LateProcess, LateShell, only_reads
-from assent.app.outside import LateOutside
+from assent.app.lazy import LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads
+from assent.app.outside_files import LazyOutsideFiles
 from assent.app.rules import open_policy, rule_gate
-from assent.app.words import check_typed, strange_tools
+from assent.app.secrets import known_secrets
+from assent.app.unknown_names import check_rule_names, unknown_tool_warnings
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
@@ -28,7 +28,7 @@ from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool
 
 
-class Ground(msgspec.Struct, frozen=True):
+class WorkspaceSetup(msgspec.Struct, frozen=True):
     """Where somebody works, and with which settings."""
 
     folder: str
@@ -39,7 +39,7 @@ class Ground(msgspec.Struct, frozen=True):
     left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
 
 
-class Choices(msgspec.Struct, frozen=True):
+class InvocationOptions(msgspec.Struct, frozen=True):
     """What this one invocation says besides the settings."""
 
     rules: tuple[str, ...] = ()  # such as `allow bash:git *`
@@ -47,23 +47,23 @@ class Choices(msgspec.Struct, frozen=True):
     servers: bool = True  # their tools are to be had, once they are started
 
 
-def open_tooling(
-    ground: Ground,
+def open_tool_environment(
+    ground: WorkspaceSetup,
     asker: Asker,
     agents: Mapping[str, Agent],
     driver: AgentDriver,
-    choices: Choices,
+    choices: InvocationOptions,
 ) -> tuple[ToolEnvironment, Callable[[], None]]:
     """Returns what calls work with, and how to close it."""
     settings, root = ground.loaded.settings, ground.root
     servers = [server.environment for server in settings.mcp.values()]
-    process, gate = LateProcess(ground.folder), _gate(ground, choices)
+    process, gate = LazyProcessRunner(ground.folder), _gate(ground, choices)
     tools = _tools(ground)
     more, close = _servers(ground, tools if choices.servers else None)
     tooling = ToolEnvironment(
         process=process,
-        shell=LateShell(process, root, left=ground.left),
-        fetch=LateFetch(partial(_fetch, settings)),
+        shell=LazyReadOnlyShell(process, root, left=ground.left),
+        fetch=LazyPageFetcher(partial(_fetch, settings)),
         gate=gate,
         asker=asker,
         dispatcher=ToolDispatcher(tools, gate, suggest=settings.plan.suggest, more=more),
@@ -73,7 +73,7 @@ def open_tooling(
         suggest=settings.plan.suggest,
         formatters=settings.format,
         modes=settings.modes,
-        outside=LateOutside(root, ground.here),
+        outside=LazyOutsideFiles(root, ground.here),
         with_path_limits=partial(_fenced, gate, process, ground),
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
@@ -89,25 +89,25 @@ def open_tooling(
     return tooling, close
 
 
-def _gate(ground: Ground, choices: Choices) -> RuleGate:
+def _gate(ground: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:
     typed = tuple(map(parse_rule_argument, choices.rules))
     if typed:
-        check_typed(typed, ground.loaded.settings)
+        check_rule_names(typed, ground.loaded.settings)
     policy, warnings = open_policy(ground.root, ground.here, ground.loaded, typed)
-    for words in (*warnings, *strange_tools(ground.loaded.settings, ground.here)):
+    for words in (*warnings, *unknown_tool_warnings(ground.loaded.settings, ground.here)):
         ground.warn(words)
     return rule_gate(policy)
 
 
 def _fenced(
-    gate: RuleGate, process: LateProcess, ground: Ground, posture: PermissionContext
+    gate: RuleGate, process: LazyProcessRunner, ground: WorkspaceSetup, posture: PermissionContext
 ) -> tuple[ProcessRunner, ReadOnlyShell] | None:
     """Returns what runs programs where rules keep files from them; None where none does."""
     fence = gate.path_limits(posture)
     if fence is None:
         return None
     own = process.with_path_limits(fence)
-    return own, LateShell(own, ground.root, fence, ground.left)
+    return own, LazyReadOnlyShell(own, ground.root, fence, ground.left)
 
 
 def _guards(
@@ -134,7 +134,7 @@ def _loop_limits(settings: Settings) -> LoopLimits:
     )
 
 
-def _tools(ground: Ground) -> tuple[Tool, ...]:
+def _tools(ground: WorkspaceSetup) -> tuple[Tool, ...]:
     """Returns our own tools and those of plugins that the person enabled."""
     plugins = ground.loaded.settings.plugins
     if not plugins.enabled:
@@ -148,7 +148,7 @@ def _tools(ground: Ground) -> tuple[Tool, ...]:
 
 
 def _servers(
-    ground: Ground, tools: Sequence[Tool] | None
+    ground: WorkspaceSetup, tools: Sequence[Tool] | None
 ) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
     """Returns how to learn of servers' tools, and how to end the servers."""
     servers = ground.loaded.settings.mcp
@@ -161,8 +161,8 @@ def _servers(
 
 
 def _fetch(settings: Settings) -> PageFetcher:
-    from assent.app.models import secure
+    from assent.app.models import lazy_tls
     from assent.llm.fetch import HttpPageFetcher
     from assent.llm.http.client import HttpClient
 
-    return HttpPageFetcher(HttpClient(secure, dict(os.environ), settings.http.idle_s))
+    return HttpPageFetcher(HttpClient(lazy_tls, dict(os.environ), settings.http.idle_s))

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import msgspec
 
-from assent.app.session import Work
+from assent.app.session import SessionRuntime
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
 from assent.core.mcp import mcp_tool_name
@@ -24,15 +24,15 @@ from assent.tools.tool import ToolContext
 
 # Permissions that no tool stands for: they are about how a call goes, whatever it is.
 DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
-OFFER = "offer"  # the layer that decides where a tool is not even there
+NOT_OFFERED_NOTE = "offer"  # the layer that decides where a tool is not even there
 STARTED = "The server {} is not started for this; its tool is judged by its name alone."
-NOBODY = "No tool here has this name; it is judged as one of a plugin or server would be."
+UNKNOWN_TOOL = "No tool here has this name; it is judged as one of a plugin or server would be."
 
 
-class Seat(msgspec.Struct, frozen=True):
+class ExplainContext(msgspec.Struct, frozen=True):
     """Where a call would be made: by whom, in which mode, and with what around it."""
 
-    work: Work
+    work: SessionRuntime
     record: SessionRecord
     agent: Agent
     around: ToolContext
@@ -44,7 +44,7 @@ class Seat(msgspec.Struct, frozen=True):
         return with_current_mode(self.record, modes).custom or self.around.posture.mode
 
 
-class Explanation(msgspec.Struct, frozen=True):
+class CallExplanation(msgspec.Struct, frozen=True):
     """What would become of a call, and what each layer says to each part of it."""
 
     decision: Decision
@@ -53,7 +53,9 @@ class Explanation(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") -> Seat:
+def explain_context(
+    work: SessionRuntime, mode: str = "", agent: str = "", session: str = ""
+) -> ExplainContext:
     """Returns the seat of a session, or of one that would start now, in a mode, with an agent."""
     engine, tooling = work.engine, work.tooling
     if agent and agent not in tooling.agents:
@@ -70,15 +72,15 @@ def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") ->
     record = msgspec.structs.replace(record, agent=who)
     around = engine.session_context(tooling)
     plan = engine.plans.find(record.plan_id) if record.plan_id else None
-    return Seat(work, record, around.agent(record), around.tool_context(record, plan, {}))
+    return ExplainContext(work, record, around.agent(record), around.tool_context(record, plan, {}))
 
 
-def explain(seat: Seat, word: str, resource: str) -> Explanation:
+def explain(seat: ExplainContext, word: str, resource: str) -> CallExplanation:
     """Explains a call that a permission, a tool or an alias stands for."""
     if word in DIRECT:
         return _judged(seat, ResourceAccess(DIRECT[word], resource))
     if why := unsupported_reason(word):
-        return Explanation(Decision(Verdict.DENY, why, OFFER))
+        return CallExplanation(Decision(Verdict.DENY, why, NOT_OFFERED_NOTE))
     name = resource if word == str(Action.TOOL) else tool_named(word)
     tool = seat.work.tooling.dispatcher.tool(name)
     if name in ARGUMENT_BUILDERS:
@@ -91,33 +93,35 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
     )
 
 
-def is_known(seat: Seat, word: str) -> bool:
+def is_known(seat: ExplainContext, word: str) -> bool:
     """Tells whether a word stands for a tool that there is, or might be once servers run."""
     name = tool_named(word)
     tool = seat.work.tooling.dispatcher.tool(name)
     return tool is not None or bool(unsupported_reason(word)) or bool(_server(seat, name))
 
 
-def _called(seat: Seat, call: ToolCall) -> Explanation:
+def _called(seat: ExplainContext, call: ToolCall) -> CallExplanation:
     toolbox = seat.work.tooling.dispatcher
     if missing := _offered(seat, call.tool):
         return _ruled_out(seat, call, missing)
     prepared = toolbox.prepare(call, seat.around, seat.agent)
     if prepared.failure is not None:
         no = Decision(Verdict.DENY, prepared.failure.text, "defaults")
-        return Explanation(no, tool=call.tool)
+        return CallExplanation(no, tool=call.tool)
     return _judged(seat, *prepared.requests, tool=call.tool)
 
 
-def _offered(seat: Seat, name: str) -> Explanation | None:
+def _offered(seat: ExplainContext, name: str) -> CallExplanation | None:
     """Returns why a tool is not there; None if it is."""
     why = seat.work.tooling.dispatcher.unavailable_tools(seat.around.posture, seat.agent).get(name)
     if why is None:
         return None
-    return Explanation(Decision(Verdict.DENY, f"not offered: {why}", OFFER), tool=name)
+    return CallExplanation(
+        Decision(Verdict.DENY, f"not offered: {why}", NOT_OFFERED_NOTE), tool=name
+    )
 
 
-def _ruled_out(seat: Seat, call: ToolCall, missing: Explanation) -> Explanation:
+def _ruled_out(seat: ExplainContext, call: ToolCall, missing: CallExplanation) -> CallExplanation:
     """Adds the rule by which a tool is not offered, where it is one."""
     tool = seat.work.tooling.dispatcher.tool(call.tool)
     found = None
@@ -131,20 +135,22 @@ def _ruled_out(seat: Seat, call: ToolCall, missing: Explanation) -> Explanation:
     return msgspec.structs.replace(found, decision=decision)
 
 
-def _unknown(seat: Seat, name: str, resource: str) -> Explanation:
+def _unknown(seat: ExplainContext, name: str, resource: str) -> CallExplanation:
     server = _server(seat, name)
-    note = STARTED.format(server) if server else NOBODY
+    note = STARTED.format(server) if server else UNKNOWN_TOOL
     return _judged(seat, ResourceAccess(Action.TOOL, resource, name), note=note)
 
 
-def _server(seat: Seat, name: str) -> str:
+def _server(seat: ExplainContext, name: str) -> str:
     """Returns the server whose tool has such a name."""
     servers = seat.work.servers
     return next((each for each in servers if name.startswith(mcp_tool_name(each, ""))), "")
 
 
-def _judged(seat: Seat, *requests: ResourceAccess, tool: str = "", note: str = "") -> Explanation:
+def _judged(
+    seat: ExplainContext, *requests: ResourceAccess, tool: str = "", note: str = ""
+) -> CallExplanation:
     gate, posture = seat.work.tooling.gate, seat.around.posture
     assert isinstance(gate, RuleGate), "it is the one that explains itself"
     decision = gate.decide(requests, posture)
-    return Explanation(decision, gate.explain(requests, posture), tool, note)
+    return CallExplanation(decision, gate.explain(requests, posture), tool, note)

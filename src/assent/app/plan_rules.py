@@ -17,7 +17,7 @@ from assent.core.permission.rule import PermissionPolicy
 from assent.ports import ProcessRunner
 
 
-class Fenced(Protocol):
+class SandboxRules(Protocol):
     """Rules that can be handed to a sandbox."""
 
     def command_limits(self, line: str) -> CommandLimits: ...
@@ -28,13 +28,13 @@ class Fenced(Protocol):
         """Returns what they keep from every confined command; None if they keep nothing."""
 
 
-class LateRules:
+class LazyPlanRules:
     """Implements ports.Rules; what cannot be read raises, so that nothing runs past it (law 9)."""
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
-        self._known: tuple[PermissionPolicy, Fenced] | None = None
+        self._known: tuple[PermissionPolicy, SandboxRules] | None = None
 
     def command_limits(self, line: str) -> CommandLimits:
         return self._now().command_limits(line)
@@ -44,9 +44,9 @@ class LateRules:
 
     def process(self) -> ProcessRunner:
         """Returns what starts programs that hold to these rules; it is opened when first used."""
-        from assent.app.late import LateProcess
+        from assent.app.lazy import LazyProcessRunner
 
-        return LateProcess(os.fsdecode(self._root), self._fenced)
+        return LazyProcessRunner(os.fsdecode(self._root), self._fenced)
 
     def _fenced(self) -> ProcessRunner:
         from assent.app.shell import open_process_at
@@ -55,9 +55,9 @@ class LateRules:
         fence = self._now().path_limits()
         return process.with_path_limits(fence) if fence else process
 
-    def _now(self, *, lenient: bool = False) -> Fenced:
+    def _now(self, *, lenient: bool = False) -> SandboxRules:
         """Reads the rules; where they are as they were, what was worked out for them stays."""
-        from assent.app.rules import held_rules
+        from assent.app.rules import plan_rules
 
         try:
             policy = self._policy(load_settings(self._root, self._here, lenient=False))
@@ -68,7 +68,7 @@ class LateRules:
             policy = self._policy(msgspec.structs.replace(loaded, project=Settings()))
         known = self._known  # others may ask at the same time
         if known is None or known[0] != policy:
-            known = self._known = (policy, held_rules(policy))
+            known = self._known = (policy, plan_rules(policy))
         return known[1]
 
     def _policy(self, loaded: LoadedSettings) -> PermissionPolicy:

@@ -27,23 +27,23 @@ from assent.ports import (
 )
 
 
-class Fencing(ProcessRunner, Protocol):
+class PathLimitedProcessRunner(ProcessRunner, Protocol):
     """What starts programs, and can hold them to rules."""
 
     def with_path_limits(self, fence: PathLimits) -> ProcessRunner:
         """Returns what starts programs that hold to these rules, too."""
 
 
-class LateProcess:
+class LazyProcessRunner:
     """Implements ports.Process; loads the sandbox with the first call."""
 
     def __init__(self, folder: str, make: Callable[[], ProcessRunner] | None = None) -> None:
         self._folder = folder
         self._make = make
 
-    def with_path_limits(self, fence: PathLimits) -> "LateProcess":
+    def with_path_limits(self, fence: PathLimits) -> "LazyProcessRunner":
         """Returns what starts programs that hold to these rules, too; both share one sandbox."""
-        return LateProcess(self._folder, lambda: self._local.with_path_limits(fence))
+        return LazyProcessRunner(self._folder, lambda: self._local.with_path_limits(fence))
 
     def sandbox_status(self) -> SandboxStatus:
         return self._real.sandbox_status()
@@ -78,13 +78,13 @@ class LateProcess:
         return self._make() if self._make else self._local
 
     @cached_property
-    def _local(self) -> Fencing:
+    def _local(self) -> PathLimitedProcessRunner:
         from assent.app.shell import open_process
 
         return open_process(self._folder)
 
 
-class LateShell:
+class LazyReadOnlyShell:
     """Implements ports.Shell for models; loads the read-only shell with the first call."""
 
     def __init__(
@@ -123,7 +123,7 @@ def only_reads(text: str) -> bool:
     return read_only_shell.only_reads(text)
 
 
-class LateHooks:
+class LazyHookRunner:
     """Implements ports.Hooks; loads what starts programs with the first thing to hear."""
 
     def __init__(self, make: Callable[[], HookRunner]) -> None:
@@ -137,7 +137,7 @@ class LateHooks:
         return self._make()
 
 
-class LateFetch:
+class LazyPageFetcher:
     """Implements ports.Fetch; loads the client with the first call."""
 
     def __init__(self, make: Callable[[], PageFetcher]) -> None:
@@ -151,7 +151,7 @@ class LateFetch:
         return self._make()
 
 
-def late_yaml() -> Reader:
+def lazy_yaml() -> Reader:
     """Loads the reader of front matter with the first file that has some."""
     from assent.config.front_matter_yaml import read_yaml
 

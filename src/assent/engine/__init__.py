@@ -1,1 +1,0 @@
-"""The engine: every verb that a face may use, grouped by noun."""
