@@ -19,10 +19,10 @@ from assent.core.errors import Refused
 from assent.core.plan.record import PlanRecord
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.doctor import approvals, paths
-from assent.doctor.check import Check, NotHeld, Result, made
-from assent.doctor.confinement import escapes, limits
-from assent.doctor.desk import Desk, desk
-from assent.doctor.report import ENGINE, Patient
+from assent.doctor.check import DoctorCheck, DoctorCheckResult, SafeguardFailed, run_check
+from assent.doctor.report import ENGINE, DoctorTarget
+from assent.doctor.sandbox import escape_checks, limit_checks
+from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.runs import RunReport
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.attempts import TRIALS
@@ -34,31 +34,31 @@ from assent.sandbox.view.sight import Sight
 LACK = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
 
 
-def patient(standings: Standings, state: Path) -> Patient:
+def patient(standings: Standings, state: Path) -> DoctorTarget:
     """A machine whose sandbox is what we say."""
 
-    def opening(place: Desk) -> LocalReadOnlyShell:
+    def opening(place: DoctorWorkspace) -> LocalReadOnlyShell:
         sight = Sight(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
         return LocalReadOnlyShell(LocalProcess(sight, standings, ENVIRONMENT))
 
-    return Patient(standings, opening, AppPaths(state, state))
+    return DoctorTarget(standings, opening, AppPaths(state, state))
 
 
-def leaky(state: Path) -> Patient:
+def leaky(state: Path) -> DoctorTarget:
     def confine(_: bytes) -> Confine:
         return unconfined
 
     return patient(Standings(state, confine), state)
 
 
-def lacking(state: Path) -> Patient:
+def lacking(state: Path) -> DoctorTarget:
     def confine(_: bytes) -> Confine:
         raise AssertionError("there is nothing to confine with")
 
     return patient(Standings(state, confine, None, lambda: None, lambda: LACK), state)
 
 
-def answered(one: Patient, *, strict: bool = False, as_json: bool = True) -> tuple[int, str]:
+def answered(one: DoctorTarget, *, strict: bool = False, as_json: bool = True) -> tuple[int, str]:
     """The exit code and the output of `assent doctor` on some machine."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     with redirect_stdout(out):
@@ -161,20 +161,20 @@ def test_a_self_test_that_breaks_has_failed(tmp_path: Path) -> None:
         raise RuntimeError("out of order")
 
     standings = Standings(tmp_path, broken, None, real_tool, lambda: None)
-    standing, rows = escapes(standings)
+    standing, rows = escape_checks(standings)
     assert standing.hold is SandboxState.OFF
-    assert [(row.channel, row.name, row.result) for row in (*rows, *limits(standings))] == [
-        ("sandbox", "self-test", Result.FAILED),
-        ("sandbox: call", "limits", Result.FAILED),
+    assert [(row.channel, row.name, row.result) for row in (*rows, *limit_checks(standings))] == [
+        ("sandbox", "self-test", DoctorCheckResult.FAILED),
+        ("sandbox: call", "limits", DoctorCheckResult.FAILED),
     ]
 
 
 def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path: Path) -> None:
-    def broken(_: Desk) -> LocalReadOnlyShell:
+    def broken(_: DoctorWorkspace) -> LocalReadOnlyShell:
         raise RuntimeError("no shell today")
 
     whole = lacking(tmp_path)
-    code, text = answered(Patient(whole.standings, broken, whole.places))
+    code, text = answered(DoctorTarget(whole.standings, broken, whole.places))
     report = msgspec.json.decode(text)
     assert code == 1
     shell = [check for check in report["checks"] if check["channel"] == "shell"]
@@ -183,7 +183,7 @@ def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path: Path) -> 
     assert results(report, "undo") == dict.fromkeys(ENGINE["undo"], "held")
 
 
-class Careless(Desk):
+class Careless(DoctorWorkspace):
     """A desk where a build writes without asking anybody."""
 
     def build(self, record: PlanRecord) -> RunReport:
@@ -194,8 +194,8 @@ class Careless(Desk):
 
 
 @pytest.fixture
-def careless(tmp_path: Path) -> Iterator[Desk]:
-    with desk(tmp_path) as place:
+def careless(tmp_path: Path) -> Iterator[DoctorWorkspace]:
+    with doctor_workspace(tmp_path) as place:
         place.engine.close()
         other = Careless(place.place)
         yield other
@@ -216,9 +216,9 @@ BUILDING = (
 
 @pytest.mark.parametrize("check", BUILDING, ids=lambda check: check.__name__)
 def test_g13_a_build_that_asks_nobody_is_found(
-    careless: Desk, check: Callable[[Desk], str]
+    careless: DoctorWorkspace, check: Callable[[DoctorWorkspace], str]
 ) -> None:
-    with pytest.raises(NotHeld):
+    with pytest.raises(SafeguardFailed):
         check(careless)
 
 
@@ -227,6 +227,6 @@ def test_a_check_says_how_it_ended() -> None:
         raise Refused("not a check's own answer")
 
     row = ("channel", "name", "tried")
-    assert made(*row, lambda: "No.") == Check(*row, Result.HELD, "No.")
+    assert run_check(*row, lambda: "No.") == DoctorCheck(*row, DoctorCheckResult.HELD, "No.")
     words = "The check itself failed: Refused: not a check's own answer"
-    assert made(*row, refused) == Check(*row, Result.FAILED, words)
+    assert run_check(*row, refused) == DoctorCheck(*row, DoctorCheckResult.FAILED, words)

@@ -33,7 +33,7 @@ from assent.core.event import Event
 from assent.core.llm.message import MessagePart
 from assent.core.plan.operation import Operation
 from assent.core.run.journal import JournalEntry, RunStep, StepProgress
-from assent.doctor.report import Report
+from assent.doctor.report import DoctorReport
 from assent.tools.registry import TOOLS
 from assent.views.built import Refused
 from assent.views.run_stream import RunStream
@@ -53,7 +53,7 @@ KINDS = {
 # Read from files by functions that take the type as an argument, so that no call names it.
 READ = (AgentFile, CommandFile, KeyFile, SystemFile)
 # Only ever shown: as the JSON of a command.
-SHOWN = (Report, AvailableModel, Refused)
+SHOWN = (DoctorReport, AvailableModel, Refused)
 
 SIMPLE = {
     shape.AnyType: "any",

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output
-from assent.doctor.report import Patient, examine, this_machine
+from assent.doctor.report import DoctorTarget, doctor_target, run_doctor
 from assent.views.doctor import doctor_lines
 
 
@@ -21,12 +21,12 @@ def doctor(call: Call, strict: bool) -> int:
     Exits with 1 if anything FAILED. Nothing of yours is touched: no workspace, no plan, no
     configuration; only the self-test's result is kept anew.
     """
-    return report_on(this_machine(), call.output, strict=strict)
+    return report_on(doctor_target(), call.output, strict=strict)
 
 
-def report_on(patient: Patient, output: Output, *, strict: bool) -> int:
+def report_on(patient: DoctorTarget, output: Output, *, strict: bool) -> int:
     """Examines a machine, tells what was found, and returns the exit code."""
-    report = examine(patient, partial(_tell, output), strict=strict)
+    report = run_doctor(patient, partial(_tell, output), strict=strict)
     _tell(output, "")
     content = msgspec.to_builtins(report)
     output.answer(content, doctor_lines(content))

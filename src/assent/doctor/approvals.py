@@ -17,23 +17,23 @@ from assent.core.errors import (
 from assent.core.event import PlanApproved
 from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
 from assent.core.plan.record import PlanRecord
-from assent.doctor.check import insist, refusal
-from assent.doctor.desk import CHANNEL, PROJECT, Desk
+from assent.doctor.check import refusal_text, require_safeguard
+from assent.doctor.workspace import CHANNEL, PROJECT, DoctorWorkspace
 
 FILE: Final = "new.txt"
 WANTED: Final = b"new\n"
 
 
-def _nothing_written(desk: Desk) -> None:
-    insist(desk.content(FILE) is None, f"{FILE} was written.")
-    insist(desk.content("kept.txt") == b"kept\n", "kept.txt was changed.")
+def _nothing_written(desk: DoctorWorkspace) -> None:
+    require_safeguard(desk.content(FILE) is None, f"{FILE} was written.")
+    require_safeguard(desk.content("kept.txt") == b"kept\n", "kept.txt was changed.")
 
 
-def _new(desk: Desk) -> PlanRecord:
+def _new(desk: DoctorWorkspace) -> PlanRecord:
     return desk.proposed({FILE: WANTED})
 
 
-def _forged(desk: Desk, record: PlanRecord) -> Approval:
+def _forged(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
     """Returns an approval that fits in everything but the signature."""
     plan = desk.engine.plans.repository().plan(record)
     genuine = desk.engine.approvals.sign(record.plan_id, plan, "", CHANNEL)
@@ -41,109 +41,111 @@ def _forged(desk: Desk, record: PlanRecord) -> Approval:
     return msgspec.structs.replace(changed, signature="00" * 64)
 
 
-def _foreign(desk: Desk, record: PlanRecord) -> Approval:
+def _foreign(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
     """Returns an approval that another key has really signed."""
     signer = LazySigner(desk.place.at("another-key"))
     named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
     return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
 
 
-def unapproved(desk: Desk) -> str:
+def unapproved(desk: DoctorWorkspace) -> str:
     record = _new(desk)
-    words = refusal(lambda: desk.build(record), NotApproved)
+    words = refusal_text(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
     return words
 
 
-def made_by_hand(desk: Desk) -> str:
+def made_by_hand(desk: DoctorWorkspace) -> str:
     record = _new(desk)
     plan = desk.engine.plans.repository().plan(record)
-    words = refusal(lambda: ApprovedPlan(plan, _forged(desk, record), object()), TypeError)
+    words = refusal_text(lambda: ApprovedPlan(plan, _forged(desk, record), object()), TypeError)
     _nothing_written(desk)
     return words
 
 
-def forged_signature(desk: Desk) -> str:
+def forged_signature(desk: DoctorWorkspace) -> str:
     record = _new(desk)
     return _not_genuine(desk, record, _forged(desk, record))
 
 
-def foreign_key(desk: Desk) -> str:
+def foreign_key(desk: DoctorWorkspace) -> str:
     record = _new(desk)
     return _not_genuine(desk, record, _foreign(desk, record))
 
 
-def _not_genuine(desk: Desk, record: PlanRecord, approval: Approval) -> str:
+def _not_genuine(desk: DoctorWorkspace, record: PlanRecord, approval: Approval) -> str:
     plan, at = desk.engine.plans.repository().plan(record), approval.approved_at
-    words = refusal(
+    words = refusal_text(
         lambda: approved(plan, approval, at, desk.engine.approvals.is_trusted_signature), Refused
     )
     _nothing_written(desk)
     return words
 
 
-def forged_event(desk: Desk) -> str:
+def forged_event(desk: DoctorWorkspace) -> str:
     record = _new(desk)
     ledger = desk.engine.plans.repository()
     ledger.append(record, record.plan_id, PlanApproved(_forged(desk, record)))
-    words = refusal(lambda: desk.build(record), Refused)
+    words = refusal_text(lambda: desk.build(record), Refused)
     _nothing_written(desk)
     return words
 
 
-def forged_copy(desk: Desk) -> str:
+def forged_copy(desk: DoctorWorkspace) -> str:
     record = _new(desk)
     consent = {"approval": msgspec.to_builtins(_forged(desk, record)), "run": "", "void": False}
     forged = {"plan_id": record.plan_id, "approvals": [consent]}
     name = f".opencode/assent/plans/{record.plan_id}/approvals.json"
     desk.put(name, msgspec.json.encode(forged))
-    words = refusal(lambda: desk.build(record), NotApproved)
+    words = refusal_text(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
     return words
 
 
-def replayed(desk: Desk) -> str:
+def replayed(desk: DoctorWorkspace) -> str:
     record = desk.approved({FILE: WANTED})
-    insist(desk.build(record).outcome == "done", "The approved plan was not built.")
+    require_safeguard(desk.build(record).outcome == "done", "The approved plan was not built.")
     desk.place.remove(f"{PROJECT}/{FILE}")  # as it was, so that nothing but the approval is used up
-    words = refusal(lambda: desk.build(record), ApprovalUsed, IllegalState)
+    words = refusal_text(lambda: desk.build(record), ApprovalUsed, IllegalState)
     _nothing_written(desk)
     return words
 
 
-def other_digest(desk: Desk) -> str:
+def other_digest(desk: DoctorWorkspace) -> str:
     record = _new(desk)
-    words = refusal(
+    words = refusal_text(
         lambda: desk.engine.approvals.approve(record, "0" * 64, "", CHANNEL), DigestMismatch
     )
-    refusal(lambda: desk.build(record), NotApproved)
+    refusal_text(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
     return words
 
 
-def changed_plan(desk: Desk) -> str:
+def changed_plan(desk: DoctorWorkspace) -> str:
     record = desk.approved({FILE: WANTED})
     record = desk.engine.drafts.write(record, b"other.txt", [b"other\n"], None).record
     record = desk.engine.approvals.propose(record)
-    words = refusal(lambda: desk.build(record), NotApproved)
+    words = refusal_text(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
-    insist(desk.content("other.txt") is None, "other.txt was written.")
+    require_safeguard(desk.content("other.txt") is None, "other.txt was written.")
     return words
 
 
-def drifted(desk: Desk) -> str:
+def drifted(desk: DoctorWorkspace) -> str:
     record = desk.approved({"kept.txt": b"planned\n", FILE: WANTED})
     desk.put("kept.txt", b"changed meanwhile\n")
-    words = refusal(lambda: desk.build(record), Drift)
-    insist(desk.content("kept.txt") == b"changed meanwhile\n", "kept.txt was overwritten.")
-    insist(desk.content(FILE) is None, f"{FILE} was written.")
+    words = refusal_text(lambda: desk.build(record), Drift)
+    require_safeguard(
+        desk.content("kept.txt") == b"changed meanwhile\n", "kept.txt was overwritten."
+    )
+    require_safeguard(desk.content(FILE) is None, f"{FILE} was written.")
     return words
 
 
-def edited_text(desk: Desk) -> str:
+def edited_text(desk: DoctorWorkspace) -> str:
     record = desk.approved({FILE: WANTED})
     desk.put(record.path.decode(), b"# Another plan\n")
-    words = refusal(lambda: desk.build(record), PlanTextDiffers)
+    words = refusal_text(lambda: desk.build(record), PlanTextDiffers)
     _nothing_written(desk)
     return words
 

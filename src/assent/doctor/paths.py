@@ -5,98 +5,107 @@ from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.run.journal import drive_to_end
-from assent.doctor.check import NotHeld, insist, refusal
-from assent.doctor.desk import CHANNEL, PROJECT, Desk
+from assent.doctor.check import SafeguardFailed, refusal_text, require_safeguard
+from assent.doctor.workspace import CHANNEL, PROJECT, DoctorWorkspace
 
-OUTWARDS: Final = ("../out.txt", "/etc/out.txt", "sub/../../out.txt", "sub/./../../project/../out")
-GITS: Final = (
+ESCAPING_PATHS: Final = (
+    "../out.txt",
+    "/etc/out.txt",
+    "sub/../../out.txt",
+    "sub/./../../project/../out",
+)
+GIT_PATHS: Final = (
     ".git/config", ".GIT/hooks/pre-commit", "sub/.git/config", ".git./config", ".git /config",
     "git~1/config", ".g\u200cit/config", ".Git/HEAD",
 )  # fmt: skip
-OURS: Final = (
+OWN_PATHS: Final = (
     ".opencode/assent/plans/x/approvals.json", ".opencode/assent/workspace.json",
     ".OpenCode/Assent/x", ".opencode/plans/doctor/PLAN_work.md", ".opencode",
 )  # fmt: skip
 
 
-def _all_refused(desk: Desk, names: tuple[str, ...]) -> str:
+def _all_refused(desk: DoctorWorkspace, names: tuple[str, ...]) -> str:
     record = desk.engine.plans.new("work", "doctor", "A check")
     stage = desk.engine.drafts.write
     for name in names:
         try:
-            refusal(partial(stage, record, name.encode(), [b"x"], None), Refused)
-        except NotHeld as failure:
-            raise NotHeld(f"{name!a}: {failure}") from None
-    insist(not desk.engine.drafts.operations(record), "Something was staged.")
+            refusal_text(partial(stage, record, name.encode(), [b"x"], None), Refused)
+        except SafeguardFailed as failure:
+            raise SafeguardFailed(f"{name!a}: {failure}") from None
+    require_safeguard(not desk.engine.drafts.operations(record), "Something was staged.")
     return f"{len(names)} spellings were refused."
 
 
-def outwards(desk: Desk) -> str:
-    return _all_refused(desk, OUTWARDS)
+def escaping_paths(desk: DoctorWorkspace) -> str:
+    return _all_refused(desk, ESCAPING_PATHS)
 
 
-def gits(desk: Desk) -> str:
-    return _all_refused(desk, GITS)
+def git_paths(desk: DoctorWorkspace) -> str:
+    return _all_refused(desk, GIT_PATHS)
 
 
-def ours(desk: Desk) -> str:
-    return _all_refused(desk, OURS)
+def own_paths(desk: DoctorWorkspace) -> str:
+    return _all_refused(desk, OWN_PATHS)
 
 
-def through_link(desk: Desk) -> str:
+def through_link(desk: DoctorWorkspace) -> str:
     desk.place.link(f"{PROJECT}/link", desk.outside)
     record = desk.engine.plans.new("work", "doctor", "A check")
-    words = refusal(
+    words = refusal_text(
         lambda: desk.engine.drafts.write(record, b"link/out.txt", [b"x"], None), Refused
     )
-    insist(desk.place.read("outside/out.txt") is None, "A file was written outside.")
+    require_safeguard(desk.place.read("outside/out.txt") is None, "A file was written outside.")
     return words
 
 
-def swapped_parent(desk: Desk) -> str:
+def swapped_parent(desk: DoctorWorkspace) -> str:
     record = desk.approved({"sub/inner.txt": b"planned\n"})
     desk.place.write("outside/inner.txt", b"inner\n", 0o644)
     desk.place.remove(f"{PROJECT}/sub")
     desk.place.link(f"{PROJECT}/sub", desk.outside)
-    words = refusal(lambda: desk.build(record), AssentError)
-    insist(desk.place.read("outside/inner.txt") == b"inner\n", "A file outside was overwritten.")
+    words = refusal_text(lambda: desk.build(record), AssentError)
+    require_safeguard(
+        desk.place.read("outside/inner.txt") == b"inner\n", "A file outside was overwritten."
+    )
     return words
 
 
-def undo_of_later_work(desk: Desk) -> str:
+def undo_of_later_work(desk: DoctorWorkspace) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
     desk.put("kept.txt", b"later work\n")
     preview = desk.engine.undo.preview()
-    insist(not preview.plan.operations, "The undo would overwrite later work.")
-    insist(bool(preview.inversion.conflicts), "The undo does not name the file.")
+    require_safeguard(not preview.plan.operations, "The undo would overwrite later work.")
+    require_safeguard(bool(preview.inversion.conflicts), "The undo does not name the file.")
     return "The file is left alone, and named."
 
 
-def undo_overtaken(desk: Desk) -> str:
+def undo_overtaken(desk: DoctorWorkspace) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
     preview = desk.engine.undo.preview()
     desk.put("kept.txt", b"later work\n")
-    words = refusal(lambda: drive_to_end(desk.engine.undo.apply(preview, CHANNEL)), AssentError)
-    insist(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
+    words = refusal_text(
+        lambda: drive_to_end(desk.engine.undo.apply(preview, CHANNEL)), AssentError
+    )
+    require_safeguard(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
     return words
 
 
-def undo_twice(desk: Desk) -> str:
+def undo_twice(desk: DoctorWorkspace) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
     drive_to_end(desk.engine.undo.apply(desk.engine.undo.preview(), CHANNEL))
-    insist(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
-    return refusal(lambda: desk.engine.undo.preview(), NotFound)
+    require_safeguard(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
+    return refusal_text(lambda: desk.engine.undo.preview(), NotFound)
 
 
 PATHS: Final = {
     "symlink escape": ("stage a file through a symlink that leads out", through_link),
     "swapped parent": ("swap a folder for a symlink after the approval", swapped_parent),
-    "paths that lead out": ("stage absolute paths and paths with ..", outwards),
-    "git's own files": ("stage git's files in many spellings", gits),
-    "Assent's own files": ("stage Assent's state, plans and copies", ours),
+    "paths that lead out": ("stage absolute paths and paths with ..", escaping_paths),
+    "git's own files": ("stage git's files in many spellings", git_paths),
+    "Assent's own files": ("stage Assent's state, plans and copies", own_paths),
 }
 UNDO: Final = {
     "later work": ("undo a run whose file changed since", undo_of_later_work),

@@ -11,23 +11,23 @@ from assent.app.shell import open_shell_at, sandbox_checker_at
 from assent.config.paths import AppPaths
 from assent.core.shell.process import SandboxStatus
 from assent.doctor.approvals import CHECKS
-from assent.doctor.check import Check, Result, made
-from assent.doctor.confinement import escapes, limits
-from assent.doctor.desk import Desk, desk
+from assent.doctor.check import DoctorCheck, DoctorCheckResult, run_check
 from assent.doctor.paths import PATHS, UNDO
-from assent.doctor.shell import Opening, shell_checks
+from assent.doctor.sandbox import escape_checks, limit_checks
+from assent.doctor.shell import ShellOpener, shell_checks
+from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.sandbox.trial.machine import Missing, missing, versions
 from assent.sandbox.trial.standing import Standings
 
 ENGINE = {"approval": CHECKS, "paths": PATHS, "undo": UNDO}
 
-Tell = Callable[[str], None]  # what is being checked right now
+ProgressCallback = Callable[[str], None]  # what is being checked right now
 
 
-class Report(msgspec.Struct, frozen=True):
+class DoctorReport(msgspec.Struct, frozen=True):
     """What the doctor found. `ok`: nothing failed, and strictly: nothing was missing either."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[DoctorCheck, ...]
     standing: SandboxStatus
     versions: dict[str, str]
     missing: tuple[Missing, ...]
@@ -35,37 +35,39 @@ class Report(msgspec.Struct, frozen=True):
     ok: bool
 
 
-class Patient(msgspec.Struct, frozen=True):
+class DoctorTarget(msgspec.Struct, frozen=True):
     """What is examined: the sandbox, the shell that uses it, and where things really lie."""
 
     standings: Standings
-    opening: Opening
+    opening: ShellOpener
     places: AppPaths
 
 
-def this_machine() -> Patient:
+def doctor_target() -> DoctorTarget:
     """Returns the patient that the person means."""
     places = user_paths()
     standings = sandbox_checker_at(places.state)
 
-    def opening(place: Desk) -> LocalReadOnlyShell:
+    def opening(place: DoctorWorkspace) -> LocalReadOnlyShell:
         return open_shell_at(str(place.root), place.places, places.state)
 
-    return Patient(standings, opening, places)
+    return DoctorTarget(standings, opening, places)
 
 
-def examine(patient: Patient, tell: Tell, *, strict: bool = False) -> Report:
+def run_doctor(
+    patient: DoctorTarget, tell: ProgressCallback, *, strict: bool = False
+) -> DoctorReport:
     """Makes every check in scratch folders; the person's own files are not touched."""
     tell("the sandbox")
-    standing, sandbox = escapes(patient.standings)
+    standing, sandbox = escape_checks(patient.standings)
     tell("limits")
-    sandbox += limits(patient.standings)
+    sandbox += limit_checks(patient.standings)
     tell("the shell")
     shell = shell_checks(patient.opening, patient.standings.confinement)
     checks = (*_engine_checks(tell), *shell, *sandbox)
     tell("versions")
     state, config = patient.places.state, patient.places.file
-    return Report(
+    return DoctorReport(
         checks,
         standing,
         versions(),
@@ -75,18 +77,22 @@ def examine(patient: Patient, tell: Tell, *, strict: bool = False) -> Report:
     )
 
 
-def _engine_checks(tell: Tell) -> Iterator[Check]:
+def _engine_checks(tell: ProgressCallback) -> Iterator[DoctorCheck]:
     for channel, rows in ENGINE.items():
         for name, (tried, check) in rows.items():
             tell(name)
-            yield made(channel, name, tried, partial(_at_desk, check))
+            yield run_check(channel, name, tried, partial(_at_desk, check))
 
 
-def _at_desk(check: Callable[[Desk], str]) -> str:
-    with desk() as place:
+def _at_desk(check: Callable[[DoctorWorkspace], str]) -> str:
+    with doctor_workspace() as place:
         return check(place)
 
 
-def _is_ok(checks: Iterable[Check], *, strict: bool) -> bool:
-    bad = {Result.FAILED, Result.ABSENT} if strict else {Result.FAILED}
+def _is_ok(checks: Iterable[DoctorCheck], *, strict: bool) -> bool:
+    bad = (
+        {DoctorCheckResult.FAILED, DoctorCheckResult.ABSENT}
+        if strict
+        else {DoctorCheckResult.FAILED}
+    )
     return not any(check.result in bad for check in checks)

@@ -9,8 +9,15 @@ from assent.agent.read_only_shell import LocalReadOnlyShell, judge
 from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
-from assent.doctor.check import Attempted, Check, NotTried, insist, made, refusal
-from assent.doctor.desk import Desk, desk
+from assent.doctor.check import (
+    CheckFunction,
+    CheckSkipped,
+    DoctorCheck,
+    refusal_text,
+    require_safeguard,
+    run_check,
+)
+from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.selftest import Confine
 
@@ -51,7 +58,7 @@ WRITING: Final = (
 )
 CONTROL: Final = "cat kept.txt"
 BASH: Final = b"/bin/bash"
-READING: Final = ("cat .env", "head -c 100 ./.env", "cat .e*", "grep -r TOKEN .")
+SECRET_READS: Final = ("cat .env", "head -c 100 ./.env", "cat .e*", "grep -r TOKEN .")
 SECRET: Final = b"TOKEN=very-secret\n"
 LIMITS: Final = ProcessLimits(seconds=20)
 
@@ -62,79 +69,83 @@ ROWS: Final = {
     "secrets": "read a .env file",
 }
 
-Opening: TypeAlias = Callable[[Desk], LocalReadOnlyShell]
-Confining: TypeAlias = Callable[[], Confine | None]
+ShellOpener: TypeAlias = Callable[[DoctorWorkspace], LocalReadOnlyShell]
+ConfinementFinder: TypeAlias = Callable[[], Confine | None]
 
 
-def shell_checks(opening: Opening, confining: Confining) -> list[Check]:
+def shell_checks(opening: ShellOpener, confining: ConfinementFinder) -> list[DoctorCheck]:
     """Makes the checks of the shell, each at a desk of its own."""
-    attempts: dict[str, Attempted] = {"judged": _judged, "run": partial(_run, opening)}
+    attempts: dict[str, CheckFunction] = {"judged": _judged, "run": partial(_run, opening)}
     attempts["contained"] = partial(_contained, confining)
     attempts["secrets"] = partial(_secrets, opening)
-    return [made("shell", name, ROWS[name], attempt) for name, attempt in attempts.items()]
+    return [run_check("shell", name, ROWS[name], attempt) for name, attempt in attempts.items()]
 
 
 def _judged() -> str:
     harmless = [
         line for line in WRITING for on in (True, False) if judge(line, sandboxed=on).read_only
     ]
-    insist(not harmless, f"Called harmless: {harmless[:3]}")
-    insist(judge(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown.")
+    require_safeguard(not harmless, f"Called harmless: {harmless[:3]}")
+    require_safeguard(judge(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown.")
     return f"All {len(WRITING)} were refused."
 
 
-def _run(opening: Opening) -> str:
-    with desk() as place:
+def _run(opening: ShellOpener) -> str:
+    with doctor_workspace() as place:
         shell = opening(place)
         before = place.place.seen()
         for line in WRITING:
-            refusal(partial(_output, shell, line, place), Refused)
-        insist(place.place.seen() == before, "Something was changed.")
+            refusal_text(partial(_output, shell, line, place), Refused)
+        require_safeguard(place.place.seen() == before, "Something was changed.")
         if shell.sandbox_status().hold is SandboxState.OFF:
             return "The shell is off."
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":
-            raise NotTried(
+            raise CheckSkipped(
                 f"All were refused, but even `cat` does not work here: {display_path(said)}"
             )
     return f"All {len(WRITING)} were refused; `cat` works."
 
 
-def _contained(confining: Confining) -> str:
+def _contained(confining: ConfinementFinder) -> str:
     """Leaves the text gate out: what it would refuse must come to nothing inside as well."""
     confine = confining()
     if confine is None or not os.path.exists(BASH):
-        raise NotTried("There is no sandbox, or no bash.")
-    with desk() as place:
+        raise CheckSkipped("There is no sandbox, or no bash.")
+    with doctor_workspace() as place:
         ground = Ground(place.root, place.outside, place.places.state, place.places.config)
         run = confine(ground)
         before = place.place.seen()
         for line in (*WRITING, CONTROL):
             program = Program((BASH, b"-c", line.encode()))
             pieces = list(run((program,), _folder(place), LIMITS))
-        insist(place.place.seen() == before, "Something was changed.")
-        insist(OutputChunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown.")
+        require_safeguard(place.place.seen() == before, "Something was changed.")
+        require_safeguard(
+            OutputChunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown."
+        )
     return "They ran, and changed nothing."
 
 
-def _secrets(opening: Opening) -> str:
-    with desk() as place:
+def _secrets(opening: ShellOpener) -> str:
+    with doctor_workspace() as place:
         shell = opening(place)
         place.put(".env", SECRET)
         if shell.sandbox_status().hold is SandboxState.OFF:
-            raise NotTried("The shell is off.")
+            raise CheckSkipped("The shell is off.")
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":
-            raise NotTried(f"Even `cat` does not work here: {display_path(said)}")
-        for line in READING:
-            insist(b"very-secret" not in _output(shell, line, place), f"`{line}` showed it.")
+            raise CheckSkipped(f"Even `cat` does not work here: {display_path(said)}")
+        for line in SECRET_READS:
+            require_safeguard(
+                b"very-secret" not in _output(shell, line, place), f"`{line}` showed it."
+            )
     return "It is not shown."
 
 
-def _output(shell: LocalReadOnlyShell, line: str, place: Desk) -> bytes:
+def _output(shell: LocalReadOnlyShell, line: str, place: DoctorWorkspace) -> bytes:
     pieces = shell.run(line, _folder(place), LIMITS)
     return b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
 
 
-def _folder(place: Desk) -> bytes:
+def _folder(place: DoctorWorkspace) -> bytes:
     return str(place.root).encode()

@@ -3,47 +3,51 @@
 from collections.abc import Iterable
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.doctor.check import Check, Result
+from assent.doctor.check import DoctorCheck, DoctorCheckResult
 from assent.sandbox.trial.attempts import TRIALS, Attempt, Proof
 from assent.sandbox.trial.boundaries import LENGTHY, boundaries
 from assent.sandbox.trial.standing import Standings
 
 
-def escapes(standings: Standings) -> tuple[SandboxStatus, list[Check]]:
+def escape_checks(standings: Standings) -> tuple[SandboxStatus, list[DoctorCheck]]:
     """Makes the self-test anew, and returns what it found with a row for each attempt."""
     standing, attempts = standings.retest()
     if attempts:
         return standing, list(_rows(attempts))
-    result = Result.FAILED if standing.hold is SandboxState.OFF else Result.ABSENT
+    result = (
+        DoctorCheckResult.FAILED if standing.hold is SandboxState.OFF else DoctorCheckResult.ABSENT
+    )
     tried = f"break out in {len(TRIALS)} ways"
-    return standing, [Check("sandbox", "self-test", tried, result, standing.reason)]
+    return standing, [DoctorCheck("sandbox", "self-test", tried, result, standing.reason)]
 
 
-def limits(standings: Standings) -> list[Check]:
+def limit_checks(standings: Standings) -> list[DoctorCheck]:
     """Goes against the limits of a call, if there is a sandbox to run one in."""
     row = ("sandbox: call", "limits", "run longer, print more, start more than allowed")
     try:
         confine = standings.confinement()
         if confine is None:
-            return [Check(*row, Result.ABSENT, "There is no sandbox.")]
+            return [DoctorCheck(*row, DoctorCheckResult.ABSENT, "There is no sandbox.")]
         return list(_rows(boundaries(confine, LENGTHY)))
     except Exception as error:
         words = f"The check itself failed: {type(error).__name__}: {error}"
-        return [Check(*row, Result.FAILED, words)]
+        return [DoctorCheck(*row, DoctorCheckResult.FAILED, words)]
 
 
-def _rows(attempts: Iterable[Attempt]) -> Iterable[Check]:
+def _rows(attempts: Iterable[Attempt]) -> Iterable[DoctorCheck]:
     for one in attempts:
         trial, detail = one.trial, one.detail
-        yield Check(f"sandbox: {trial.channel}", trial.name, trial.tried, _result(one), detail)
+        yield DoctorCheck(
+            f"sandbox: {trial.channel}", trial.name, trial.tried, _result(one), detail
+        )
 
 
-def _result(attempt: Attempt) -> Result:
+def _result(attempt: Attempt) -> DoctorCheckResult:
     """What shows nothing is not available, unless the whole self-test rests on it."""
     match attempt.proof:
         case Proof.HELD:
-            return Result.HELD
+            return DoctorCheckResult.HELD
         case Proof.LEAKED:
-            return Result.FAILED
+            return DoctorCheckResult.FAILED
         case Proof.UNPROVEN:
-            return Result.FAILED if attempt.trial.vital else Result.ABSENT
+            return DoctorCheckResult.FAILED if attempt.trial.vital else DoctorCheckResult.ABSENT

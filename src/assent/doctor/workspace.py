@@ -16,7 +16,7 @@ PROJECT = "project"
 CHANNEL = "doctor"
 
 
-class Desk:
+class DoctorWorkspace:
     """Where a check meddles. The workspace, its state and its configuration are scratch."""
 
     def __init__(self, place: Scratch) -> None:
@@ -54,10 +54,10 @@ class Desk:
 
 
 @contextmanager
-def desk(folder: Path | None = None) -> Iterator[Desk]:
+def doctor_workspace(folder: Path | None = None) -> Iterator[DoctorWorkspace]:
     """Sets up a desk, and clears it away in any case."""
     with scratch(folder) as place:
-        found = Desk(place)
+        found = DoctorWorkspace(place)
         try:
             yield found
         finally:
