@@ -21,7 +21,7 @@ from bench.storing import digesting, storing
 from bench.terminal import painting
 from bench.working import working
 
-from assent.cli import MANY
+from assent.cli import GC_THRESHOLD
 
 # Kept over a restart, so on a real disk, where the folder for temporary files may be in memory.
 USUAL = Path("/var/tmp")
@@ -46,7 +46,7 @@ def main() -> int:
     """Prints the table as it grows, then what missed its bar."""
     options = _options()
     began = time.monotonic()
-    gc.set_threshold(MANY)  # as the program itself does
+    gc.set_threshold(GC_THRESHOLD)  # as the program itself does
     with tempfile.TemporaryDirectory(dir=options.dir, prefix="assent-bench-") as name:
         work = Path(name)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a person's program has its caches

@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.world import PROGRAM, World
 
-from assent.cli.run_answer import EXITS
+from assent.cli.run_answer import EXIT_CODES
 
 # Writes down every program that is started and every connection that is opened.
 WATCHED = """
@@ -63,7 +63,7 @@ def test_a_build_says_what_became_of_each_operation(approved: World) -> None:
 
 def test_every_outcome_has_an_exit_code() -> None:
     ended = {"done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6}
-    assert ended == EXITS
+    assert ended == EXIT_CODES
 
 
 def test_a_plan_that_was_built_is_over(approved: World) -> None:

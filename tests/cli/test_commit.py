@@ -108,7 +108,7 @@ def test_a_build_without_commands_loads_no_sandbox(world: World) -> None:
     world.write("hello.txt", b"hello\n")
     world.approve()
     loaded = "print(*[name for name in sys.modules if name.startswith('assent.sandbox')])"
-    code = f"import sys; from assent.cli.front import run; run(['build']); {loaded}"
+    code = f"import sys; from assent.cli.entry import run; run(['build']); {loaded}"
     answer = world.start([PROGRAM[0], "-c", code])
     assert (answer.code, answer.out.splitlines()[-1]) == (0, b""), answer
 

@@ -6,10 +6,10 @@ import shlex
 import pytest
 from tests.house.source import ROOT
 
-from assent.cli.goal import Goal, read_goal
-from assent.cli.slash import is_slash, mode_of
-from assent.cli.table import COMMANDS
-from assent.cli.talk import CUT, with_context
+from assent.cli.goal.command import TRUNCATED_NOTE, with_context
+from assent.cli.goal.options import Goal, read_goal
+from assent.cli.goal.slash_command import is_slash, mode_of
+from assent.cli.registry import COMMANDS
 from assent.core.errors import UsageError
 
 PAGE = (ROOT / "docs" / "agent.md").read_text("utf-8")
@@ -124,7 +124,7 @@ def test_stdin_stands_below_the_text_in_a_fence_that_it_cannot_end() -> None:
     assert with_context("Why?", "log") == "Why?\n\nFrom stdin:\n```\nlog\n```"
     fenced = with_context("Why?", "````\nx\n````\n")
     assert fenced == "Why?\n\nFrom stdin:\n`````\n````\nx\n````\n`````"
-    assert with_context("Why?", "log", more=True).endswith("```" + CUT)
+    assert with_context("Why?", "log", more=True).endswith("```" + TRUNCATED_NOTE)
 
 
 EXAMPLES = re.findall(r"^(?:.*\| )?(assent .*)$", "\n".join(BLOCKS), re.M)

@@ -4,7 +4,7 @@ import pytest
 from tests.cli.world import PROGRAM, World
 
 from assent import __version__
-from assent.cli.table import COMMANDS
+from assent.cli.registry import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from")

@@ -7,7 +7,7 @@ from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
-from assent.cli.slash import mode_of
+from assent.cli.goal.slash_command import mode_of
 from assent.core.errors import UsageError
 
 PROJECT = ".opencode/assent.toml"

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.test_help import GROUPS
 from tests.cli.world import World
 
-from assent.cli.table import COMMANDS
+from assent.cli.registry import COMMANDS
 
 FROM = "assent stage from --help"
 RUN = "assent stage run --help"

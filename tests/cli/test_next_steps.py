@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.cli.test_help import GROUPS
 
 import assent
-from assent.cli.table import COMMANDS
+from assent.cli.registry import COMMANDS
 
 _STEP = re.compile(r"assent ([a-z]+)(?: ([a-z]+)\b)?")
 

@@ -2,11 +2,11 @@
 
 from threading import Event, Thread
 
-from assent.cli.screen import Screen
+from assent.cli.screen_lock import ScreenLock
 
 
 def test_what_comes_while_somebody_is_asked_waits_for_the_answer() -> None:
-    screen, seen, asked, answered = Screen(), list[str](), Event(), Event()
+    screen, seen, asked, answered = ScreenLock(), list[str](), Event(), Event()
 
     def ask() -> None:
         with screen.asking():
@@ -29,7 +29,7 @@ def test_what_comes_while_somebody_is_asked_waits_for_the_answer() -> None:
 
 
 def test_nothing_is_lost_where_the_question_is_broken_off() -> None:
-    screen, seen = Screen(), list[str]()
+    screen, seen = ScreenLock(), list[str]()
     try:
         with screen.asking():
             screen.show(lambda: seen.append("meanwhile"))

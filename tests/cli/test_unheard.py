@@ -129,7 +129,7 @@ def test_no_file_of_ours_gets_the_number_of_a_closed_one(
 
 TOLD = """
 import os, signal
-from assent.cli.failing import told
+from assent.cli.errors import told
 from assent.cli.interrupts import interruptible
 try:
     with interruptible():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from assent.cli.front import run
+from assent.cli.entry import run
 
 PROGRAM = (sys.executable, "-c", "from assent.cli import main; main()")
 # Who is root reads every file, unless that is given up.

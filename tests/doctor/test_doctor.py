@@ -13,7 +13,7 @@ from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.cli.doctor import report_on
-from assent.cli.output import Output
+from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.plan.record import PlanRecord
@@ -62,7 +62,7 @@ def answered(one: DoctorTarget, *, strict: bool = False, as_json: bool = True) -
     """The exit code and the output of `assent doctor` on some machine."""
     out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     with redirect_stdout(out):
-        code = report_on(one, Output(as_json=as_json), strict=strict)
+        code = report_on(one, CliOutput(as_json=as_json), strict=strict)
     return code, out.buffer.getvalue().decode()
 
 

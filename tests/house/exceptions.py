@@ -95,29 +95,29 @@ LATE = {
         "difflib",
     ),
     "assent.cli": (
-        "assent.cli.front",
-        "assent.cli.table",
+        "assent.cli.entry",
+        "assent.cli.registry",
     ),
-    "assent.cli.bundles": ("assent.app.export_file",),
-    "assent.cli.call": (
+    "assent.cli.bundle": ("assent.app.export_file",),
+    "assent.cli.invocation": (
         "assent.app.composition",
-        "assent.cli.streamed",
+        "assent.cli.stream_output",
     ),
-    "assent.cli.choices": (
+    "assent.cli.tui_options": (
         "assent.app.modes",
         "assent.app.agents",
         "assent.core.permission.mode",
     ),
-    "assent.cli.consent": ("assent.cli.bundles",),
-    "assent.cli.conversation": ("shlex",),
+    "assent.cli.approve": ("assent.cli.bundle",),
+    "assent.cli.goal.turn": ("shlex",),
     "assent.cli.demo": ("assent.cli.tui",),
-    "assent.cli.front": (
+    "assent.cli.entry": (
         "assent.cli.root",
-        "assent.cli.talk",
+        "assent.cli.goal.command",
         "assent.cli.tui",
     ),
-    "assent.cli.goal": ("difflib",),
-    "assent.cli.host": (
+    "assent.cli.goal.options": ("difflib",),
+    "assent.cli.tui_host": (
         "assent.app.workspace_files",
         "assent.app.custom_commands",
         "assent.app.demo",
@@ -130,7 +130,7 @@ LATE = {
         "assent.app.shell",
         "assent.cli.output",
         "assent.cli.root",
-        "assent.cli.table",
+        "assent.cli.registry",
         "assent.render.notification",
         "msgspec",
     ),
@@ -144,41 +144,41 @@ LATE = {
         "shutil",
     ),
     "assent.cli.plan": (
-        "assent.cli.moment",
+        "assent.cli.clock",
         "assent.render.times",
     ),
-    "assent.cli.reading": (
+    "assent.cli.review": (
         "assent.app.log",
         "assent.app.sandbox_status",
     ),
-    "assent.cli.run": ("assent.cli.building",),
+    "assent.cli.build": ("assent.cli.text_plan_build",),
     "assent.cli.sessions": (
         "assent.app.models",
         "assent.app.export_file",
-        "assent.cli.goal",
-        "assent.cli.talk",
+        "assent.cli.goal.options",
+        "assent.cli.goal.command",
         "assent.agent.loop.session_title",
         "assent.render.turn_changes",
     ),
     "assent.cli.shell": ("assent.app.shell",),
-    "assent.cli.source": (
+    "assent.cli.input": (
         "click",
         "select",
     ),
-    "assent.cli.stage_others": ("assent.app.source_folder",),
-    "assent.cli.start": ("assent.app.packaged_agent",),
-    "assent.cli.talk": (
+    "assent.cli.stage_import": ("assent.app.source_folder",),
+    "assent.cli.init": ("assent.app.packaged_agent",),
+    "assent.cli.goal.command": (
         "assent.app.composition",
         "assent.app.session",
         "assent.cli.asker",
-        "assent.cli.conversation",
-        "assent.cli.custom",
-        "assent.cli.ringing",
-        "assent.cli.table",
+        "assent.cli.goal.turn",
+        "assent.cli.goal.custom_command",
+        "assent.cli.goal.notification",
+        "assent.cli.registry",
     ),
     "assent.cli.tui": (
         "assent.app.demo",
-        "assent.cli.host",
+        "assent.cli.tui_host",
     ),
     "assent.app.engine": (
         "assent.agent.agent_file",

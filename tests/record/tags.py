@@ -25,6 +25,8 @@ from msgspec import inspect as shape
 
 import assent
 from assent.app.models import AvailableModel
+from assent.cli.render.run_stream import RunStream
+from assent.cli.render.text_plan_build import RefusedCall
 from assent.config.agent_file import AgentFile
 from assent.config.custom_commands import CommandFile
 from assent.config.keyring import KeyFile, SystemFile
@@ -35,8 +37,6 @@ from assent.core.plan.operation import Operation
 from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import DoctorReport
 from assent.tools.registry import TOOLS
-from assent.views.built import Refused
-from assent.views.run_stream import RunStream
 
 Json = dict[str, Any]
 
@@ -53,7 +53,7 @@ KINDS = {
 # Read from files by functions that take the type as an argument, so that no call names it.
 READ = (AgentFile, CommandFile, KeyFile, SystemFile)
 # Only ever shown: as the JSON of a command.
-SHOWN = (DoctorReport, AvailableModel, Refused)
+SHOWN = (DoctorReport, AvailableModel, RefusedCall)
 
 SIMPLE = {
     shape.AnyType: "any",

@@ -8,7 +8,7 @@ from tests.tui.stage import Stage
 
 from assent.app.engine import Engine
 from assent.app.session import SessionRuntime
-from assent.cli.host import LocalHost
+from assent.cli.tui_host import LocalScreenHost
 from assent.core.session.record import SessionRecord
 from assent.ports import Asker
 from assent.tui import app as app_module
@@ -42,7 +42,7 @@ class Gate:
             self._thread.join(PATIENCE_S)
 
 
-class Slow(LocalHost):
+class Slow(LocalScreenHost):
     """A host whose parts take as long as a test wants, in threads of a name."""
 
     def __init__(self, folder: str, **gates: Gate) -> None:

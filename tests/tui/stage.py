@@ -16,7 +16,7 @@ from tests.cli.world import TRUSTING, World
 from tests.tui.sights import arrived
 from textual.pilot import Pilot
 
-from assent.cli.host import LocalHost
+from assent.cli.tui_host import LocalScreenHost
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start
 from assent.tui.panels.asking import AskingPanel
@@ -168,8 +168,8 @@ class Stage(World):
             shown.again_s = LONG_S
             return asyncio.run(_acted(shown, act, size))
 
-    def host(self) -> LocalHost:
-        return LocalHost(str(self.root))
+    def host(self) -> LocalScreenHost:
+        return LocalScreenHost(str(self.root))
 
     @contextmanager
     def here(self) -> Iterator[None]:

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 from tests.tui.stage import Stage
 
-from assent.cli.choices import check_choices
-from assent.cli.goal import Goal
+from assent.cli.goal.options import Goal
+from assent.cli.tui_options import check_tui_options
 from assent.core.errors import UsageError
 
 
@@ -22,10 +22,10 @@ def test_what_nobody_knows_is_refused_with_what_there_is(
 ) -> None:
     stage.config.write_text('[modes.docs]\nbase = "plan"\n', encoding="utf-8")
     with stage.here(), pytest.raises(UsageError) as refused:
-        check_choices(replace(goal, folder=str(stage.root)))
+        check_tui_options(replace(goal, folder=str(stage.root)))
     assert refused.value.message == said
 
 
 def test_what_there_is_is_taken(stage: Stage) -> None:
     with stage.here():
-        check_choices(Goal(folder=str(stage.root), mode="auto-edit", agent="build"))
+        check_tui_options(Goal(folder=str(stage.root), mode="auto-edit", agent="build"))

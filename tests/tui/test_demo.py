@@ -7,7 +7,7 @@ from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
 
 from assent.app.demo import FILES, GOAL, WELCOME
-from assent.cli.host import DemoHost, LocalHost
+from assent.cli.tui_host import DemoScreenHost, LocalScreenHost
 from assent.tui.host import Start
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
@@ -22,8 +22,8 @@ DOWNLOAD = "curl -s"
 class DemoStage(Stage):
     """A world whose screen shows the demo."""
 
-    def host(self) -> LocalHost:
-        self.shown = DemoHost()
+    def host(self) -> LocalScreenHost:
+        self.shown = DemoScreenHost()
         return self.shown
 
     @property
@@ -117,7 +117,7 @@ def test_the_demo_leaves_nothing_behind_and_touches_nothing(tmp_path: Path) -> N
 def test_whoever_leaves_the_demo_has_their_own_places_again(stage: Stage) -> None:
     with stage.here():
         before = dict(os.environ)
-        host = DemoHost()
+        host = DemoScreenHost()
         assert os.environ["XDG_CONFIG_HOME"].startswith(os.path.dirname(host.folder))
         assert host.defaults().model.endswith("/demo")
         host.close()

@@ -11,7 +11,7 @@ from tests.cli.test_next_steps import steps
 from tests.tui.stage import Seat, Stage
 
 import assent
-from assent.cli.table import COMMANDS
+from assent.cli.registry import COMMANDS
 from assent.core.errors import NotFound
 from assent.render.lines import GUTTER, Line
 from assent.tui.commands.calling import find

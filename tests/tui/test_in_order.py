@@ -9,7 +9,7 @@ from tests.cli.scripts import PLANS
 from tests.tui.gates import PRESENTED, Gate, here, hold_reading, session, talked
 from tests.tui.stage import Seat, Stage
 
-from assent.cli.host import LocalHost
+from assent.cli.tui_host import LocalScreenHost
 from assent.core.session.event import MessageAdded
 from assent.tui.app import TerminalApp
 from assent.tui.commands.plans import NO_PLAN
@@ -49,7 +49,7 @@ def hasty(*typed: Typed) -> type[TerminalApp]:
 
 
 def slug(stage: Stage, goal: str) -> str:
-    with stage.here(), closing(LocalHost(str(stage.root))) as host:
+    with stage.here(), closing(LocalScreenHost(str(stage.root))) as host:
         return next(one.slug for one in host.engine().sessions.all() if one.goal == goal)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.scripts import PLANS
 from tests.tui.stage import Seat, Stage
 
-from assent.cli.host import LocalHost
+from assent.cli.tui_host import LocalScreenHost
 from assent.core.errors import AssentError
 from assent.core.session.event import TurnStarted
 from assent.tui.acts import APPROVED, STANDS
@@ -60,7 +60,7 @@ def test_a_session_that_is_opened_again_says_where_its_plan_stands(stage: Stage)
 
 def test_a_turn_that_was_cut_off_says_so_unless_somebody_is_at_work(stage: Stage) -> None:
     stage.script({"text": "Hello."})
-    with stage.here(), closing(LocalHost(str(stage.root))) as host:
+    with stage.here(), closing(LocalScreenHost(str(stage.root))) as host:
         sessions = host.engine().sessions
         record = sessions.start("Say hello", "ask")
         sessions.repository().append(record, TurnStarted(1))
@@ -88,7 +88,7 @@ def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: s
     folder.mkdir(parents=True, exist_ok=True)
 
     async def shown() -> list[str]:
-        app = TerminalApp(LocalHost(str(folder)))
+        app = TerminalApp(LocalScreenHost(str(folder)))
         async with app.run_test() as pilot:
             seat = Seat(app, pilot)
             await seat.until(lambda: app.ready)

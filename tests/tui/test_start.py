@@ -147,7 +147,7 @@ def test_a_question_survives_the_screen_and_is_asked_again(talker: Talker) -> No
 def test_the_first_paint_waits_for_no_engine(talker: Talker) -> None:
     code = f"""
 import sys
-from assent.cli.host import LocalHost
+from assent.cli.tui_host import LocalHost
 from assent.tui.app import TerminalApp
 class Painted(TerminalApp):
     def _begin(self):

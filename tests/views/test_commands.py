@@ -2,6 +2,7 @@
 
 import pytest
 
+from assent.cli.ansi import ansi
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import LiveCommandOutput
 from assent.render.command_output import CommandOutputLines
@@ -12,7 +13,6 @@ from assent.render.operation_text import (
     operation_subject,
     undo_gaps,
 )
-from assent.views.ansi import ansi
 
 MAKE = RunCommand((b"make",))
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"

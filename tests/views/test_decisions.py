@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from assent.cli.render.decision_log import decision_lines, decision_rows
 from assent.core.event import (
     CommandStarted,
     Event,
@@ -28,7 +29,6 @@ from assent.core.session.event import (
     WorkHalted,
 )
 from assent.core.text.redaction import redaction_text
-from assent.views.decisions import decision_lines, decision_rows
 
 D = "d" * 64
 C = "c" * 64

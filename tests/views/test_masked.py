@@ -6,7 +6,7 @@ from contextlib import redirect_stderr
 import pytest
 
 from assent.agent.session_copy import exported_session
-from assent.cli.output import Output
+from assent.cli.output import CliOutput
 from assent.core.errors import ModelError
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart, ToolCall, ToolResult
@@ -66,7 +66,7 @@ def test_f92_an_error_is_told_with_masks() -> None:
     for as_json in (False, True):
         told = io.StringIO()
         with redirect_stderr(told):
-            Output(as_json=as_json).fail(ModelError(f"It echoes {KEY}.", f"try {KEY}"))
+            CliOutput(as_json=as_json).fail(ModelError(f"It echoes {KEY}.", f"try {KEY}"))
         assert [told.getvalue().count(word) for word in (KEY, MASK)] == [0, 2]
 
 

@@ -1,14 +1,20 @@
 """What a model is told, and which tools it gets, in numbers and in lines."""
 
+from assent.cli.render.debug import (
+    estimate_tokens,
+    prompt_lines,
+    prompt_row,
+    tools_lines,
+    tools_row,
+)
 from assent.core.llm.request import ToolDefinition
-from assent.views.prompt import prompt_lines, prompt_row, tokens, tools_lines, tools_row
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
 ESCAPE = bytes([27]).decode()
 
 
 def test_a_token_has_about_four_characters() -> None:
-    assert [tokens("x" * length) for length in (0, 1, 4, 5)] == [0, 1, 1, 2]
+    assert [estimate_tokens("x" * length) for length in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
 def test_layers_tools_and_their_sum() -> None:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from tests.views.values import DIGEST, delete, move, review, state, write
 
+from assent.cli.ansi import ansi
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation, RunCommand, reversibility
 from assent.core.plan.plan import ReliedOnFile, Scope
@@ -18,7 +19,6 @@ from assent.render.review import (
     review_lines,
     review_texts,
 )
-from assent.views.ansi import ansi
 
 COMMAND = RunCommand(
     (b"make", b"it so"), b"", b"sub", ((b"A", b"b c"),), 60, network=True, undo=(b"make", b"clean")

@@ -3,6 +3,20 @@
 import msgspec
 import pytest
 
+from assent.cli.goal.result import (
+    TurnResult,
+    TurnTotals,
+    UnansweredQuestion,
+    add_child_event,
+    add_event,
+    draft_notices,
+    exit_code,
+    questions_of,
+    refused_notices,
+    turn_error,
+    turn_result_lines,
+    turn_result_row,
+)
 from assent.core.errors import Unavailable
 from assent.core.llm.message import ReasoningPart, TextPart, ToolResult
 from assent.core.llm.request import StopReason, TokenUsage
@@ -22,20 +36,6 @@ from assent.core.session.event import (
     TurnEnded,
 )
 from assent.core.session.record import SessionRecord
-from assent.views.talk import (
-    Asked,
-    Ending,
-    Tally,
-    draft_words,
-    ending_lines,
-    exit_code,
-    problem,
-    questions_of,
-    refused_words,
-    result_row,
-    tallied,
-    tallied_child,
-)
 
 ESCAPE = bytes([27]).decode()
 SESSION = SessionRecord(
@@ -49,10 +49,10 @@ STARTED = StepStarted(1, "plan", "m/x", "plan")
 WHICH = Question("", "Which?")
 
 
-def summed(*events: SessionEvent) -> Tally:
-    tally = Tally()
+def summed(*events: SessionEvent) -> TurnTotals:
+    tally = TurnTotals()
     for event in events:
-        tally = tallied(tally, event)
+        tally = add_event(tally, event)
     return tally
 
 
@@ -91,7 +91,7 @@ def test_f126_tokens_and_cost_add_up_and_one_unknown_makes_the_sum_unknown() -> 
 
 def test_f32_a_question_waits_until_somebody_answers() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
-    waits = (Asked("q1", "c1", WHICH),)
+    waits = (UnansweredQuestion("q1", "c1", WHICH),)
     ended = CallEnded("c1", "question", ToolResult("c1", "Nobody answered."))
     assert summed(asked, QuestionAnswered("q1", None), ended).asked == waits
     assert summed(asked, QuestionAnswered("q2", (("a",),))).asked == waits
@@ -108,26 +108,26 @@ def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None
     asked = QuestionAsked("q1", "c1", (WHICH,))
     ended = CallEnded("c1", "write", ToolResult("c1", "No.", failed=True))
     tally = summed(asked, QuestionAnswered("q1", None), ended)
-    assert tally.refused == (Asked("q1", "c1", WHICH),)
-    assert result_row(Ending(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
-    first, listed, way = refused_words(Ending(ASKING, tally))
+    assert tally.refused == (UnansweredQuestion("q1", "c1", WHICH),)
+    assert turn_result_row(TurnResult(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
+    first, listed, way = refused_notices(TurnResult(ASKING, tally))
     assert (first, listed) == ("1 call was refused, because nobody could be asked.", "Which?")
     assert "`assent -c 'GO ON'`" in way
     for answer in ((("No",),), (("Yes",),), ((),)):  # somebody was there
         assert summed(asked, QuestionAnswered("q1", answer), ended).refused == ()
     same = msgspec.structs.replace(tally, refused=tally.refused * 25)
-    assert refused_words(Ending(ASKING, same))[1] == "Which? (25 times)"
+    assert refused_notices(TurnResult(ASKING, same))[1] == "Which? (25 times)"
     [counted] = questions_of(same)
     assert counted["count"] == 25
-    asked_25 = [Asked("q", "c", Question("Which", f"Which {n}?")) for n in range(25)]
+    asked_25 = [UnansweredQuestion("q", "c", Question("Which", f"Which {n}?")) for n in range(25)]
     many = msgspec.structs.replace(tally, refused=tuple(asked_25))
-    assert refused_words(Ending(ASKING, many))[-2] == "And 5 more."
+    assert refused_notices(TurnResult(ASKING, many))[-2] == "And 5 more."
 
 
 def test_a_build_that_has_not_ended_says_how_to_end_it() -> None:
-    ending = Ending(ASKING, plan=msgspec.structs.replace(DRAFT, state=PlanState.EXECUTING))
-    assert result_row(ending)["next"] == "assent build"
-    texts = [line.text for line in ending_lines(ending)]
+    ending = TurnResult(ASKING, plan=msgspec.structs.replace(DRAFT, state=PlanState.EXECUTING))
+    assert turn_result_row(ending)["next"] == "assent build"
+    texts = [line.text for line in turn_result_lines(ending)]
     assert texts[-2:] == [
         "End it:    assent build",
         "Roll back: assent recover --roll-back",
@@ -141,67 +141,74 @@ UNRUN = (
     CallEnded("c1", "shell", ToolResult("c1", "No.", failed=True), "bash git log", metadata=_LACKS),
 )
 EXITS = {
-    "words only": (Ending(SESSION, plan=DRAFT), 0),
-    "no plan": (Ending(SESSION), 0),
-    "a draft of this turn": (Ending(SESSION, plan=DRAFT, draft=True, drafted=True), 0),
-    "a plan that was presented": (Ending(SESSION, PRESENTED, AWAITING), 3),
-    "a plan of an earlier turn": (Ending(SESSION, summed(TurnEnded("end")), AWAITING), 0),
-    "a plan that is approved": (Ending(SESSION, PRESENTED, AWAITING, approved=True), 0),
-    "an open question": (Ending(SESSION, summed(*OPEN, TurnEnded("end")), DRAFT), 4),
+    "words only": (TurnResult(SESSION, plan=DRAFT), 0),
+    "no plan": (TurnResult(SESSION), 0),
+    "a draft of this turn": (TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True), 0),
+    "a plan that was presented": (TurnResult(SESSION, PRESENTED, AWAITING), 3),
+    "a plan of an earlier turn": (TurnResult(SESSION, summed(TurnEnded("end")), AWAITING), 0),
+    "a plan that is approved": (TurnResult(SESSION, PRESENTED, AWAITING, approved=True), 0),
+    "an open question": (TurnResult(SESSION, summed(*OPEN, TurnEnded("end")), DRAFT), 4),
     "a question in spite of which a plan was presented": (
-        Ending(SESSION, summed(*OPEN, TurnEnded("presented")), AWAITING), 3,
+        TurnResult(SESSION, summed(*OPEN, TurnEnded("presented")), AWAITING), 3,
     ),
     "a question that Enter answered": (
-        Ending(SESSION, summed(*OPEN, QuestionAnswered("q1", ((),)), TurnEnded("end"))), 0,
+        TurnResult(SESSION, summed(*OPEN, QuestionAnswered("q1", ((),)), TurnEnded("end"))), 0,
     ),
-    "a command without a sandbox": (Ending(SESSION, summed(*UNRUN, TurnEnded("end"))), 1),
+    "a command without a sandbox": (TurnResult(SESSION, summed(*UNRUN, TurnEnded("end"))), 1),
     "a command without a sandbox, and a plan": (
-        Ending(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), 3,
+        TurnResult(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), 3,
     ),
-    "outside plan mode": (Ending(ASKING, plan=AWAITING, drafted=True), 0),
-    "an error": (Ending(SESSION, plan=AWAITING, error=Unavailable("Down.")), 1),
-    "interrupted": (Ending(SESSION, summed(TurnEnded("interrupted"))), 130),
-    "failed": (Ending(SESSION, summed(TurnEnded("failed"))), 1),
-    "paused": (Ending(SESSION, summed(TurnEnded("paused"))), 130),
-    "cancelled": (Ending(ASKING, summed(TurnEnded("cancelled"))), 130),
-    "a no": (Ending(ASKING, summed(TurnEnded("declined"))), 4),
-    "a budget that nobody raised": (Ending(SESSION, summed(TurnEnded("budget")), AWAITING), 4),
-    "a question that waits": (Ending(ASKING, summed(TurnEnded("waiting"))), 4),
-    "the limit": (Ending(SESSION, summed(TurnEnded("limit")), AWAITING), 1),
-    "the limit outside plan mode": (Ending(ASKING, summed(TurnEnded("limit"))), 1),
+    "outside plan mode": (TurnResult(ASKING, plan=AWAITING, drafted=True), 0),
+    "an error": (TurnResult(SESSION, plan=AWAITING, error=Unavailable("Down.")), 1),
+    "interrupted": (TurnResult(SESSION, summed(TurnEnded("interrupted"))), 130),
+    "failed": (TurnResult(SESSION, summed(TurnEnded("failed"))), 1),
+    "paused": (TurnResult(SESSION, summed(TurnEnded("paused"))), 130),
+    "cancelled": (TurnResult(ASKING, summed(TurnEnded("cancelled"))), 130),
+    "a no": (TurnResult(ASKING, summed(TurnEnded("declined"))), 4),
+    "a budget that nobody raised": (TurnResult(SESSION, summed(TurnEnded("budget")), AWAITING), 4),
+    "a question that waits": (TurnResult(ASKING, summed(TurnEnded("waiting"))), 4),
+    "the limit": (TurnResult(SESSION, summed(TurnEnded("limit")), AWAITING), 1),
+    "the limit outside plan mode": (TurnResult(ASKING, summed(TurnEnded("limit"))), 1),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("ending", "code"), EXITS.values(), ids=EXITS)
-def test_exit_codes(ending: Ending, code: int) -> None:
+def test_exit_codes(ending: TurnResult, code: int) -> None:
     assert exit_code(ending) == code
-    assert result_row(ending)["exit"] == code
+    assert turn_result_row(ending)["exit"] == code
 
 
 def test_f111_whoever_worked_is_told_how_to_go_on_after_a_halt() -> None:
     for why in ("paused", "cancelled"):
         words = f"{why.capitalize()} from elsewhere."
-        ending = Ending(ASKING, summed(TurnEnded(why, words)))
+        ending = TurnResult(ASKING, summed(TurnEnded(why, words)))
         way_on = f"assent sessions resume {ASKING.slug}"
-        assert [line.text for line in ending_lines(ending)] == [f"{words[:-1]}; go on: {way_on}"]
-        assert (result_row(ending)["message"], result_row(ending)["next"]) == (words, way_on)
+        assert [line.text for line in turn_result_lines(ending)] == [
+            f"{words[:-1]}; go on: {way_on}"
+        ]
+        assert (turn_result_row(ending)["message"], turn_result_row(ending)["next"]) == (
+            words,
+            way_on,
+        )
 
 
 def test_a_no_is_told_with_what_to_type_instead() -> None:
-    ending = Ending(ASKING, summed(TurnEnded("declined", "You said no; nothing of it was done.")))
-    assert [line.text for line in ending_lines(ending)] == [
+    ending = TurnResult(
+        ASKING, summed(TurnEnded("declined", "You said no; nothing of it was done."))
+    )
+    assert [line.text for line in turn_result_lines(ending)] == [
         "You said no; nothing of it was done.",
         "Go on: assent -c 'WHAT INSTEAD'",
     ]
-    assert result_row(ending)["next"] == "assent -c 'WHAT INSTEAD'"
+    assert turn_result_row(ending)["next"] == "assent -c 'WHAT INSTEAD'"
 
 
 def test_f95_a_question_of_a_child_is_one_to_answer() -> None:
-    tally = tallied_child(Tally(), QuestionAsked("q1", "c1", (WHICH,)))
-    ending = Ending(ASKING, tallied(tally, TurnEnded("waiting")))
-    row = result_row(ending)
+    tally = add_child_event(TurnTotals(), QuestionAsked("q1", "c1", (WHICH,)))
+    ending = TurnResult(ASKING, add_event(tally, TurnEnded("waiting")))
+    row = turn_result_row(ending)
     assert (row["waiting"], row["next"]) == (["q1"], "assent questions list")
-    assert "Answer: assent questions list" in [line.text for line in ending_lines(ending)]
+    assert "Answer: assent questions list" in [line.text for line in turn_result_lines(ending)]
 
 
 def test_the_whole_object() -> None:
@@ -211,7 +218,7 @@ def test_the_whole_object() -> None:
         StepEnded(StopReason.END, TokenUsage(8, 2), 0.5),
         TurnEnded("presented"),
     )
-    assert result_row(Ending(SESSION, tally, AWAITING, 2)) == {
+    assert turn_result_row(TurnResult(SESSION, tally, AWAITING, 2)) == {
         "session": "01s",
         "result": "Done.",
         "plan_id": "01p",
@@ -244,7 +251,7 @@ def test_the_whole_object() -> None:
 
 
 def test_an_error_says_what_to_do_next() -> None:
-    row = result_row(Ending(SESSION, error=Unavailable("Down.", "assent -c")))
+    row = turn_result_row(TurnResult(SESSION, error=Unavailable("Down.", "assent -c")))
     told = {key: row[key] for key in ("error", "message", "next", "exit", "state", "digest")}
     assert told == {
         "error": "unavailable",
@@ -257,8 +264,8 @@ def test_an_error_says_what_to_do_next() -> None:
 
 
 def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
-    ending = Ending(SESSION, plan=AWAITING, operations=1, prefix="assent -C 'my folder'")
-    assert [line.text for line in ending_lines(ending)] == [
+    ending = TurnResult(SESSION, plan=AWAITING, operations=1, prefix="assent -C 'my folder'")
+    assert [line.text for line in turn_result_lines(ending)] == [
         "",
         "The plan waits for you: 1 operation, text in PLAN_fix.md.",
         DIGEST,
@@ -269,60 +276,63 @@ def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
 
 
 def test_a_plan_that_is_not_the_current_one_is_named_in_every_command() -> None:
-    ending = Ending(SESSION, plan=AWAITING, operations=1, of="the plan")
-    assert [line.text for line in ending_lines(ending)][3:] == [
+    ending = TurnResult(SESSION, plan=AWAITING, operations=1, of="the plan")
+    assert [line.text for line in turn_result_lines(ending)][3:] == [
         "Review:  assent review --plan 'the plan'",
         f"Approve: assent approve --plan 'the plan' --digest {DIGEST} --build",
         "Reject:  assent reject --plan 'the plan' --note 'WHY', then assent -c",
     ]
-    assert draft_words(Ending(SESSION, plan=DRAFT, draft=True, drafted=True, of="fix"))[1].endswith(
-        "Propose it yourself: assent propose --plan fix"
-    )
+    assert draft_notices(TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True, of="fix"))[
+        1
+    ].endswith("Propose it yourself: assent propose --plan fix")
 
 
 def test_a_draft_is_named_and_says_how_to_go_on() -> None:
-    ending = Ending(SESSION, plan=DRAFT, draft=True, drafted=True)
-    assert draft_words(ending) == [
+    ending = TurnResult(SESSION, plan=DRAFT, draft=True, drafted=True)
+    assert draft_notices(ending) == [
         "Draft, not presented for approval: 0 operations, text in PLAN_fix.md.",
         "Go on: assent -c -p 'WHAT NEXT'. Propose it yourself: assent propose",
     ]
-    assert (list(ending_lines(ending)), result_row(ending)["draft"]) == ([], "PLAN_fix.md")
-    earlier = Ending(SESSION, plan=DRAFT, draft=True)
-    assert (draft_words(earlier), result_row(earlier)["draft"]) == ([], "PLAN_fix.md")
+    assert (list(turn_result_lines(ending)), turn_result_row(ending)["draft"]) == (
+        [],
+        "PLAN_fix.md",
+    )
+    earlier = TurnResult(SESSION, plan=DRAFT, draft=True)
+    assert (draft_notices(earlier), turn_result_row(earlier)["draft"]) == ([], "PLAN_fix.md")
 
 
 @pytest.mark.parametrize(
     ("ending", "found"),
     [
-        (Ending(SESSION, summed(TurnEnded("end"))), None),
-        (Ending(SESSION, summed(TurnEnded("budget", "Spent."))), None),
-        (Ending(SESSION, summed(TurnEnded("limit", "Stuck."))), ("limit", "Stuck.")),
+        (TurnResult(SESSION, summed(TurnEnded("end"))), None),
+        (TurnResult(SESSION, summed(TurnEnded("budget", "Spent."))), None),
+        (TurnResult(SESSION, summed(TurnEnded("limit", "Stuck."))), ("limit", "Stuck.")),
         (
-            Ending(SESSION, summed(*UNRUN, *UNRUN, *UNRUN, TurnEnded("end"))),
+            TurnResult(SESSION, summed(*UNRUN, *UNRUN, *UNRUN, TurnEnded("end"))),
             (
                 "not_run",
                 "Not run, because no sandbox holds here: bash git log, and 2 more commands. "
                 "Nothing was staged for it.",
             ),
         ),
-        (Ending(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), None),
+        (TurnResult(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), None),
     ],
 )
 def test_what_kept_a_turn_from_its_end_is_an_error(
-    ending: Ending, found: tuple[str, str] | None
+    ending: TurnResult, found: tuple[str, str] | None
 ) -> None:
-    error = problem(ending)
+    error = turn_error(ending)
     assert (error and (error.word, error.message)) == found
-    row = result_row(ending)
+    row = turn_result_row(ending)
     assert (row["error"], row["exit"]) == ((found or [None])[0], exit_code(ending))
     assert error is None or (row["message"], row["exit"]) == (error.message, error.exit)
 
 
 def test_outside_plan_mode_there_is_nothing_to_say_of_a_plan() -> None:
-    assert list(ending_lines(Ending(ASKING, plan=AWAITING, drafted=True))) == []
+    assert list(turn_result_lines(TurnResult(ASKING, plan=AWAITING, drafted=True))) == []
 
 
 def test_nothing_that_a_model_says_steers_the_terminal() -> None:
     over = summed(TurnEnded("budget", f"{ESCAPE}[2J\nno"))
-    lines = [line.text for line in ending_lines(Ending(SESSION, over))]
+    lines = [line.text for line in turn_result_lines(TurnResult(SESSION, over))]
     assert lines == ["<U+001B>[2J<U+000A>no"]

@@ -4,11 +4,11 @@ import gc
 import sys
 
 from assent import __version__
-from assent.cli.tty import no_screen
+from assent.cli.tty import why_no_screen
 
 # Values made before the collector looks for cycles. Commands are short and make next to none, and
 # with the usual 700 it would look hundreds of times, at everything that was loaded, too.
-MANY = 100_000
+GC_THRESHOLD = 100_000
 
 
 def main() -> None:
@@ -17,17 +17,17 @@ def main() -> None:
     if arguments == ["--version"]:
         print(f"assent {__version__}")
         return
-    why = "" if arguments else no_screen()
+    why = "" if arguments else why_no_screen()
     if arguments in (["--help"], ["-h"], ["help"]) or why:
-        from assent.cli.table import overview
+        from assent.cli.registry import overview
 
         print(overview(), end="", flush=True)
         if why and sys.stderr is not None:
             print(why, file=sys.stderr)
         return
     try:
-        gc.set_threshold(MANY)
-        from assent.cli.front import run
+        gc.set_threshold(GC_THRESHOLD)
+        from assent.cli.entry import run
 
         code = run(arguments)
     except KeyboardInterrupt:  # while it was still loading

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from threading import Lock
 
+from assent.cli.ansi import ansi
 from assent.cli.output import want_color
-from assent.cli.screen import Screen
-from assent.cli.terminal import height, is_there, reply, tell
+from assent.cli.screen_lock import ScreenLock
+from assent.cli.terminal import has_terminal, read_reply, terminal_height, write_line
 from assent.core.session.event import Question
 from assent.core.session.question import REMEMBERED, YES
 from assent.core.text.hidden_chars import visible_line
@@ -19,12 +20,11 @@ from assent.render.questions import (
     question_lines,
     unknown_number_error,
 )
-from assent.views.ansi import ansi
 
-FORGOTTEN = "Nothing is remembered."
+NOT_REMEMBERED = "Nothing is remembered."
 
 
-class Nobody:
+class DenyingAsker:
     """Implements ports.Asker where nobody can be asked: every answer is a no (law 9)."""
 
     defers = False
@@ -36,7 +36,7 @@ class Nobody:
         return None
 
 
-class Later(Nobody):
+class DeferringAsker(DenyingAsker):
     """Implements ports.Asker where questions wait for a person who answers them some day."""
 
     defers = True
@@ -48,9 +48,9 @@ class TerminalAsker:
     defers = False
     present = True
 
-    def __init__(self, screen: Screen | None = None) -> None:
+    def __init__(self, screen: ScreenLock | None = None) -> None:
         self._turn = Lock()  # several sessions may work at once; a person hears one at a time
-        self._screen = screen or Screen()
+        self._screen = screen or ScreenLock()
 
     def ask(
         self, questions: Sequence[Question], answered: Callable[[], str]
@@ -65,16 +65,16 @@ class TerminalAsker:
                 return None
             answers = tuple([parse_answer(question, line or "") for question, line in typed])
             if questions[0].header == REMEMBERED and answers != ((YES,),):
-                tell(FORGOTTEN)
+                write_line(NOT_REMEMBERED)
         return answers
 
 
 def _typed(question: Question, answered: Callable[[], str]) -> str | None:
     """Shows a question and returns the line typed after it; `v` shows what was too long."""
-    most = max_detail_lines(question, height())
+    most = max_detail_lines(question, terminal_height())
     text = _shown(question, most)
     while True:
-        line = reply(text, lambda: visible_line(answered()))
+        line = read_reply(text, lambda: visible_line(answered()))
         if line is None:
             return None
         if is_truncated(question, most=most) and line.strip().casefold() == ALL:
@@ -91,8 +91,8 @@ def _shown(question: Question, most: int) -> str:
     return "\n".join([*lines, answer_hint(question, cut=is_truncated(question, most=most))])
 
 
-def asker(*, may_ask: bool, later: bool = False, screen: Screen | None = None) -> Asker:
+def asker(*, may_ask: bool, later: bool = False, screen: ScreenLock | None = None) -> Asker:
     """Returns who answers questions: the person, where there is one and they may be asked."""
-    if may_ask and is_there():
+    if may_ask and has_terminal():
         return TerminalAsker(screen)
-    return Later() if later else Nobody()
+    return DeferringAsker() if later else DenyingAsker()

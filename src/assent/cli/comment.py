@@ -4,8 +4,8 @@ import re
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.source import text
+from assent.cli.input import argument_text
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.core.errors import UsageError
 from assent.core.plan.comment import Comment, PlacedComment
 from assent.core.plan.operation_reference import matching_operations
@@ -19,7 +19,7 @@ from assent.render.comments import (
 )
 from assent.render.lines import Line
 
-WHERE = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
+LOCATION_PATTERN = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
 HELP = "assent comment add --help"
 SEND = "assent reject"  # takes all comments along
 
@@ -39,8 +39,8 @@ def comment() -> None:
 )
 @click.argument("where", metavar="WHERE")
 @click.argument("words", metavar="WORDS")
-@takes_call
-def add(call: Call, where: str, words: str) -> None:
+@with_invocation
+def add(call: Invocation, where: str, words: str) -> None:
     """Tie words to lines. WHERE is plan:LINE, plan:FIRST-LAST, or OP:LINE of an operation's diff.
 
     OP is an operation's number, or the start of its id; `assent comment lines OP` shows its lines
@@ -48,14 +48,14 @@ def add(call: Call, where: str, words: str) -> None:
     waits until `assent reject` sends it.
     """
     record, comments = call.record(), call.engine.comments
-    anchor = comments.anchor(record, *_where(text(where)))
-    added = comments.add(record, anchor, text(words))
+    anchor = comments.anchor(record, *_where(argument_text(where)))
+    added = comments.add(record, anchor, argument_text(words))
     _answer(call, added, len(comments.waiting(record)))
 
 
 @comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
-@takes_call
-def list_comments(call: Call) -> None:
+@with_invocation
+def list_comments(call: Invocation) -> None:
     """List the comments that wait, each under its lines as they are now."""
     found = call.engine.comments.placed(call.record())
     call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
@@ -63,10 +63,10 @@ def list_comments(call: Call) -> None:
 
 @comment.command(epilog=examples("assent comment lines plan\nassent comment lines 2"))
 @click.argument("where", metavar="plan|OP")
-@takes_call
-def lines(call: Call, where: str) -> None:
+@with_invocation
+def lines(call: Invocation, where: str) -> None:
     """Show lines with the numbers that a comment names."""
-    part = call.engine.comments.part(call.record(), text(where))
+    part = call.engine.comments.part(call.record(), argument_text(where))
     row = {"operation": part.operation or None, "about": part.about or None, "lines": part.lines}
     shown = [*part_lines(part)] or [Line("plain", "It is not shown line by line.")]
     call.output.answer(row, shown)
@@ -75,22 +75,26 @@ def lines(call: Call, where: str) -> None:
 @comment.command(epilog=examples("assent comment change 2 'Keep both names'"))
 @click.argument("reference", metavar="COMMENT")
 @click.argument("words", metavar="WORDS")
-@takes_call
-def change(call: Call, reference: str, words: str) -> None:
+@with_invocation
+def change(call: Invocation, reference: str, words: str) -> None:
     """Give a comment that waits other words. COMMENT is its number, or its id."""
     record = call.record()
     number = _number(call, record, reference)
-    _answer(call, call.engine.comments.change(record, text(reference), text(words)), number)
+    _answer(
+        call,
+        call.engine.comments.change(record, argument_text(reference), argument_text(words)),
+        number,
+    )
 
 
 @comment.command(epilog=examples("assent comment remove 2\nassent comment remove 01k9zq3v7m"))
 @click.argument("reference", metavar="COMMENT")
-@takes_call
-def remove(call: Call, reference: str) -> None:
+@with_invocation
+def remove(call: Invocation, reference: str) -> None:
     """Take a comment back that waits. COMMENT is its number, or its id."""
     record = call.record()
     number = _number(call, record, reference)
-    gone = call.engine.comments.remove(record, text(reference))
+    gone = call.engine.comments.remove(record, argument_text(reference))
     left = len(call.engine.comments.waiting(record))
     rest = "1 comment waits." if left == 1 else f"{left} comments wait."
     call.output.answer(_row(gone, number), [Line("plain", f"Taken back. {rest}")])
@@ -98,7 +102,7 @@ def remove(call: Call, reference: str) -> None:
 
 def _where(where: str) -> tuple[str, int, int]:
     """Reads where a comment belongs: a part, and lines of it; 0 and 0 is all of it."""
-    found = WHERE.fullmatch(where)
+    found = LOCATION_PATTERN.fullmatch(where)
     if found is None or (found[2] and not int(found[2])):
         raise UsageError(f"{where!a} names no lines. Nothing was noted.", HELP)
     first = int(found[2] or 0)
@@ -108,10 +112,10 @@ def _where(where: str) -> tuple[str, int, int]:
     return found[1], first, last
 
 
-def _number(call: Call, record: PlanRecord, reference: str) -> int:
+def _number(call: Invocation, record: PlanRecord, reference: str) -> int:
     """Returns under which number a list shows a comment; 0 if it is not there."""
     ids = [one.id for one in call.engine.comments.waiting(record)]
-    found = matching_operations(ids, text(reference))
+    found = matching_operations(ids, argument_text(reference))
     return found[0] + 1 if found else 0
 
 
@@ -119,7 +123,7 @@ def _row(comment: Comment, number: int) -> dict[str, object]:
     return comment_row(number, PlacedComment(comment, comment.anchor, "here"))
 
 
-def _answer(call: Call, comment: Comment, number: int) -> None:
+def _answer(call: Invocation, comment: Comment, number: int) -> None:
     placed = PlacedComment(comment, comment.anchor, "here")
     lines = [*one_comment_lines(number, placed), Line("plain", f"Next: {call.of_plan(SEND)}")]
     call.output.answer(_row(comment, number), lines)

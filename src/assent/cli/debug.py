@@ -6,9 +6,9 @@ import click
 
 from assent.app.explanation import explain_context
 from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
-from assent.cli.asker import Nobody
-from assent.cli.call import Call, examples, takes_call
-from assent.views.prompt import prompt_lines, prompt_row, tools_lines, tools_row
+from assent.cli.asker import DenyingAsker
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.debug import prompt_lines, prompt_row, tools_lines, tools_row
 
 _mode = click.option("--mode", default="", help="The mode, also one of your own.")
 _agent = click.option("--agent", default="", help="The agent (default: the mode's own).")
@@ -24,8 +24,8 @@ def debug() -> None:
 )
 @_agent
 @_mode
-@takes_call
-def prompt(call: Call, agent: str, mode: str) -> None:
+@with_invocation
+def prompt(call: Invocation, agent: str, mode: str) -> None:
     """Show every layer of the system prompt with its size. And the first request's, in all."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
@@ -42,8 +42,8 @@ def prompt(call: Call, agent: str, mode: str) -> None:
 @debug.command(epilog=examples("assent debug tools\nassent debug tools --mode ask --json"))
 @_agent
 @_mode
-@takes_call
-def tools(call: Call, agent: str, mode: str) -> None:
+@with_invocation
+def tools(call: Invocation, agent: str, mode: str) -> None:
     """List every tool: offered, or withheld in this mode and why."""
     with closing(_opened(call, agent)) as work:
         seat = explain_context(work, mode, agent)
@@ -57,5 +57,5 @@ def tools(call: Call, agent: str, mode: str) -> None:
         call.output.warn((*work.warnings, *work.engine.warnings))
 
 
-def _opened(call: Call, agent: str) -> SessionRuntime:
-    return open_session_runtime(call.folder, Nobody(), SessionOptions(None, agent))
+def _opened(call: Invocation, agent: str) -> SessionRuntime:
+    return open_session_runtime(call.folder, DenyingAsker(), SessionOptions(None, agent))

@@ -2,23 +2,23 @@
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.host import LocalHost
-from assent.cli.tty import no_screen
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.tty import why_no_screen
+from assent.cli.tui_host import LocalScreenHost
 from assent.core.errors import UsageError
 
 NO_TERMINAL = "The demo is a screen, and there is no terminal to show it on."
 
 
 @click.command(epilog=examples("assent demo"))
-@takes_call
-def demo(call: Call) -> int:
+@with_invocation
+def demo(call: Invocation) -> int:
     """Try it all in a scratch folder: no key, no server, nothing of yours.
 
     A scripted model explores, asks, plans and presents; you review, comment, approve, build, undo.
     """
     from assent.cli.tui import show_demo
 
-    if call.output.as_json or call.no_input or no_screen():
+    if call.output.as_json or call.no_input or why_no_screen():
         raise UsageError(NO_TERMINAL, "assent demo, in a terminal")
-    return show_demo(LocalHost(call.folder))
+    return show_demo(LocalScreenHost(call.folder))

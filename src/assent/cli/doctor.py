@@ -6,16 +6,16 @@ from functools import partial
 import click
 import msgspec
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import Output
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import CliOutput
+from assent.cli.render.doctor import doctor_lines
 from assent.doctor.report import DoctorTarget, doctor_target, run_doctor
-from assent.views.doctor import doctor_lines
 
 
 @click.command(epilog=examples("assent doctor\nassent doctor --strict\nassent doctor --json"))
 @click.option("--strict", is_flag=True, help="Fail also if something could not be tried here.")
-@takes_call
-def doctor(call: Call, strict: bool) -> int:
+@with_invocation
+def doctor(call: Invocation, strict: bool) -> int:
     """Try to break consent, paths, undo, shell and sandbox for real, in scratch folders.
 
     Exits with 1 if anything FAILED. Nothing of yours is touched: no workspace, no plan, no
@@ -24,7 +24,7 @@ def doctor(call: Call, strict: bool) -> int:
     return report_on(doctor_target(), call.output, strict=strict)
 
 
-def report_on(patient: DoctorTarget, output: Output, *, strict: bool) -> int:
+def report_on(patient: DoctorTarget, output: CliOutput, *, strict: bool) -> int:
     """Examines a machine, tells what was found, and returns the exit code."""
     report = run_doctor(patient, partial(_tell, output), strict=strict)
     _tell(output, "")
@@ -33,7 +33,7 @@ def report_on(patient: DoctorTarget, output: Output, *, strict: bool) -> int:
     return 0 if report.ok else 1
 
 
-def _tell(output: Output, what: str) -> None:
+def _tell(output: CliOutput, what: str) -> None:
     """Shows what is being tried, on a terminal only."""
     if sys.stderr.isatty() and not output.as_json:
         sys.stderr.write(f"\r\x1b[K{f'Trying: {what}' if what else ''}")

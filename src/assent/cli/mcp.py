@@ -2,10 +2,10 @@
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.mcp import servers_json, servers_lines
 from assent.core.errors import AssentError
 from assent.core.mcp import KnownMcpTool
-from assent.views.mcp import servers_json, servers_lines
 
 
 @click.group(epilog=examples("assent mcp list"))
@@ -14,8 +14,8 @@ def mcp() -> None:
 
 
 @mcp.command("list", epilog=examples("assent mcp list\nassent mcp list --json"))
-@takes_call
-def list_servers(call: Call) -> int:
+@with_invocation
+def list_servers(call: Invocation) -> int:
     """Start every server, list its tools, and end it again.
 
     A tool changes things unless the user's configuration says, by its digest, that it only reads.

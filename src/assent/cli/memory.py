@@ -2,7 +2,7 @@
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.render.redaction import redacted_row
 from assent.render.sessions import memory_lines
 
@@ -13,8 +13,8 @@ def memory() -> None:
 
 
 @memory.command("list", epilog=examples("assent memory list\nassent memory list --json"))
-@takes_call
-def list_facts(call: Call) -> None:
+@with_invocation
+def list_facts(call: Invocation) -> None:
     """List the remembered facts, oldest first."""
     facts = redacted_row(call.engine.memory.all())
     rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
@@ -23,8 +23,8 @@ def list_facts(call: Call) -> None:
 
 @memory.command(epilog=examples("assent memory forget 01k9zq3v7m"))
 @click.argument("reference", metavar="ID")
-@takes_call
-def forget(call: Call, reference: str) -> None:
+@with_invocation
+def forget(call: Invocation, reference: str) -> None:
     """Take a fact away, by its id or the start of it."""
     fact = redacted_row(call.engine.memory.forget(reference))
     call.output.answer({"fact": fact.fact, "text": fact.text}, memory_lines([fact]))

@@ -7,10 +7,12 @@ from contextlib import closing
 import click
 import msgspec
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import Output, reader
-from assent.cli.source import piped
-from assent.cli.talk import CUT, MOST_CONTEXT
+from assent.cli.goal.command import MAX_STDIN_BYTES, TRUNCATED_NOTE
+from assent.cli.input import read_piped
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import CliOutput, ignore_closed_stdout
+from assent.cli.render.models import models_lines
+from assent.cli.render.shell import VisibleOutput
 from assent.core.llm.message import ChatMessage, TextPart
 from assent.core.llm.request import (
     ModelRequest,
@@ -21,8 +23,6 @@ from assent.core.llm.request import (
     StreamEnded,
 )
 from assent.ports import ModelStream
-from assent.views.models import models_lines
-from assent.views.shell import Visible
 
 
 @click.group(epilog=examples("assent models list\nassent models ask openai 'What is a monad?'"))
@@ -35,8 +35,8 @@ def models() -> None:
     epilog=examples("assent models list\nassent models list openai\nassent models list --json"),
 )
 @click.argument("provider", required=False, default="")
-@takes_call
-def list_models(call: Call, provider: str) -> None:
+@with_invocation
+def list_models(call: Invocation, provider: str) -> None:
     """List the models that can be used here and why. Of all providers, or of PROVIDER.
 
     Providers with a key are listed from the catalogue, servers elsewhere are asked.
@@ -59,8 +59,8 @@ def list_models(call: Call, provider: str) -> None:
 )
 @click.argument("model")
 @click.argument("text")
-@takes_call
-def ask(call: Call, model: str, text: str) -> int:
+@with_invocation
+def ask(call: Invocation, model: str, text: str) -> int:
     """Ask MODEL one question, without tools, and print its answer. A pipe on stdin is added.
 
     On a terminal the answer appears as it comes; elsewhere only when it is complete, so that what a
@@ -69,7 +69,7 @@ def ask(call: Call, model: str, text: str) -> int:
     from assent.app.models import open_models
 
     opened, warnings = open_models(call.folder)
-    warn = _Warnings(call.output, warnings)
+    warn = _ModelWarnings(call.output, warnings)
     with closing(opened):
         chosen = opened.open(model)
         prompt = ModelRequest((), (ChatMessage("user", (TextPart(text + _piped()),)),))
@@ -83,10 +83,10 @@ def ask(call: Call, model: str, text: str) -> int:
     return 1 if verdict else 0
 
 
-class _Warnings:
+class _ModelWarnings:
     """Tells warnings as they come; in JSON only with an answer, because an error stands alone."""
 
-    def __init__(self, output: Output, first: Iterable[str]) -> None:
+    def __init__(self, output: CliOutput, first: Iterable[str]) -> None:
         self._output = output
         self._held: list[str] = []
         for warning in first:
@@ -104,14 +104,20 @@ class _Warnings:
 
 def _piped() -> str:
     """Returns what was piped in, under the question."""
-    content, more = piped(MOST_CONTEXT)
-    return f"\n\n{content}{CUT if more else ''}" if content.strip() else ""
+    content, more = read_piped(MAX_STDIN_BYTES)
+    return f"\n\n{content}{TRUNCATED_NOTE if more else ''}" if content.strip() else ""
 
 
-def _said(output: Output, answers: ModelStream, warn: _Warnings) -> tuple[str, StreamEnded]:
+def _said(output: CliOutput, answers: ModelStream, warn: _ModelWarnings) -> tuple[str, StreamEnded]:
     """Prints an answer, live where somebody is watching, and returns it."""
     live = sys.stdout.isatty() and not output.as_json
-    paper = _Live() if live else _Later() if not output.as_json else _Paper()
+    paper = (
+        _LiveAnswerOutput()
+        if live
+        else _BufferedAnswerOutput()
+        if not output.as_json
+        else _AnswerOutput()
+    )
     texts: list[str] = []
     stopped = StreamEnded(StopReason.END)
     for answer in answers:
@@ -133,7 +139,7 @@ def _said(output: Output, answers: ModelStream, warn: _Warnings) -> tuple[str, S
     return said, stopped
 
 
-class _Paper:
+class _AnswerOutput:
     """Where an answer appears: here, nowhere."""
 
     def write(self, piece: str) -> None:
@@ -146,19 +152,19 @@ class _Paper:
         """Takes the whole."""
 
 
-class _Later(_Paper):
+class _BufferedAnswerOutput(_AnswerOutput):
     """A file or a pipe, from which nothing can be taken back."""
 
     def end(self, said: str) -> None:
-        with reader():
+        with ignore_closed_stdout():
             sys.stdout.write(said if said.endswith("\n") or not said else f"{said}\n")
 
 
-class _Live(_Paper):
+class _LiveAnswerOutput(_AnswerOutput):
     """A terminal on which an answer appears; what would steer it is made visible."""
 
     def __init__(self) -> None:
-        self._visible = Visible()
+        self._visible = VisibleOutput()
         self._begun = False
 
     def write(self, piece: str) -> None:
@@ -168,13 +174,13 @@ class _Live(_Paper):
     def restart(self) -> None:
         if self._begun:
             self._show("\n(This was cut off and does not count.)\n", last=True)
-        self._visible, self._begun = Visible(), False
+        self._visible, self._begun = VisibleOutput(), False
 
     def end(self, said: str) -> None:
         self._show("" if said.endswith("\n") else "\n", last=True)
 
     def _show(self, text: str, *, last: bool) -> None:
-        with reader():
+        with ignore_closed_stdout():
             sys.stdout.write(self._visible.text(text.encode("utf-8", "replace"), last=last))
 
 

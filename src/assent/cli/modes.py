@@ -5,9 +5,9 @@ from shlex import quote
 import click
 
 from assent.app.modes import ModeManager
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.source import whole
-from assent.cli.terminal import is_there, reply
+from assent.cli.input import read_all
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined
 from assent.core.permission.mode import CustomMode, resolve_mode
 from assent.core.text.hidden_chars import visible, visible_path
@@ -16,7 +16,7 @@ from assent.render.modes import find_mode, mode_lines, mode_row, mode_rows, mode
 
 LIMIT = 64 * 1024
 YES = ("y", "yes")
-UNASKED = "There is no terminal on which you could be asked; --yes says that you read it."
+TERMINAL_NEEDED = "There is no terminal on which you could be asked; --yes says that you read it."
 
 
 @click.group(epilog=examples("assent modes list\nassent modes export review > review.toml"))
@@ -25,8 +25,8 @@ def modes() -> None:
 
 
 @modes.command("list", epilog=examples("assent modes list\nassent modes list --json"))
-@takes_call
-def list_modes(call: Call) -> None:
+@with_invocation
+def list_modes(call: Invocation) -> None:
     """List every mode: the four, and those of the user and the project."""
     desk = ModeManager(call.folder)
     rows = mode_rows(desk.modes)
@@ -36,8 +36,8 @@ def list_modes(call: Call) -> None:
 
 @modes.command(epilog=examples("assent modes show review\nassent modes show plan --json"))
 @click.argument("mode", metavar="ID")
-@takes_call
-def show(call: Call, mode: str) -> None:
+@with_invocation
+def show(call: Invocation, mode: str) -> None:
     """Show one mode: its base, and what it takes from it."""
     desk = ModeManager(call.folder)
     one = _named(desk, mode)
@@ -47,8 +47,8 @@ def show(call: Call, mode: str) -> None:
 
 @modes.command(epilog=examples("assent modes export review > review.toml"))
 @click.argument("mode", metavar="ID")
-@takes_call
-def export(call: Call, mode: str) -> None:
+@with_invocation
+def export(call: Invocation, mode: str) -> None:
     """Print one mode as `assent modes import` reads it."""
     one = _named(ModeManager(call.folder), mode)
     snippet = mode_toml(one)
@@ -61,13 +61,13 @@ def export(call: Call, mode: str) -> None:
 )
 @click.argument("source", metavar="FILE")
 @click.option("--yes", is_flag=True, help="Do not ask on the terminal.")
-@takes_call
-def import_modes(call: Call, source: str, yes: bool) -> None:
+@with_invocation
+def import_modes(call: Invocation, source: str, yes: bool) -> None:
     """Add the modes in FILE to your own configuration. - is stdin."""
     desk = ModeManager(call.folder)
-    wanted = desk.read(whole(call.folder, source, LIMIT))
+    wanted = desk.read(read_all(call.folder, source, LIMIT))
     if not yes and not _asked(call, desk, wanted):
-        why = "" if not call.no_input and is_there() else f" {UNASKED}"
+        why = "" if not call.no_input and has_terminal() else f" {TERMINAL_NEEDED}"
         raise Declined(
             f"Not added; nothing was changed.{why}", f"assent modes import {quote(source)} --yes"
         )
@@ -83,10 +83,10 @@ def _named(desk: ModeManager, name: str) -> CustomMode:
     return find_mode(name, desk.modes)
 
 
-def _asked(call: Call, desk: ModeManager, wanted: list[CustomMode]) -> bool:
+def _asked(call: Invocation, desk: ModeManager, wanted: list[CustomMode]) -> bool:
     """Shows the person what would be added, on their terminal; anything but a yes is a no."""
     if call.no_input:
         return False
     shown = visible("\n".join(map(mode_toml, wanted)))
-    typed = reply(f"{shown}\nAdd this to {desk.file}? y or n (Enter: no): ")
+    typed = read_reply(f"{shown}\nAdd this to {desk.file}? y or n (Enter: no): ")
     return (typed or "").strip().casefold() in YES

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from assent.cli.failing import unprinted
+from assent.cli.ansi import ansi
+from assent.cli.errors import output_failed
 from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
 from assent.render.lines import Line
-from assent.views.ansi import ansi
 
 if TYPE_CHECKING:
     from assent.render.command_output import CommandOutputLines
 
-UNSHOWN = "not shown, because they are binary or too large."
+NOT_SHOWN = "not shown, because they are binary or too large."
 
 STDIN = 0
 BATCH = 500  # lines written at once
 # Where another face runs a command, what it would print goes there, and to no terminal.
-TAKEN: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
+CAPTURED_LINES: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
 NOTHING: Mapping[str, object] = {}  # is known of what an answer tells
-LONGEST = 4000  # characters of an error; what was typed may be in it, whatever its length
+MAX_ERROR_CHARS = 4000  # characters of an error; what was typed may be in it, whatever its length
 
 
-class Output:
+class CliOutput:
     """Writes the answer of one command in the form that was asked for."""
 
     def __init__(self, *, as_json: bool) -> None:
@@ -46,18 +46,18 @@ class Output:
         if not self.as_json:
             self.lines(lines, content)
             return
-        with reader(content):
+        with ignore_closed_stdout(content):
             sys.stdout.buffer.write(encoded(content) + b"\n")
 
     def lines(self, lines: Iterable[Line], content: Mapping[str, object] = NOTHING) -> None:
         """Prints lines, in colour on a terminal; `content` is what they tell."""
-        if (taken := TAKEN.get()) is not None:
+        if (taken := CAPTURED_LINES.get()) is not None:
             taken.extend(lines)
             return
         self._write(ansi(lines, color=colored(sys.stdout)), content)
 
     def _write(self, texts: Iterator[str], content: Mapping[str, object] = NOTHING) -> None:
-        with reader(content):
+        with ignore_closed_stdout(content):
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
 
@@ -67,7 +67,7 @@ class Output:
         Where nobody sits, `texts` are printed, if there are any: the same, in larger pieces. Tells
         whether all lines are on the terminal: how far somebody pages, nobody knows.
         """
-        if TAKEN.get() is not None:
+        if CAPTURED_LINES.get() is not None:
             self.lines(lines)
             return False
         if not sys.stdout.isatty():
@@ -125,7 +125,7 @@ class Output:
     @property
     def logs(self) -> bool:
         """Whether what commands say goes to stdout, as to a file or the log of a CI."""
-        return not self.as_json and TAKEN.get() is None and not sys.stdout.isatty()
+        return not self.as_json and CAPTURED_LINES.get() is None and not sys.stdout.isatty()
 
     def command_output(self, said: LiveCommandOutput) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
@@ -146,7 +146,7 @@ class Output:
             sys.stderr.write("\r\x1b[K" + ("" if logs else text))
             sys.stderr.flush()
         if logs and text:
-            with listener():
+            with flush_run_output():
                 sys.stdout.write(self._due + text)
             self._due = ""
 
@@ -209,7 +209,7 @@ def _page(lines: Iterable[Line]) -> None:
         if os.path.basename(name) == "less":
             color = None  # then click looks whether what the person says of `less` allows colour
     texts = [text + "\n" for text in ansi(lines, color=color is not False)]
-    with reader():
+    with ignore_closed_stdout():
         click.echo_via_pager(texts, color=color)
 
 
@@ -223,15 +223,15 @@ def want_color() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def patch_lines(patch: str | None) -> Iterable[Line]:
+def text_diff_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
     from assent.render.diff_lines import diff_lines
 
-    return [Line("plain", f"The texts are {UNSHOWN}")] if patch is None else diff_lines(patch)
+    return [Line("plain", f"The texts are {NOT_SHOWN}")] if patch is None else diff_lines(patch)
 
 
 @contextmanager
-def reader(content: Mapping[str, object] = NOTHING) -> Iterator[None]:
+def ignore_closed_stdout(content: Mapping[str, object] = NOTHING) -> Iterator[None]:
     """Flushes what was written; a reader that went away, as `head` does, is no failure.
 
     Where it cannot be written, the error says what is known of what the command did.
@@ -242,11 +242,11 @@ def reader(content: Mapping[str, object] = NOTHING) -> Iterator[None]:
     except OSError as error:
         silence_stdout()
         if not isinstance(error, BrokenPipeError):
-            raise unprinted(error.strerror or str(error), content) from error
+            raise output_failed(error.strerror or str(error), content) from error
 
 
 @contextmanager
-def listener() -> Iterator[None]:
+def flush_run_output() -> Iterator[None]:
     """Flushes what was written of a run; it does not end because nobody takes its words.
 
     Where they cannot be written for another reason, the answer cannot either, and says so.
@@ -302,11 +302,15 @@ def _valid(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST} more)"
+    return (
+        text
+        if len(text) <= MAX_ERROR_CHARS
+        else f"{text[:MAX_ERROR_CHARS]}… ({len(text) - MAX_ERROR_CHARS} more)"
+    )
 
 
 def _complain(sign: str, text: str) -> None:
-    taken = TAKEN.get()
+    taken = CAPTURED_LINES.get()
     for piece in fold_long(visible_line(text)):
         if taken is not None:
             taken.append(Line("risk", piece))

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import patch_lines
-from assent.cli.source import text, whole
+from assent.cli.input import argument_text, read_all
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import text_diff_lines
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
@@ -26,25 +26,25 @@ def plan() -> None:
 @click.argument("name")
 @click.option("--session", default="", help="Kebab-case folder (default: made from the goal).")
 @click.option("--goal", default="", help="What should be true afterwards.")
-@takes_call
-def new(call: Call, name: str, session: str, goal: str) -> None:
+@with_invocation
+def new(call: Invocation, name: str, session: str, goal: str) -> None:
     """Make a plan from the template and make it the current one."""
-    _answer(call, call.engine.plans.new(name, session, text(goal)))
+    _answer(call, call.engine.plans.new(name, session, argument_text(goal)))
 
 
 @plan.command(epilog=examples("assent plan write notes.md\nassent plan write - < notes.md"))
 @click.argument("file", required=False)
-@takes_call
-def write(call: Call, file: str | None) -> None:
+@with_invocation
+def write(call: Invocation, file: str | None) -> None:
     """Replace the plan's text by FILE. - is stdin; without FILE, take in the edited plan file."""
-    content = None if file is None else whole(call.folder, file, MAX_TEXT)
+    content = None if file is None else read_all(call.folder, file, MAX_TEXT)
     _answer(call, call.engine.plans.write(call.record(), content))
 
 
 @plan.command("list", epilog=examples("assent plan list\nassent plan list --all --json"))
 @click.option("--all", "everything", is_flag=True, help="Also discarded and deleted ones.")
-@takes_call
-def list_plans(call: Call, everything: bool) -> None:
+@with_invocation
+def list_plans(call: Invocation, everything: bool) -> None:
     """List the plans, newest first."""
     records = call.engine.plans.all(everything=everything)
     rows = [_row(call, record) for record in records]
@@ -52,8 +52,8 @@ def list_plans(call: Call, everything: bool) -> None:
 
 
 @plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
-@takes_call
-def show(call: Call) -> None:
+@with_invocation
+def show(call: Invocation) -> None:
     """Show one plan: where it stands, and its text."""
     record = call.record()
     call.report_live(record)
@@ -65,16 +65,16 @@ def show(call: Call) -> None:
 
 @plan.command(epilog=examples("assent plan use add_login"))
 @click.argument("reference", metavar="ID")
-@takes_call
-def use(call: Call, reference: str) -> None:
+@with_invocation
+def use(call: Invocation, reference: str) -> None:
     """Make a plan the current one. By id, start of an id, name, session/name or path."""
     _answer(call, call.engine.plans.use(reference))
 
 
 @plan.command(epilog=examples("assent plan history\nassent plan history --diff 1 2"))
 @click.option("--diff", nargs=2, type=int, metavar="A B", help="Compare two revisions.")
-@takes_call
-def history(call: Call, diff: tuple[int, int] | None) -> None:
+@with_invocation
+def history(call: Invocation, diff: tuple[int, int] | None) -> None:
     """Show the revisions of a plan's text, or how two differ."""
     record = call.record()
     rows = [{"n": r.n, "at": r.at, "content_hash": r.content_hash} for r in record.revisions]
@@ -87,15 +87,15 @@ def history(call: Call, diff: tuple[int, int] | None) -> None:
         raise UsageError(f"There is no revision {missing[0]}.", "assent plan history")
     one, other = (call.engine.plans.text(hashes[n]) for n in diff)
     patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
-    call.output.answer({"revisions": rows, "diff": patch}, patch_lines(patch))
+    call.output.answer({"revisions": rows, "diff": patch}, text_diff_lines(patch))
 
 
 @plan.command(
     epilog=examples("assent plan delete --plan add_login\nassent plan delete --session login")
 )
 @click.option("--session", default="", help="All plans of a session.")
-@takes_call
-def delete(call: Call, session: str) -> None:
+@with_invocation
+def delete(call: Invocation, session: str) -> None:
     """Discard a plan, or a session's plans, and remove the files. Runs can still be undone."""
     if bool(call.plan) == bool(session):
         raise UsageError("Say which: --plan ID or --session S.", "assent plan list")
@@ -105,8 +105,8 @@ def delete(call: Call, session: str) -> None:
     _list(call, rows)
 
 
-def _list(call: Call, rows: list[Row]) -> None:
-    from assent.cli.moment import now
+def _list(call: Invocation, rows: list[Row]) -> None:
+    from assent.cli.clock import now
     from assent.render.times import relative_time
 
     moment = now()
@@ -114,15 +114,15 @@ def _list(call: Call, rows: list[Row]) -> None:
     call.output.answer({"plans": rows}, lines)
 
 
-def _row(call: Call, record: PlanRecord) -> Row:
+def _row(call: Invocation, record: PlanRecord) -> Row:
     return plan_row(record, approved=call.engine.approvals.is_approved(record))
 
 
-def _answer(call: Call, record: PlanRecord) -> None:
+def _answer(call: Invocation, record: PlanRecord) -> None:
     row = _row(call, record)
     call.output.answer(row, _lines(call, record, row))
 
 
-def _lines(call: Call, record: PlanRecord, row: Row) -> Iterator[Line]:
+def _lines(call: Invocation, record: PlanRecord, row: Row) -> Iterator[Line]:
     of = call.engine.plans.reference(record, current=False)
     return plan_lines(row, call.engine.reviews.next_step(record), of)

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 import click
 
+from assent.cli.ansi import ansi
+from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
-from assent.cli.asking import no_yes
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.input import argument_text, is_stdin_silent, read_piped
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import want_color
-from assent.cli.source import piped, silent, text
-from assent.cli.terminal import ask, is_there
+from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.permission.grant import GrantScope, PermissionPattern
 from assent.core.session.answer import AcceptedAnswer, QuestionReply
@@ -39,15 +40,14 @@ from assent.render.pending_questions import (
 )
 from assent.render.questions import parse_answer, unknown_number_error
 from assent.render.redaction import redacted_row
-from assent.views.ansi import ansi
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
-MOST_ANSWER = 1 << 16  # bytes of stdin
-PATIENCE_S = 3.0  # for a first byte of it, where there is a terminal to ask on
+MAX_ANSWER_BYTES = 1 << 16  # bytes of stdin
+STDIN_TIMEOUT_S = 3.0  # for a first byte of it, where there is a terminal to ask on
 
 
-class _Meant(NamedTuple):
+class _ParsedAnswer(NamedTuple):
     """A yes on the command line: as typed, what it means, and what would be remembered."""
 
     said: tuple[str, ...]
@@ -66,8 +66,8 @@ def questions() -> None:
     "list", epilog=examples("assent questions list\nassent questions list --all --json")
 )
 @click.option("--all", "every", is_flag=True, help="Also those that were answered, or expired.")
-@takes_call
-def list_questions(call: Call, every: bool) -> None:
+@with_invocation
+def list_questions(call: Invocation, every: bool) -> None:
     """List the open questions of all sessions. Children's too, oldest first."""
     asked = call.engine.pending_questions
     waiting = redacted_row(asked.pending(every=every))
@@ -77,8 +77,8 @@ def list_questions(call: Call, every: bool) -> None:
 
 @questions.command(epilog=examples("assent questions show 01k9zq3v7m"))
 @click.argument("reference", metavar="ID")
-@takes_call
-def show(call: Call, reference: str) -> None:
+@with_invocation
+def show(call: Invocation, reference: str) -> None:
     """Show a question in full, with everything that a yes would do."""
     asked = call.engine.pending_questions
     pending = redacted_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
@@ -101,8 +101,8 @@ def show(call: Call, reference: str) -> None:
 @click.option(
     "--pattern", "patterns", multiple=True, help="What a remembered yes covers; all of it."
 )
-@takes_call
-def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) -> None:
+@with_invocation
+def answer(call: Invocation, reference: str, said: tuple[str, ...], **options: Any) -> None:
     """Answer a question. Yes, session, project, unconfined or no; or a model's, in words.
 
     Without ANSWER it is asked on the terminal. A yes needs a terminal in any case, or the full
@@ -112,7 +112,7 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
     asked = call.engine.pending_questions
     pending = asked.find(reference)
     asked.check_open(pending.inquiry)
-    wanted, digest = pending.inquiry.asked.digest, text(options["digest"])
+    wanted, digest = pending.inquiry.asked.digest, argument_text(options["digest"])
     if digest and not wanted.startswith(digest):
         raise DigestMismatch(
             f"The question's digest is {wanted}, not {digest}.",
@@ -125,11 +125,11 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
 
 
 def _reply(
-    call: Call, pending: PendingQuestion, said: tuple[str, ...], options: dict[str, Any]
+    call: Invocation, pending: PendingQuestion, said: tuple[str, ...], options: dict[str, Any]
 ) -> QuestionReply:
     """Returns the answer, with the channel that a person's yes came by."""
     asked = pending.inquiry.asked
-    words = text(options["words"])
+    words = argument_text(options["words"])
     if not said and not words and _by_model(asked):
         said = _piped(call, asked)
     if not said and not words:
@@ -141,8 +141,10 @@ def _reply(
         return QuestionReply(answers, _by(call, COMMAND))
     reach = _reach(asked, answers)
     always = asked.questions[0].always if reach else ()
-    meant = _Meant(said, answers, reach, always, call.engine.pending_questions.clock.new_id())
-    channel = _channel(call, pending, meant, text(options["digest"]))
+    meant = _ParsedAnswer(
+        said, answers, reach, always, call.engine.pending_questions.clock.new_id()
+    )
+    channel = _channel(call, pending, meant, argument_text(options["digest"]))
     confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
     return QuestionReply(answers, _by(call, channel), confirmed, meant.grant)
 
@@ -156,7 +158,7 @@ def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> QuestionAnswers:
             f"The question has {several}; each needs one ANSWER.",
             f"assent questions show {asked.id}",
         )
-    pairs = zip(parts, map(text, said), strict=True)
+    pairs = zip(parts, map(argument_text, said), strict=True)
     return tuple(_label(part, word) for part, word in pairs)
 
 
@@ -174,12 +176,12 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
     return (label,) if label else parse_answer(question, word)
 
 
-def _asked(call: Call, pending: PendingQuestion) -> QuestionReply:
+def _asked(call: Invocation, pending: PendingQuestion) -> QuestionReply:
     """Asks on the terminal, as the session itself would; what is to be remembered twice."""
     asked, waits = pending.inquiry.asked, call.engine.pending_questions
     again = f"assent questions answer {asked.id} yes --digest {asked.digest}"
-    if call.no_input or not is_there():
-        raise Declined(no_yes(call, "Not answered; the question stays open."), again)
+    if call.no_input or not has_terminal():
+        raise Declined(not_approved_text(call, "Not answered; the question stays open."), again)
 
     def heard(*parts: Question) -> QuestionAnswers:
         gone = partial(waits.answered_elsewhere, pending.session, pending.id)
@@ -202,7 +204,7 @@ def _asked(call: Call, pending: PendingQuestion) -> QuestionReply:
     return QuestionReply(answers, _by(call, TERMINAL), asked.questions[0].always, new)
 
 
-def _channel(call: Call, pending: PendingQuestion, meant: _Meant, digest: str) -> str:
+def _channel(call: Invocation, pending: PendingQuestion, meant: _ParsedAnswer, digest: str) -> str:
     """Gets a person's yes to the digest of a question, as `approve` does (law 9)."""
     asked = pending.inquiry.asked
     if digest == asked.digest and call.without_terminal:
@@ -212,11 +214,11 @@ def _channel(call: Call, pending: PendingQuestion, meant: _Meant, digest: str) -
         follows = grant_text(asked, meant.reach, meant.grant) if meant.reach else ""
         lines = pending_question_lines(pending, row, choosing=False)
         yours = your_answer_lines(meant.answers, follows)
-        if ask(ansi([*lines, *yours], color=want_color()), asked.digest):
+        if ask_for_digest(ansi([*lines, *yours], color=want_color()), asked.digest):
             return TERMINAL
     named = [f"--pattern {quote(each.pattern)}" for each in meant.always]
     words = [asked.id, *map(quote, meant.said), "--digest", asked.digest, *named]
-    why = no_yes(call, "Not answered; the question stays open.")
+    why = not_approved_text(call, "Not answered; the question stays open.")
     raise Declined(why, f"assent questions answer {' '.join(words)}")
 
 
@@ -231,10 +233,10 @@ def _by_model(asked: QuestionAsked) -> bool:
     return all(question.by == "model" for question in asked.questions)
 
 
-def _piped(call: Call, asked: QuestionAsked) -> tuple[str, ...]:
+def _piped(call: Invocation, asked: QuestionAsked) -> tuple[str, ...]:
     """Returns the answers that come on stdin, a line for each part; none where one can be asked."""
-    there = is_there() and not call.no_input
-    content = "" if there and silent(PATIENCE_S) else piped(MOST_ANSWER)[0]
+    there = has_terminal() and not call.no_input
+    content = "" if there and is_stdin_silent(STDIN_TIMEOUT_S) else read_piped(MAX_ANSWER_BYTES)[0]
     if there and not content.strip():
         return ()
     if not content.strip():
@@ -255,7 +257,7 @@ def _confirmed(
     always: tuple[PermissionPattern, ...], named: tuple[str, ...]
 ) -> tuple[PermissionPattern, ...]:
     """Returns the patterns that were named on the command line, if the question has them."""
-    words = {text(each) for each in named}
+    words = {argument_text(each) for each in named}
     unknown = words - {each.pattern for each in always}
     if unknown:
         raise UsageError(
@@ -265,11 +267,11 @@ def _confirmed(
     return tuple(each for each in always if each.pattern in words)
 
 
-def _by(call: Call, channel: str) -> str:
+def _by(call: Invocation, channel: str) -> str:
     return f"{call.engine.pending_questions.user} ({channel})"
 
 
-def _given_row(call: Call, pending: PendingQuestion, given: AcceptedAnswer) -> dict[str, Any]:
+def _given_row(call: Invocation, pending: PendingQuestion, given: AcceptedAnswer) -> dict[str, Any]:
     root, asked = pending.root, call.engine.pending_questions
     left = [each for each in asked.pending() if each.root.session == root.session]
     at_work = call.engine.sessions.is_at_work(root)

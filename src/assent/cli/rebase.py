@@ -2,15 +2,15 @@
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.rebase import RebaseSummary, rebase_lines, rebase_row
 from assent.render.rows import plan_row
-from assent.views.rebased import Rebased, rebased_lines, rebased_row
 
 
 @click.command(epilog=examples("assent rebase --dry-run\nassent rebase"))
 @click.option("--dry-run", is_flag=True, help="Only show what would become of the plan.")
-@takes_call
-def rebase(call: Call, dry_run: bool) -> None:
+@with_invocation
+def rebase(call: Invocation, dry_run: bool) -> None:
     """Make a plan fit files that changed since it was made; it is reviewed and approved anew.
 
     Changes stay where the lines around them are as they were. Where one does not fit, nothing is
@@ -21,7 +21,7 @@ def rebase(call: Call, dry_run: bool) -> None:
     if not dry_run:
         record = call.engine.rebaser.apply(found)
     digest = found.plan.digest if found.plan else ""
-    shown = Rebased(
+    shown = RebaseSummary(
         found.outcomes,
         found.was.digest if found.was else "",
         digest,
@@ -32,5 +32,5 @@ def rebase(call: Call, dry_run: bool) -> None:
         call.engine.plans.reference(record, current=False),
     )
     row = plan_row(record, approved=call.engine.approvals.is_approved(record))
-    answer = {**row, **rebased_row(shown), "dry_run": dry_run}
-    call.output.answer(answer, rebased_lines(shown, dry_run=dry_run))
+    answer = {**row, **rebase_row(shown), "dry_run": dry_run}
+    call.output.answer(answer, rebase_lines(shown, dry_run=dry_run))

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import click
 
 from assent import __version__
-from assent.cli.table import COMMANDS, overview
+from assent.cli.registry import COMMANDS, overview
 from assent.core.errors import UsageError
 
 
-class Stopped(click.Abort):
+class CommandInterrupted(click.Abort):
     """An interrupt on its way through click, which would print a line and forget who sent it."""
 
     def __init__(self, interrupt: KeyboardInterrupt) -> None:
@@ -19,7 +19,7 @@ class Stopped(click.Abort):
         self.interrupt = interrupt
 
 
-class Root(click.Group):
+class RootGroup(click.Group):
     """Knows the commands by name and loads the one that is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -39,10 +39,10 @@ class Root(click.Group):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as interrupt:
-            raise Stopped(interrupt) from None
+            raise CommandInterrupted(interrupt) from None
 
 
-@click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=RootGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="assent %(version)s")
 @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
 @click.pass_context
@@ -64,7 +64,7 @@ def command(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _named(arguments)
         raise UsageError(error.format_message(), f"{path} --help") from None
-    except Stopped as stopped:
+    except CommandInterrupted as stopped:
         if sys.stderr.isatty():
             print(file=sys.stderr)  # below the ^C that the terminal shows
         raise stopped.interrupt from None

@@ -6,8 +6,15 @@ from pathlib import Path
 import click
 
 from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
-from assent.cli.call import Call, examples, named, takes_call
-from assent.cli.explaining import explain_call
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.rules import (
+    grant_row,
+    grants_revoked_lines,
+    layer_row,
+    rules_lines,
+    rules_tested_lines,
+)
+from assent.cli.rules_explain import explain_call
 from assent.core.errors import NotFound, UsageError
 from assent.core.permission.grant import Grant
 from assent.core.permission.rule import PermissionRule, RuleLayer
@@ -15,7 +22,6 @@ from assent.core.permission.rule_match import agent_layers
 from assent.core.permission.rule_parser import failed_examples, rule_text
 from assent.core.session.agent import Agent
 from assent.render.redaction import redacted_row
-from assent.views.rules import grant_row, layer_row, revoked_lines, rules_lines, tested_lines
 
 
 @click.group(epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))
@@ -25,8 +31,8 @@ def rules() -> None:
 
 @rules.command("list", epilog=examples("assent rules list\nassent rules list --agent build --json"))
 @click.option("--agent", default="", help="Show this agent's own rules, too.")
-@takes_call
-def list_rules(call: Call, agent: str) -> None:
+@with_invocation
+def list_rules(call: Invocation, agent: str) -> None:
     """List all rules by layer, and remembered answers."""
     book = open_rules(call.folder)
     layers = [layer_row(layer) for layer in _layers(book, agent)]
@@ -41,8 +47,8 @@ rules.add_command(explain_call)
 
 @rules.command(epilog=examples("assent rules test\nassent rules test team-rules.toml --json"))
 @click.argument("file", required=False, default="")
-@takes_call
-def test(call: Call, file: str) -> int:
+@with_invocation
+def test(call: Invocation, file: str) -> int:
     """Check the examples of every rule, or of FILE's.
 
     It exits with 1 if one fails.
@@ -55,15 +61,15 @@ def test(call: Call, file: str) -> int:
     ]
     count = sum(len(rule.matches) + len(rule.misses) for rule in found)
     row = {"rules": len(found), "examples": count, "failed": failed}
-    call.output.answer(row, tested_lines(row))
+    call.output.answer(row, rules_tested_lines(row))
     return 1 if failed else 0
 
 
 @rules.command(epilog=examples("assent rules revoke 01k9zq3v7m\nassent rules revoke --all"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--all", "everything", is_flag=True, help="Take every remembered answer back.")
-@takes_call
-def revoke(call: Call, reference: str, everything: bool) -> None:
+@with_invocation
+def revoke(call: Invocation, reference: str, everything: bool) -> None:
     """Take a remembered answer back; it counts at once.
 
     It is named by its id or the start of it.
@@ -73,10 +79,10 @@ def revoke(call: Call, reference: str, everything: bool) -> None:
     ids = [grant.id for grant in call.engine.grants.all()] if everything else [reference]
     gone: list[Grant] = [call.engine.grants.revoke(one) for one in ids]
     rows = [_row(call, grant) for grant in gone]
-    call.output.answer({"revoked": rows}, revoked_lines(rows))
+    call.output.answer({"revoked": rows}, grants_revoked_lines(rows))
 
 
-def _row(call: Call, grant: Grant) -> dict[str, object]:
+def _row(call: Invocation, grant: Grant) -> dict[str, object]:
     """Returns a remembered answer with the name of its session, which may be gone by now."""
     try:
         slug = call.engine.sessions.find(grant.session).slug

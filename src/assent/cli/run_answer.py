@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from assent.cli.call import Call
-from assent.cli.failing import LOOK
+from assent.cli.errors import STATUS_COMMAND
+from assent.cli.invocation import Invocation
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import DONE, ReportedOutcome
 from assent.core.text.hidden_chars import visible_line
@@ -17,12 +17,14 @@ from assent.render.undo import undo_end_lines, undo_preview_row
 from assent.runs.runs import RunReport
 from assent.runs.undo.service import UndoPlan
 
-EXITS: dict[ReportedOutcome, int] = {
+EXIT_CODES: dict[ReportedOutcome, int] = {
     "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
 }  # fmt: skip
 
 
-def answer(call: Call, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS) -> int:
+def answer_run(
+    call: Invocation, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS
+) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(redact, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
@@ -46,10 +48,10 @@ def answer(call: Call, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVE
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
             lines = replace_next_command(lines, call.engine.undo.status(report.run)[1])
     call.output.answer(*with_removed_leftovers(row, lines, removed))
-    return EXITS[report.outcome]
+    return EXIT_CODES[report.outcome]
 
 
-def answer_undo(call: Call, preview: UndoPlan, report: RunReport) -> int:
+def answer_undo(call: Invocation, preview: UndoPlan, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
     notes = tuple(map(redact, report.notes))
     results = [
@@ -83,14 +85,14 @@ def answer_undo(call: Call, preview: UndoPlan, report: RunReport) -> int:
     elif report.onward:
         row, lines = {**row, "next": [report.onward]}, stopped_run_lines(lines, report.onward)
     call.output.answer({**row, **more}, lines)
-    return EXITS[outcome]
+    return EXIT_CODES[outcome]
 
 
-def _way_back(call: Call, preview: UndoPlan, report: RunReport) -> str:
+def _way_back(call: Invocation, preview: UndoPlan, report: RunReport) -> str:
     """Returns what to type next; where the log cannot be read, what shows where things stand."""
     with call.engine.runs.housekeeping("How to go on from here could not be read"):
         return call.engine.undo.next_command(preview, report)
-    return LOOK
+    return STATUS_COMMAND
 
 
 def _not_done(lines: Iterable[Line], undo: UndoPlan, onward: str) -> Iterator[Line]:
@@ -102,13 +104,13 @@ def _not_done(lines: Iterable[Line], undo: UndoPlan, onward: str) -> Iterator[Li
     yield Line("plain", f"Next: {visible_line(onward)}")
 
 
-def set_todos_back(call: Call, undo: UndoPlan, report: RunReport) -> None:
+def restore_todos_after_undo(call: Invocation, undo: UndoPlan, report: RunReport) -> None:
     """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
     missed = not NOT_APPLIED.isdisjoint(result for _, result in report.operations)
     restore_todos(call, undo, whole=report.outcome in DONE and not missed)
 
 
-def restore_todos(call: Call, undo: UndoPlan, *, whole: bool) -> None:
+def restore_todos(call: Invocation, undo: UndoPlan, *, whole: bool) -> None:
     """Sets the todos of a session back with a whole run of its plan (F128)."""
     if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
         call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])

@@ -2,8 +2,15 @@
 
 import click
 
-from assent.cli.call import Call, examples, named, takes_call
-from assent.cli.terminal import reply
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.runs import (
+    command_row,
+    item_row,
+    pruned_lines,
+    run_detail_lines,
+    run_list_lines,
+)
+from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.shell.quote import script_line
@@ -13,7 +20,6 @@ from assent.render.redaction import redacted_row
 from assent.render.rows import Row
 from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
 from assent.runs.retention import PrunedRuns
-from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
 
 YES = "yes"
 
@@ -24,8 +30,8 @@ def runs() -> None:
 
 
 @runs.command("list", epilog=examples("assent runs list\nassent runs list --json"))
-@takes_call
-def list_runs(call: Call) -> None:
+@with_invocation
+def list_runs(call: Invocation) -> None:
     """List everything that was run, newest first.
 
     KEPT is the size of what only this run needs for an undo; `runs show` also says what it shares.
@@ -35,13 +41,13 @@ def list_runs(call: Call) -> None:
     rows = [_row(kept) for kept, _ in reversed(weighed)]
     size, limit = total_size(weights for _, weights in weighed), call.engine.retention.limit
     content = {"runs": rows, "kept": size, "limit": limit or None}
-    call.output.answer(content, past_list_lines(rows, size, limit))
+    call.output.answer(content, run_list_lines(rows, size, limit))
 
 
 @runs.command(epilog=examples("assent runs show 01k9\nassent runs show add-login.3 --json"))
-@click.argument("run", callback=named)
-@takes_call
-def show(call: Call, run: str) -> None:
+@click.argument("run", callback=reference_option)
+@with_invocation
+def show(call: Invocation, run: str) -> None:
     """Show what became of each operation of a run.
 
     Of commands it shows how they ended, what they said and which files they changed.
@@ -49,7 +55,7 @@ def show(call: Call, run: str) -> None:
     kept = call.engine.history.find(run)
     operations = [_item(item) for item in call.engine.history.items(kept)]
     row = _row(kept)
-    call.output.answer({**row, "operations": operations}, past_lines(row, operations))
+    call.output.answer({**row, "operations": operations}, run_detail_lines(row, operations))
 
 
 @runs.command(
@@ -60,8 +66,8 @@ def show(call: Call, run: str) -> None:
 @click.argument("run", nargs=-1)
 @click.option("--unused", is_flag=True, help="Only remove contents that nothing needs any more.")
 @click.option("--force", is_flag=True, help="Do not ask.")
-@takes_call
-def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
+@with_invocation
+def delete(call: Invocation, run: tuple[str, ...], unused: bool, force: bool) -> None:
     """Give up what runs keep for an undo.
 
     Files stay as they are, and the runs can no longer be undone. Contents are removed that no other
@@ -81,13 +87,13 @@ def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
     _answer(call, call.engine.retention.delete(units))
 
 
-def _agreed(call: Call, units: list[PastRun]) -> bool:
+def _agreed(call: Invocation, units: list[PastRun]) -> bool:
     names = ", ".join(kept.unit.name for kept in units)
     question = f"Give up for good that {names} can be undone? Type {YES}: "
-    return not call.no_input and reply(question) == YES
+    return not call.no_input and read_reply(question) == YES
 
 
-def _answer(call: Call, given_up: PrunedRuns) -> None:
+def _answer(call: Invocation, given_up: PrunedRuns) -> None:
     runs, freed = given_up.runs, given_up.freed
     row = {
         "runs": list(runs),
@@ -95,7 +101,7 @@ def _answer(call: Call, given_up: PrunedRuns) -> None:
         "freed": freed.size,
         "later": freed.later,
     }
-    call.output.answer(row, freed_lines(runs, freed.contents, freed.size, freed.later))
+    call.output.answer(row, pruned_lines(runs, freed.contents, freed.size, freed.later))
 
 
 def _row(kept: PastRun) -> Row:

@@ -5,9 +5,9 @@ from typing import Literal
 
 import click
 
-from assent.cli.call import Call, examples, named, takes_call
-from assent.cli.output import Output, encoded
-from assent.cli.source import text
+from assent.cli.input import argument_text
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.output import CliOutput, encoded
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
@@ -26,8 +26,8 @@ from assent.render.sessions import (
     with_children,
 )
 
-GO_ON = "Go on where you stopped."
-AT_REST = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
+RESUME_TEXT = "Go on where you stopped."
+FINISHED_ENDS = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
 
 
 @click.group(epilog=examples("assent sessions list\nassent sessions show add-login"))
@@ -36,17 +36,17 @@ def sessions() -> None:
 
 
 @sessions.command("list", epilog=examples("assent sessions list\nassent sessions list --json"))
-@takes_call
-def list_sessions(call: Call) -> None:
+@with_invocation
+def list_sessions(call: Invocation) -> None:
     """List the sessions and where they stand. Newest first, children behind their parents."""
     rows = [_row(call, record) for record in with_children(call.engine.sessions.all())]
     call.output.answer({"sessions": rows}, session_list_lines(rows))
 
 
 @sessions.command(epilog=examples("assent sessions show\nassent sessions show add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
-@takes_call
-def show(call: Call, reference: str) -> None:
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@with_invocation
+def show(call: Invocation, reference: str) -> None:
     """Show a session and all that was said. By id, start of an id or slug; else the last one."""
     record = _found(call, reference)
     row = _row(call, record)
@@ -59,41 +59,41 @@ def show(call: Call, reference: str) -> None:
         'assent sessions rename add-login "Logging in"\nassent sessions rename add-login'
     )
 )
-@click.argument("reference", metavar="ID", callback=named)
+@click.argument("reference", metavar="ID", callback=reference_option)
 @click.argument("title", required=False, default="")
 @click.option("--model", default="", help="The model that finds a title where none is given.")
-@takes_call
-def rename(call: Call, reference: str, title: str, model: str) -> None:
+@with_invocation
+def rename(call: Invocation, reference: str, title: str, model: str) -> None:
     """Give a session another title. Without TITLE a model is asked for one.
 
     The session's slug, which names its folder of plans, stays.
     """
     record = _found(call, reference)
-    wanted = text(title) or _invented(call, record, model)
+    wanted = argument_text(title) or _invented(call, record, model)
     _answer(call, call.engine.sessions.retitle(record, wanted))
 
 
 @sessions.command(epilog=examples("assent sessions fork add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
-@takes_call
-def fork(call: Call, reference: str) -> None:
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@with_invocation
+def fork(call: Invocation, reference: str) -> None:
     """Copy words and todos into a new session. Plans, approvals and grants stay behind."""
     _answer(call, call.engine.sessions.fork(_found(call, reference)))
 
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
 @click.option("--out", metavar="FILE", default="", help="Where it goes (default: stdout).")
-@takes_call
-def export(call: Call, reference: str, form: str, out: str) -> None:
+@with_invocation
+def export(call: Invocation, reference: str, form: str, out: str) -> None:
     """Print a whole session, as JSON or as a document. With --out, write it to a file."""
     record = _found(call, reference)
     if out:
         _write(call, record, form, out)
         return
     if form == "json":
-        Output(as_json=True).answer(call.engine.sessions.export(record))
+        CliOutput(as_json=True).answer(call.engine.sessions.export(record))
         return
     lines = list(markdown_lines(record, call.engine.sessions.events(record)))
     document = "\n".join(line.text for line in lines) + "\n"
@@ -101,18 +101,18 @@ def export(call: Call, reference: str, form: str, out: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions delete add-login"))
-@click.argument("reference", metavar="ID", callback=named)
-@takes_call
-def delete(call: Call, reference: str) -> None:
+@click.argument("reference", metavar="ID", callback=reference_option)
+@with_invocation
+def delete(call: Invocation, reference: str) -> None:
     """Take a session off the lists. Its plans stay, and its runs can still be undone."""
     _answer(call, call.engine.sessions.delete(_found(call, reference)))
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--reason", default="", help="Words that are kept with it.")
-@takes_call
-def pause(call: Call, reference: str, reason: str) -> None:
+@with_invocation
+def pause(call: Invocation, reference: str, reason: str) -> None:
     """Stop the work in a session and its children. No further call begins.
 
     A command that runs for it is ended.
@@ -121,10 +121,10 @@ def pause(call: Call, reference: str, reason: str) -> None:
 
 
 @sessions.command(epilog=examples('assent sessions cancel add-login --reason "No longer needed."'))
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--reason", default="", help="Words that are kept with it.")
-@takes_call
-def cancel(call: Call, reference: str, reason: str) -> None:
+@with_invocation
+def cancel(call: Invocation, reference: str, reason: str) -> None:
     """Stop the work in a session for good. Its open questions are answered with no.
 
     What it did stays, and can be undone.
@@ -133,24 +133,24 @@ def cancel(call: Call, reference: str, reason: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions resume add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
-@takes_call
-def resume(call: Call, reference: str) -> int:
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@with_invocation
+def resume(call: Invocation, reference: str) -> int:
     """Go on with a session that was stopped. As `assent -r ID -p` does, whoever stopped it."""
     record = _found(call, reference)
     owed = record.waiting or record.working or record.ended == "waiting"
-    if not owed and not record.halt and record.ended in AT_REST:
+    if not owed and not record.halt and record.ended in FINISHED_ENDS:
         raise IllegalState(
             f"Session {record.slug}: nothing is paused or broken off there.",
             f'assent -r {record.slug} "what comes next"',
         )
-    return _went_on(call, record, "" if owed else GO_ON)
+    return _went_on(call, record, "" if owed else RESUME_TEXT)
 
 
 @sessions.command(epilog=examples("assent sessions retry add-login"))
-@click.argument("reference", metavar="ID", required=False, callback=named)
-@takes_call
-def retry(call: Call, reference: str) -> int:
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
+@with_invocation
+def retry(call: Invocation, reference: str) -> int:
     """Have the model try the last turn again. It is told what went wrong."""
     return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
 
@@ -161,11 +161,11 @@ def retry(call: Call, reference: str) -> int:
         "assent sessions rewind add-login --to 01k9"
     )
 )
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--to", "message", default="", metavar="MESSAGE", help="Id of what you said.")
 @click.option("--list", "listing", is_flag=True, help="Only list what you said, with ids.")
-@takes_call
-def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
+@with_invocation
+def rewind(call: Invocation, reference: str, message: str, listing: bool) -> None:
     """Go back to before something you said. Without --to, to before your last words.
 
     The model forgets that and all that came after. Plan and files stay as they are, and nothing is
@@ -177,7 +177,7 @@ def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
         about = {"session": record.session, "slug": record.slug}
         call.output.answer({**about, "messages": rows}, rewind_point_lines(rows))
         return
-    spoken = sessions.user_message(record, text(message))
+    spoken = sessions.user_message(record, argument_text(message))
     since = sessions.since(record, spoken.id)
     back = sessions.rewind(record, spoken.id)
     row = {**_row(call, back), **rewound_row(spoken, since.turns, since.runs)}
@@ -187,10 +187,10 @@ def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
 @sessions.command(
     epilog=examples("assent sessions diff add-login\nassent sessions diff add-login --turn 3")
 )
-@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.argument("reference", metavar="ID", required=False, callback=reference_option)
 @click.option("--turn", type=int, default=None, help="Show every diff of this turn.")
-@takes_call
-def diff(call: Call, reference: str, turn: int | None) -> None:
+@with_invocation
+def diff(call: Invocation, reference: str, turn: int | None) -> None:
     """Show which files and how many lines each turn changed. With --turn, in full.
 
     What children did, and builds of the session's plans, count for the turn that had begun before.
@@ -208,7 +208,7 @@ def diff(call: Call, reference: str, turn: int | None) -> None:
     call.output.answer({**about, **turn_row(changes, diffs=True)}, turn_lines(changes))
 
 
-def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
+def _write(call: Invocation, record: SessionRecord, form: str, out: str) -> None:
     """Writes a whole session to a file."""
     from assent.app.export_file import write_new_export
 
@@ -220,38 +220,40 @@ def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
         content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")
     write_new_export(call.folder, out, content)
     row = {"session": record.session, "file": out, "size": len(content)}
-    told = f"Wrote {visible_line(text(out))}, {len(content)} bytes."
+    told = f"Wrote {visible_line(argument_text(out))}, {len(content)} bytes."
     call.output.answer(row, [Line("plain", told)])
 
 
-def _halt(call: Call, reference: str, how: Literal["paused", "cancelled"], reason: str) -> None:
+def _halt(
+    call: Invocation, reference: str, how: Literal["paused", "cancelled"], reason: str
+) -> None:
     record = _found(call, reference)
     worked = call.engine.sessions.now(record).working
-    halted = call.engine.sessions.halt(record, how, text(reason))
+    halted = call.engine.sessions.halt(record, how, argument_text(reason))
     row = _row(call, halted)
     way_on = f"assent sessions resume {halted.slug}"
     lines = [*session_lines(row, way_on), halted_line(how, working=worked)]
     call.output.answer({**row, "next": way_on}, lines)
 
 
-def _went_on(call: Call, record: SessionRecord, words: str) -> int:
+def _went_on(call: Invocation, record: SessionRecord, words: str) -> int:
     """Lets the model work, like the command line of a goal."""
-    from assent.cli.goal import Goal
-    from assent.cli.talk import talk
+    from assent.cli.goal.command import run_goal
+    from assent.cli.goal.options import Goal
 
     goal = Goal(
         words=words, folder=call.folder, headless=True, resume=record.session,
         form="json" if call.output.as_json else "text", no_input=call.no_input,
     )  # fmt: skip
-    return talk(goal, call.output)
+    return run_goal(goal, call.output)
 
 
-def _found(call: Call, reference: str) -> SessionRecord:
+def _found(call: Invocation, reference: str) -> SessionRecord:
     sessions = call.engine.sessions
     return sessions.find(reference) if reference else sessions.last()
 
 
-def _row(call: Call, record: SessionRecord) -> Row:
+def _row(call: Invocation, record: SessionRecord) -> Row:
     """Returns a session as it is at this moment."""
     sessions = call.engine.sessions
     return session_row(
@@ -259,12 +261,12 @@ def _row(call: Call, record: SessionRecord) -> Row:
     )
 
 
-def _answer(call: Call, record: SessionRecord) -> None:
+def _answer(call: Invocation, record: SessionRecord) -> None:
     row = _row(call, record)
     call.output.answer(row, session_lines(row))
 
 
-def _invented(call: Call, record: SessionRecord, model: str) -> str:
+def _invented(call: Invocation, record: SessionRecord, model: str) -> str:
     from assent.agent.loop.session_title import session_title
     from assent.app.models import open_models
 

@@ -10,21 +10,21 @@ import click
 import msgspec
 
 from assent.agent.read_only_shell import Finding, judge
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import Output
-from assent.cli.source import stdin
+from assent.cli.input import stdin
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import CliOutput
+from assent.cli.render.shell import LIMIT_MESSAGES, VisibleOutput, output_row, shell_check_lines
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
-from assent.views.shell import CUTS, Visible, judged_lines, output_row
 
-LONGEST = 1 << 20  # bytes of a line of `check --stdin`
+MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
 
 Limit = click.FloatRange(min=0, min_open=True)
 UNPARSED = {"ignore_unknown_options": True}  # so that a line without quotes can be told of them
 
 
-class Asked(msgspec.Struct):
+class ShellCheckRequest(msgspec.Struct):
     """A line of `check --stdin`."""
 
     cmd: str
@@ -50,8 +50,8 @@ def shell() -> None:
 @click.argument("words", nargs=-1, metavar="CMD")
 @click.option("--stdin", "many", is_flag=True, help='Judge lines of {"cmd": ...} from stdin.')
 @click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
-@takes_call
-def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> int:
+@with_invocation
+def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool) -> int:
     """Tell whether CMD only reads, by its text alone. The same on every machine.
 
     Prints {"read_only", "reason"}, or words on a terminal; exits with 0 whatever the answer is.
@@ -62,8 +62,8 @@ def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> i
         _check_all(sandboxed=not no_sandbox)
         return 0
     found = judge(_one(words, "check"), sandboxed=not no_sandbox)
-    output = Output(as_json=call.output.as_json or not sys.stdout.isatty())
-    output.answer(_row(found), judged_lines(found.reason, read_only=found.read_only))
+    output = CliOutput(as_json=call.output.as_json or not sys.stdout.isatty())
+    output.answer(_row(found), shell_check_lines(found.reason, read_only=found.read_only))
     return 0
 
 
@@ -75,8 +75,8 @@ def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> i
 @click.option(
     "--seconds", type=Limit, default=ProcessLimits().seconds, help="End it after so long."
 )
-@takes_call
-def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
+@with_invocation
+def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
     """Run CMD as a planning agent's call would run. Confined, and only if it only reads.
 
     The exit code is the command's own; 7 if it was refused, and then nothing ran.
@@ -97,7 +97,7 @@ def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
         call.output.warn([f"No sandbox: {standing.reason}"])
     ended = _collected(call, process) if call.output.as_json else _streamed(process)
     if ended.cut:
-        call.output.warn([CUTS[ended.cut]])
+        call.output.warn([LIMIT_MESSAGES[ended.cut]])
     return ended.code
 
 
@@ -110,23 +110,25 @@ def _one(words: tuple[str, ...], verb: str) -> str:
 
 def _check_all(*, sandboxed: bool) -> None:
     stream = stdin()
-    while line := stream.readline(LONGEST):
-        if len(line) == LONGEST:
-            raise Refused(f"A line has {LONGEST} bytes or more.", "assent shell check --help")
+    while line := stream.readline(MAX_LINE_BYTES):
+        if len(line) == MAX_LINE_BYTES:
+            raise Refused(
+                f"A line has {MAX_LINE_BYTES} bytes or more.", "assent shell check --help"
+            )
         try:
-            asked = msgspec.json.decode(line, type=Asked)
+            asked = msgspec.json.decode(line, type=ShellCheckRequest)
         except (msgspec.MsgspecError, RecursionError) as error:
             answer: dict[str, object] = {"error": f"Not an object with a `cmd`: {error}."}
         else:
             answer = _row(judge(asked.cmd, sandboxed=sandboxed))
-        Output(as_json=True).answer(answer)
+        CliOutput(as_json=True).answer(answer)
 
 
 def _row(found: Finding) -> dict[str, object]:
     return {"read_only": found.read_only, "reason": found.reason}
 
 
-def _collected(call: Call, process: Iterator[OutputChunk | ProcessResult]) -> ProcessResult:
+def _collected(call: Invocation, process: Iterator[OutputChunk | ProcessResult]) -> ProcessResult:
     kept: dict[bool, list[bytes]] = {False: [], True: []}
     ended = ProcessResult(0)
     for part in process:
@@ -141,7 +143,7 @@ def _collected(call: Call, process: Iterator[OutputChunk | ProcessResult]) -> Pr
 def _streamed(process: Generator[OutputChunk | ProcessResult, None, None]) -> ProcessResult:
     """Passes output on as it comes; a reader that went away, as `head` does, ends the command."""
     ended = ProcessResult(0)
-    streams = {False: _Stream(sys.stdout), True: _Stream(sys.stderr)}
+    streams = {False: _ShellOutput(sys.stdout), True: _ShellOutput(sys.stderr)}
     try:
         for part in process:
             if isinstance(part, ProcessResult):
@@ -156,12 +158,12 @@ def _streamed(process: Generator[OutputChunk | ProcessResult, None, None]) -> Pr
     return ended
 
 
-class _Stream:
+class _ShellOutput:
     """Where output goes: bytes as they are into a file or pipe, visible text onto a terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._visible = Visible() if stream.isatty() else None
+        self._visible = VisibleOutput() if stream.isatty() else None
 
     def write(self, content: bytes, *, last: bool = False) -> None:
         if self._visible is None:

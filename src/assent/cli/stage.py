@@ -5,10 +5,10 @@ import re
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.input import read_chunks
 from assent.cli.interrupts import interruptible
-from assent.cli.source import chunks
-from assent.cli.stage_others import patch, stage_from
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.stage_import import patch, stage_from
 from assent.cli.stage_run import run
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
@@ -38,8 +38,10 @@ def stage() -> None:
 @click.option("--from", "source", metavar="FILE|-", help="The new content.")
 @click.option("--mode", metavar="OCTAL", help="Permission bits, such as 755.")
 @click.option("--link-to", metavar="TARGET", help="Make it a symlink instead.")
-@takes_call
-def write(call: Call, path: str, source: str | None, mode: str | None, link_to: str | None) -> None:
+@with_invocation
+def write(
+    call: Invocation, path: str, source: str | None, mode: str | None, link_to: str | None
+) -> None:
     """Stage new content, a new mode, or a symlink."""
     if (source is None and mode is None) == (link_to is None):
         raise UsageError("Give --from FILE, --mode OCTAL, or --link-to TARGET.", STAGE_HELP)
@@ -47,7 +49,7 @@ def write(call: Call, path: str, source: str | None, mode: str | None, link_to: 
     if link_to is not None:
         _answer_one(call, drafts.link(record, target, os.fsencode(link_to)))
         return
-    content = None if source is None else chunks(call.folder, source, call.engine.max_file)
+    content = None if source is None else read_chunks(call.folder, source, call.engine.max_file)
     with interruptible():
         staged = drafts.write(record, target, content, _mode(mode))
     _answer_one(call, staged)
@@ -57,8 +59,8 @@ def write(call: Call, path: str, source: str | None, mode: str | None, link_to: 
 @click.argument("path")
 @click.option("--find", required=True, help="Exact text that occurs once.")
 @click.option("--put", required=True, help="What takes its place.")
-@takes_call
-def edit(call: Call, path: str, find: str, put: str) -> None:
+@with_invocation
+def edit(call: Invocation, path: str, find: str, put: str) -> None:
     """Stage an exact edit of one place in a file."""
     texts = os.fsencode(find), os.fsencode(put)
     _answer_one(call, call.engine.drafts.edit(call.record(), os.fsencode(path), *texts))
@@ -66,8 +68,8 @@ def edit(call: Call, path: str, find: str, put: str) -> None:
 
 @stage.command(epilog=examples("assent stage delete old.py\nassent stage delete old_folder"))
 @click.argument("path")
-@takes_call
-def delete(call: Call, path: str) -> None:
+@with_invocation
+def delete(call: Invocation, path: str) -> None:
     """Stage the removal of a file, a symlink, or a folder's files."""
     _answer_several(call, call.engine.drafts.delete(call.record(), os.fsencode(path)))
 
@@ -75,16 +77,16 @@ def delete(call: Call, path: str) -> None:
 @stage.command(epilog=examples("assent stage move a.py b.py\nassent stage move README readme"))
 @click.argument("source", metavar="SRC")
 @click.argument("target", metavar="DST")
-@takes_call
-def move(call: Call, source: str, target: str) -> None:
+@with_invocation
+def move(call: Invocation, source: str, target: str) -> None:
     """Stage a rename of a file, a symlink, or a folder's files."""
     names = os.fsencode(source), os.fsencode(target)
     _answer_several(call, call.engine.drafts.move(call.record(), *names))
 
 
 @stage.command("list", epilog=examples("assent stage list\nassent stage list --json"))
-@takes_call
-def list_operations(call: Call) -> None:
+@with_invocation
+def list_operations(call: Invocation) -> None:
     """List what is staged."""
     operations = call.engine.drafts.operations(call.record())
     _show_several(call, list(zip(operation_ids(operations), operations, strict=True)))
@@ -92,15 +94,15 @@ def list_operations(call: Call) -> None:
 
 @stage.command(epilog=examples("assent stage remove 3f2a9c1b"))
 @click.argument("operation", metavar="OP")
-@takes_call
-def remove(call: Call, operation: str) -> None:
+@with_invocation
+def remove(call: Invocation, operation: str) -> None:
     """Take one operation out of the plan, by its id or the start of it."""
     _answer_removed(call, call.engine.drafts.remove(call.record(), operation))
 
 
 @stage.command(epilog=examples("assent stage clear"))
-@takes_call
-def clear(call: Call) -> None:
+@with_invocation
+def clear(call: Invocation) -> None:
     """Take every operation out of the plan."""
     _answer_removed(call, call.engine.drafts.clear(call.record()))
 
@@ -121,7 +123,7 @@ def _mode(text: str | None) -> int | None:
     return int(text, 8)
 
 
-def _answer_one(call: Call, staged: Staged) -> None:
+def _answer_one(call: Invocation, staged: Staged) -> None:
     if not staged.added:
         call.output.answer({"operation": None}, [Line("plain", UNCHANGED)])
         return
@@ -130,11 +132,11 @@ def _answer_one(call: Call, staged: Staged) -> None:
     call.output.answer({"operation": rows[0], **more}, operation_lines(rows))
 
 
-def _answer_several(call: Call, staged: Staged) -> None:
+def _answer_several(call: Invocation, staged: Staged) -> None:
     _show_several(call, list(staged.added))
 
 
-def _answer_removed(call: Call, staged: Staged) -> None:
+def _answer_removed(call: Invocation, staged: Staged) -> None:
     """Says what is not staged any more, and how much still is."""
     rows = [operation_row(name, op) for name, op in staged.removed]
     remaining = len(call.engine.drafts.operations(staged.record))
@@ -143,7 +145,7 @@ def _answer_removed(call: Call, staged: Staged) -> None:
     call.output.answer(row, operation_removed_lines(rows, remaining))
 
 
-def _show_several(call: Call, operations: list[tuple[str, Operation]]) -> None:
+def _show_several(call: Invocation, operations: list[tuple[str, Operation]]) -> None:
     rows = [operation_row(name, op) for name, op in operations]
     first = {"operation": rows[0]} if len(rows) == 1 else {}
     call.output.answer({**first, "operations": rows}, operation_lines(rows))

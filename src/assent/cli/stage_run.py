@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
-from assent.cli.source import whole
+from assent.cli.input import read_all
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.planning.command_operation import MAX_COMMAND_BYTES
@@ -44,8 +44,8 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
 @click.option("--network", is_flag=True, help="Let it use the network.")
 @click.option("--undo", metavar="CMD", help="What takes it back: words, or with operators for sh.")
 @click.option("--no-sandbox", is_flag=True, help="Let it do whatever you can.")
-@takes_call
-def run(call: Call, argv: tuple[str, ...], script: str | None, cwd: str, **how: Any) -> None:
+@with_invocation
+def run(call: Invocation, argv: tuple[str, ...], script: str | None, cwd: str, **how: Any) -> None:
     """Stage a command, which the build runs in its place.
 
     What was staged before it is done by then. It runs in a sandbox: it may write in the workspace,
@@ -71,7 +71,7 @@ def run(call: Call, argv: tuple[str, ...], script: str | None, cwd: str, **how: 
 def _script(folder: str, given: str) -> bytes:
     """Returns a script as it was typed, or as a file or stdin has it."""
     if given == "-" or given.startswith("@"):
-        return whole(folder, given.removeprefix("@"), MAX_COMMAND_BYTES)
+        return read_all(folder, given.removeprefix("@"), MAX_COMMAND_BYTES)
     return os.fsencode(given)
 
 

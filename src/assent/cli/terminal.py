@@ -9,12 +9,14 @@ from contextlib import suppress
 from typing import TextIO
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
-ASKED = 8
-LOOK = 0.3  # seconds between two looks for a signal, or whether somebody answered elsewhere
+DIGEST_PREFIX_CHARS = 8
+POLL_INTERVAL_S = (
+    0.3  # seconds between two looks for a signal, or whether somebody answered elsewhere
+)
 ROWS = 24  # of a terminal that does not say
 
 
-def ask(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
+def ask_for_digest(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
     """Shows the review on /dev/tty and asks; anything but the right characters is no (law 9)."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -26,7 +28,7 @@ def ask(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
         # What was typed before the review was on screen is no answer to it.
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, question)
-        return _line(terminal) == digest[:ASKED]
+        return _line(terminal) == digest[:DIGEST_PREFIX_CHARS]
     except (OSError, termios.error):
         return False
     except KeyboardInterrupt:
@@ -37,7 +39,7 @@ def ask(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
         _leave(terminal)
 
 
-def is_there() -> bool:
+def has_terminal() -> bool:
     """Tells whether a person's terminal can be opened."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
@@ -46,7 +48,7 @@ def is_there() -> bool:
     return True
 
 
-def height() -> int:
+def terminal_height() -> int:
     """Returns how many lines the person's terminal has."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -60,7 +62,7 @@ def height() -> int:
         os.close(terminal)
 
 
-def tell(text: str) -> None:
+def write_line(text: str) -> None:
     """Shows a line on /dev/tty, if it is there."""
     with suppress(OSError):
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -74,7 +76,7 @@ def _never() -> str:
     return ""
 
 
-def reply(text: str, over: Callable[[], str] = _never) -> str | None:
+def read_reply(text: str, over: Callable[[], str] = _never) -> str | None:
     """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one.
 
     Once `over` says why nobody needs the line any more, that is shown instead.
@@ -87,7 +89,7 @@ def reply(text: str, over: Callable[[], str] = _never) -> str | None:
         # What was typed before the question was on screen is no answer to it.
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, text)
-        while not select.select([terminal], [], [], LOOK)[0]:
+        while not select.select([terminal], [], [], POLL_INTERVAL_S)[0]:
             if farewell := over():
                 _write(terminal, f"\n{farewell}\n")
                 return None
@@ -115,7 +117,7 @@ def silence(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def fill_closed() -> None:
+def open_closed_streams() -> None:
     """Opens /dev/null where stdin, stdout or stderr is closed.
 
     Else the next file that is opened would get its number, and what is printed would go there.
@@ -145,7 +147,7 @@ def _line(terminal: int) -> str | None:
     typed = b""
     while not typed.endswith(b"\n"):
         # A signal that comes right before a read does not end it: who waits has to look up.
-        while not select.select([terminal], [], [], LOOK)[0]:
+        while not select.select([terminal], [], [], POLL_INTERVAL_S)[0]:
             pass
         more = os.read(terminal, 1024)
         if not more:

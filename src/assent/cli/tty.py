@@ -5,7 +5,7 @@ import os
 STREAMS = ("stdin", "stdout", "stderr")  # keys come from the first, the last one is painted on
 
 
-def no_screen() -> str:
+def why_no_screen() -> str:
     """Says why no screen opens here; nothing where a person sits at a terminal that paints."""
     others = [name for number, name in enumerate(STREAMS) if not os.isatty(number)]
     if others:

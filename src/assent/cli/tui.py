@@ -6,8 +6,8 @@ import sys
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
-from assent.cli.choices import check_choices
-from assent.cli.goal import Goal
+from assent.cli.goal.options import Goal
+from assent.cli.tui_options import check_tui_options
 from assent.core.errors import AssentError, UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
 STOPPING: Final = "Stopping the run…"
 HALTED: Final = "The run halted, and waits for your decision: assent recover"
-USUAL: Final = (5000, 20, 50)  # a screen lives long, and may not stop to look for garbage often
+GC_THRESHOLDS: Final = (
+    5000,
+    20,
+    50,
+)  # a screen lives long, and may not stop to look for garbage often
 
 
 def wants_screen(goal: Goal) -> bool:
@@ -31,17 +35,17 @@ def wants_screen(goal: Goal) -> bool:
 
 def screen(goal: Goal) -> int:
     """Opens the screen for a folder, and returns the exit code once it is closed."""
-    from assent.cli.host import LocalHost
+    from assent.cli.tui_host import LocalScreenHost
     from assent.tui.host import Start
 
     if goal.folder and not os.path.isdir(goal.folder):
         raise UsageError(f"{goal.folder} is no folder.")
-    check_choices(goal)
+    check_tui_options(goal)
     start = Start(
         mode=goal.mode, model=goal.model, agent=goal.agent, plan=goal.plan,
         resume=goal.resume, going_on=goal.going_on,
     )  # fmt: skip
-    host = LocalHost(goal.folder)
+    host = LocalScreenHost(goal.folder)
     app = _shown(host, start)
     while app.wants_demo and not app.messages.mishaps:
         show_demo(host)
@@ -65,7 +69,7 @@ def _shown(host: "Host", start: "Start") -> "TerminalApp":
     from assent.tui.app import TerminalApp
 
     app = TerminalApp(host, start)
-    gc.set_threshold(*USUAL)
+    gc.set_threshold(*GC_THRESHOLDS)
     try:
         app.run()
     finally:

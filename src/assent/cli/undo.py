@@ -5,9 +5,15 @@ from functools import partial
 
 import click
 
-from assent.cli.asking import consent
-from assent.cli.call import Call, examples, named, streams, takes_call
-from assent.cli.run import answered, settled
+from assent.cli.approval_prompt import prompt_for_approval
+from assent.cli.build import recover_first, run_and_answer
+from assent.cli.invocation import (
+    Invocation,
+    examples,
+    reference_option,
+    with_invocation,
+    with_output_format,
+)
 from assent.cli.run_answer import answer_undo, restore_todos, undo_row
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.run.journal import DONE
@@ -25,13 +31,15 @@ from assent.runs.undo.service import UndoPlan
         "assent undo 01k9 --operation 2\nassent undo --output-format stream-json"
     )
 )
-@click.argument("run", required=False, callback=named)
-@click.option("--operation", metavar="OP", callback=named, help="Only this: an id, or a number.")
+@click.argument("run", required=False, callback=reference_option)
+@click.option(
+    "--operation", metavar="OP", callback=reference_option, help="Only this: an id, or a number."
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
 @click.option("--digest", default="", help="The digest of the undo plan that you mean.")
-@takes_call
-@streams
-def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> int:
+@with_invocation
+@with_output_format
+def undo(call: Invocation, run: str, operation: str, dry_run: bool, digest: str) -> int:
     """Take a run back by its inverse plan. Files that changed since are left alone and listed.
 
     RUN is a run, a turn (SESSION.N) or a command of a session, by its id or the start of it; by
@@ -54,12 +62,12 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
         "assent redo --output-format stream-json"
     )
 )
-@click.argument("run", required=False, callback=named)
+@click.argument("run", required=False, callback=reference_option)
 @click.option("--dry-run", is_flag=True, help="Only show what would be done again.")
 @click.option("--digest", default="", help="The digest of the plan that you mean.")
-@takes_call
-@streams
-def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
+@with_invocation
+@with_output_format
+def redo(call: Invocation, run: str, dry_run: bool, digest: str) -> int:
     """Take an undo back: the newest one, if no other run came after it, or the one of RUN.
 
     RUN is the run that was undone, or the undo itself. Files that changed since are left alone.
@@ -71,18 +79,18 @@ def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     return _carried_out(call, call.engine.undo.redo(run), dry_run=dry_run, digest=digest)
 
 
-def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
+def _check(call: Invocation, *, dry_run: bool, digest: str) -> RunReport | None:
     """Checks the options, and takes up what was interrupted; returns how that ended."""
     if dry_run and digest:
         raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
     if not dry_run:
-        return settled(call)
+        return recover_first(call)
     call.engine.runs.record_lost_command()  # else an undo would later be about more than was shown
     return None
 
 
 def _meant(
-    call: Call, taken_up: RunReport, run: str, digest: str, *, again: bool = False
+    call: Invocation, taken_up: RunReport, run: str, digest: str, *, again: bool = False
 ) -> tuple[UndoPlan, RunReport] | None:
     """Returns the undo that was interrupted and is done now, if it is the one that is asked for.
 
@@ -99,7 +107,7 @@ def _meant(
     return found if fits and any(name.startswith(run) for name in names) else None
 
 
-def _with_todos(call: Call, undo: UndoPlan, tell: Callable[[], int], *, whole: bool) -> int:
+def _with_todos(call: Invocation, undo: UndoPlan, tell: Callable[[], int], *, whole: bool) -> int:
     """Sets the todos back, and then answers.
 
     An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
@@ -113,7 +121,7 @@ def _with_todos(call: Call, undo: UndoPlan, tell: Callable[[], int], *, whole: b
 
 
 def _carried_out(
-    call: Call, preview: UndoPlan, *, default: bool = False, dry_run: bool, digest: str
+    call: Invocation, preview: UndoPlan, *, default: bool = False, dry_run: bool, digest: str
 ) -> int:
     call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
@@ -122,25 +130,25 @@ def _carried_out(
         return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
     try:
-        channel = consent(call, wanted, digest, lambda: _review(call, preview))
+        channel = prompt_for_approval(call, wanted, digest, lambda: _review(call, preview))
     except Declined as no:
         raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
 
-    def tell(call: Call, report: RunReport) -> int:
+    def tell(call: Invocation, report: RunReport) -> int:
         answer = partial(answer_undo, call, preview, report)
         code = _with_todos(call, preview, answer, whole=report.outcome in DONE)
         call.engine.retention.retain(daily=True)
         return code
 
-    return answered(call, call.engine.undo.apply(preview, channel), tell)
+    return run_and_answer(call, call.engine.undo.apply(preview, channel), tell)
 
 
-def _review(call: Call, preview: UndoPlan) -> Review:
+def _review(call: Invocation, preview: UndoPlan) -> Review:
     reviews, again = call.engine.reviews, preview.extent.again
     return reviews.undo_review(preview.source, preview.plan, again=again)
 
 
-def _diffs(call: Call, preview: UndoPlan) -> list[str | None]:
+def _diffs(call: Invocation, preview: UndoPlan) -> list[str | None]:
     """Returns the diff of each operation; none where a stored content is damaged.
 
     What the undo would do stands without them, and to apply it reads the contents again.
@@ -151,7 +159,7 @@ def _diffs(call: Call, preview: UndoPlan) -> list[str | None]:
         return [None for _ in preview.plan.operations]
 
 
-def _answer_preview(call: Call, preview: UndoPlan, *, default: bool, dry_run: bool) -> int:
+def _answer_preview(call: Invocation, preview: UndoPlan, *, default: bool, dry_run: bool) -> int:
     """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
 
     Where nobody named the run, the next step is then to take back one before it.
@@ -174,7 +182,7 @@ def _answer_preview(call: Call, preview: UndoPlan, *, default: bool, dry_run: bo
     return Drift.exit if inversion.conflicts else Refused.exit
 
 
-def _instead(call: Call, preview: UndoPlan, *, default: bool) -> str:
+def _instead(call: Invocation, preview: UndoPlan, *, default: bool) -> str:
     """Returns what to type where nothing can be taken back: for a run before, or to see why."""
     plan_id = call.record().plan_id if call.plan else ""
     earlier = call.engine.undo.earlier(preview, plan_id) if default else ""

@@ -2,16 +2,18 @@
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
-from assent.views.waiting import waiting_lines, waiting_rows
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.waiting import pending_decision_lines, pending_decision_rows
 
 
 @click.command(epilog=examples("assent waiting\nassent waiting --json"))
-@takes_call
-def waiting(call: Call) -> None:
+@with_invocation
+def waiting(call: Invocation) -> None:
     """List everything that waits for you. Runs that stopped, questions, plans, builds.
 
     Each ends with the command that decides it. `assent questions list` has more about questions.
     """
     found, now = call.engine.waiting(), call.engine.pending_questions.clock.now()
-    call.output.answer({"waiting": waiting_rows(found, now)}, waiting_lines(found, now))
+    call.output.answer(
+        {"waiting": pending_decision_rows(found, now)}, pending_decision_lines(found, now)
+    )

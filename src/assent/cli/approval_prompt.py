@@ -1,0 +1,78 @@
+"""Asking: how a command gets a person's yes to a digest, and what counts as one."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from assent.cli.ansi import ansi
+from assent.cli.invocation import Invocation
+from assent.cli.output import want_color
+from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.core.errors import Declined, DigestMismatch
+from assent.render.review import Review, review_lines
+
+TERMINAL = "terminal"
+REVIEW_COMMANDS = {
+    "assent undo": "assent undo --dry-run",
+    "assent redo": "assent redo --dry-run",
+    "assent recover": "assent recover --roll-back",
+}
+COMMANDS = {"assent recover": "assent recover --roll-back"}  # that a digest is asked of
+
+
+TERMINAL_NEEDED = (
+    "A yes needs a terminal on which you are asked; or, where your own configuration says "
+    "`approve.without_terminal = true`, the full --digest."
+)
+
+
+def not_approved_text(call: Invocation, what: str) -> str:
+    """Says that there was no yes, and why where nobody could be asked for it."""
+    asked = not call.no_input and has_terminal()
+    return what if asked else f"{what} {TERMINAL_NEEDED}"
+
+
+class ApprovalPromptOptions(msgspec.Struct, frozen=True):
+    """How a command differs from others that ask: what it is called, and who hears of showing."""
+
+    command: str = ""  # to which a digest is given
+    look: str = ""  # what shows the digest
+    shown: Callable[[], None] | None = None
+    declined: Callable[[], None] | None = None
+
+
+def prompt_for_approval(
+    call: Invocation,
+    wanted: str,
+    named: str,
+    review: Callable[[], Review],
+    manner: ApprovalPromptOptions | None = None,
+) -> str:
+    """Gets a person's yes to a digest, and returns the channel it came by (law 9).
+
+    `named` is what the person typed on the command line. Only in full, and only where the user's
+    own configuration says so, does it stand for the question.
+    """
+    manner = manner or ApprovalPromptOptions()
+    if named and not wanted.startswith(named):
+        look = manner.look or REVIEW_COMMANDS.get(call.command, "assent review")
+        raise DigestMismatch(f"The plan's digest is {wanted}, not {named}.", look)
+    if named == wanted and call.without_terminal:
+        return "digest"
+    if not call.no_input:
+        shown = review()
+        texts = ansi(review_lines(shown, asking=True), color=want_color())
+        if shown.digest == wanted and ask_for_digest(_told(texts, manner.shown), wanted):
+            return TERMINAL
+    if manner.declined is not None and not call.no_input and has_terminal():
+        manner.declined()
+    command = manner.command or COMMANDS.get(call.command, call.command)
+    why = not_approved_text(call, "Not approved; nothing was changed.")
+    raise Declined(why, f"{command} --digest {wanted}")
+
+
+def _told(texts: Iterable[str], shown: Callable[[], None] | None) -> Iterator[str]:
+    """Passes texts on, and says when the last of them is on the screen."""
+    yield from texts
+    if shown is not None:
+        shown()

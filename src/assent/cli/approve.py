@@ -1,0 +1,278 @@
+"""`assent propose`, `approve`, `reject`: the step between a draft and a run."""
+
+from collections.abc import Iterable
+from shlex import quote
+from typing import Any
+
+import click
+import msgspec
+
+from assent.cli.approval_prompt import TERMINAL, ApprovalPromptOptions, prompt_for_approval
+from assent.cli.build import build_and_answer
+from assent.cli.bundle_options import or_bundle_file, parse_duration, split_values
+from assent.cli.input import argument_text
+from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
+from assent.cli.terminal import read_reply
+from assent.core.errors import Declined, UsageError
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.record import PlanRecord
+from assent.planning.approval_notes import check_note
+from assent.planning.partial_approval import PartialApproval
+from assent.render.comments import comments_sent_lines
+from assent.render.lines import Line
+from assent.render.partial_approval import excluded_lines, excluded_rows
+from assent.render.review import of_plan, review_json, review_lines
+from assent.render.rows import Row, plan_row
+from assent.render.status import plan_lines
+
+NO_MORE: Row = {}
+APPROVED_ONLY = "The plan is approved, but cannot be built as the rules are now:"
+NOT_REJECTED = "Nothing was rejected; the plan is as it was."
+REJECT_FORM = {
+    "scope": "What should the plan be about, and what not? (empty: no word on it) ",
+    "constraints": "What does it have to keep to? (empty: no word on it) ",
+    "priorities": "What matters most? (empty: no word on it) ",
+    "notes": "What else should be different? (empty: nothing) ",
+}
+
+
+class PartialApprovalOptions(msgspec.Struct, frozen=True):
+    """What a person wants: which operations to leave out, and how to say yes to the rest."""
+
+    without: tuple[str, ...]
+    digest: str
+    note: str
+    expires: int | None = None
+    dry_run: bool = False
+    then_build: bool = False
+
+
+@click.command(
+    epilog=examples(
+        "assent propose\nassent propose --json\nassent propose --portable --out plan.json"
+    )
+)
+@click.option("--portable", is_flag=True, help="For another machine: bound to no workspace.")
+@click.option("--out", metavar="FILE", default="", help="Where a portable plan goes; - is stdout.")
+@with_invocation
+def propose(call: Invocation, portable: bool, out: str) -> None:
+    """Freeze text and staged operations into a plan with one digest."""
+    if portable != bool(out):
+        raise UsageError("--portable and --out FILE go together.", "assent propose --help")
+    if portable:
+        from assent.cli.bundle import propose_portable
+
+        propose_portable(call, call.record(), out)
+        return
+    _answer(call, call.engine.approvals.propose(call.record()))
+
+
+@click.command(
+    epilog=examples(
+        "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build\n"
+        "assent approve --without 2 --dry-run\nassent approve --without 2,77d0\n"
+        "assent approve --build --output-format stream-json\n"
+        "assent approve --expires 2h\nassent approve plan.json\n"
+        "assent approve plan.json --out yes.json --expires 3d"
+    )
+)
+@click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
+@click.option("--note", default="", help="Words that travel with the approval.")
+@click.option("--build", "then_build", is_flag=True, help="Apply it right away.")
+@click.option("--model", metavar="NAME", default="", help="Who builds a plan of prose.")
+@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
+@click.option(
+    "--expires", metavar="TIME", callback=parse_duration, help="Void after 15m, 2h, 3d ..."
+)
+@click.option("--out", metavar="FILE2", default="", help="Puts the yes to FILE there; - is stdout.")
+@click.option(
+    "--without", metavar="OP[,OP]...", multiple=True, callback=split_values,
+    help="Decline operations: their numbers or ids, with commas between them.",
+)  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
+@with_invocation
+@with_output_format
+@or_bundle_file("approve_file", "digest", "note", "expires", "out")
+def approve(
+    call: Invocation, digest: str, note: str, then_build: bool, expires: int | None, **rest: Any
+) -> int | None:
+    """Say yes to one digest. Asks on the terminal, after showing everything.
+
+    FILE is a plan from elsewhere, made by `assent propose --portable`; the yes goes into it.
+    """
+    builder = {key: rest[key] for key in ("model", "agent")}
+    if rest["out"]:
+        raise UsageError("--out goes with FILE.", "assent approve --help")
+    record, words = call.record(), check_note(argument_text(note))
+    call.is_about(record)
+    if then_build:
+        call.engine.runs.check_decided()  # else the yes would be given, and nothing built
+    if rest["without"] or rest["dry_run"]:
+        wanted = PartialApprovalOptions(
+            rest["without"], digest, words, expires, rest["dry_run"], then_build
+        )
+        return _approve_partially(call, record, wanted, builder)
+    if any(builder.values()):
+        _check_builder(call, record, then_build=then_build)
+    next_state(record.state, PlanAction.APPROVE)
+    call.engine.plans.check_live(record)
+    call.engine.approvals.check_independent(record)
+    call.engine.approvals.check_files(record)
+    readings = call.engine.review_history
+    manner = ApprovalPromptOptions(
+        shown=lambda: readings.record(record),
+        declined=lambda: call.engine.approvals.decline(record, record.digest, TERMINAL),
+    )
+    channel = prompt_for_approval(
+        call, record.digest, digest, lambda: readings.review(record), manner
+    )
+    if channel == TERMINAL:  # reading takes time: what was shown must still be what is there
+        call.engine.approvals.check_files(record)
+    record = call.engine.approvals.approve(record, record.digest, words, channel, expires_s=expires)
+    if then_build:
+        return build_and_answer(call, record, **builder)
+    answer_approved(call, record)
+    return None
+
+
+@click.command(
+    epilog=examples(
+        "assent reject --note 'Keep the old name as an alias'\n"
+        "assent reject --scope 'Only src/api' --priorities 'Tests first'\nassent reject --form\n"
+        "assent reject\nassent reject --note 'Not yet' --without-comments"
+    )
+)
+@click.option("--note", help="What should be different.")
+@click.option("--scope", metavar="TEXT", help="What the plan should be about, and what not.")
+@click.option("--constraints", metavar="TEXT", help="What it has to keep to.")
+@click.option("--priorities", metavar="TEXT", help="What matters most.")
+@click.option("--form", is_flag=True, help="Ask for all of these on the terminal, one by one.")
+@click.option("--without-comments", "alone", is_flag=True, help="Leave your comments waiting.")
+@with_invocation
+def reject(
+    call: Invocation, note: str | None, form: bool, alone: bool, **parts: str | None
+) -> None:
+    """Say no, with words. The plan goes back to drafting.
+
+    Your comments that wait (`assent comment list`) go along, each under its lines.
+    """
+    given = {name: argument_text(words) for name, words in parts.items() if words is not None}
+    given |= {"notes": argument_text(note)} if note is not None else {}
+    record = call.record()
+    if form:
+        next_state(record.state, PlanAction.REJECT)
+    comments = not alone and bool(call.engine.comments.waiting(record))
+    feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
+    if not given and not form and not comments:
+        raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
+    sent = 0
+    if comments:
+        record, sent = call.engine.comments.reject(record, feedback)
+    else:
+        record = call.engine.approvals.reject(record, feedback.text())
+    _answer(call, record, _to_the_model(call, record), sent)
+
+
+def _filled_in(call: Invocation, given: dict[str, str], *, enough: bool) -> Feedback:
+    """Asks a person for every part; raises if they cannot be asked, or say too little."""
+    if given:
+        raise UsageError("--form asks for everything; leave the other words out.")
+    typed = {
+        name: None if call.no_input else read_reply(words) for name, words in REJECT_FORM.items()
+    }
+    if all(line is None for line in typed.values()):
+        raise Declined(
+            f"There is no terminal to ask on. {NOT_REJECTED}", "assent reject --note 'WORDS'"
+        )
+    feedback = Feedback(**{name: line or "" for name, line in typed.items()})
+    if not feedback.text().strip() and not enough:
+        raise Declined(f"Nothing was said. {NOT_REJECTED}", "assent reject --note 'WORDS'")
+    return feedback
+
+
+def _answer(call: Invocation, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
+    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
+    extra: Row = {"comments": sent} if sent else {}
+    command = next_command or call.engine.reviews.next_step(record)
+    of = call.engine.plans.reference(record, current=False)
+    call.output.answer(
+        {**row, **extra}, [*comments_sent_lines(sent), *plan_lines(row, command, of)]
+    )
+
+
+def answer_approved(
+    call: Invocation, record: PlanRecord, extra: Row = NO_MORE, lines: Iterable[Line] = ()
+) -> None:
+    """Says what is approved; and that rules keep it from being built, where they do."""
+    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
+    of = call.engine.plans.reference(record, current=False)
+    reasons, way_out = call.engine.reviews.denied(record)
+    denied: Row = {}
+    if reasons:
+        call.output.warn(f"{APPROVED_ONLY} {reason}" for reason in reasons)
+        denied = {"cannot_be_built": list(reasons), "next": [of_plan(way_out, of)]}
+    command = way_out or call.engine.reviews.next_step(record)
+    call.output.answer({**row, **extra, **denied}, [*lines, *plan_lines(row, command, of)])
+
+
+def _check_builder(call: Invocation, record: PlanRecord, *, then_build: bool) -> None:
+    """Refuses a model for what no model does, before anybody says yes."""
+    if not then_build:
+        raise UsageError("--model and --agent go with --build.", "assent approve --help")
+    if record.frozen and not call.engine.runs.is_text_plan(record):
+        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+
+
+def _to_the_model(call: Invocation, record: PlanRecord) -> str:
+    """Returns how a note reaches the model that works on a plan; nothing if none does."""
+    session = call.engine.sessions.of_plan(record)
+    if session is None or not session.turns:
+        return ""
+    last = call.engine.sessions.last().session == session.session
+    return "assent -c" if last else f"assent -r {session.slug}"
+
+
+def _approve_partially(
+    call: Invocation, record: PlanRecord, part: PartialApprovalOptions, builder: dict[str, str]
+) -> int | None:
+    """Shows the smaller plan, asks for a yes to it, and records both the yes and the no."""
+    _check_part(part, builder)
+    next_state(record.state, PlanAction.APPROVE)
+    call.engine.plans.check_live(record)
+    preview = call.engine.partial_approvals.preview(record, part.without)
+    wanted, command = preview.plan.digest, _command(call, part)
+    if part.dry_run:
+        found = call.engine.review_history.partial(preview, f"{command} --digest {wanted}")
+        call.output.answer(review_json(found), review_lines(found))
+        return None
+    call.engine.approvals.check_independent(record)
+    manner = ApprovalPromptOptions(command, f"{command} --dry-run")
+    shown = call.engine.review_history.partial
+    channel = prompt_for_approval(call, wanted, part.digest, lambda: shown(preview, ""), manner)
+    approved = call.engine.partial_approvals.approve(preview, part.note, channel, part.expires)
+    if channel != "digest":
+        call.engine.review_history.record(approved)
+    if part.then_build:
+        return build_and_answer(call, approved)
+    _answer_part(call, approved, preview)
+    return None
+
+
+def _check_part(part: PartialApprovalOptions, builder: dict[str, str]) -> None:
+    if not part.without:
+        raise UsageError("--dry-run goes with --without OP.", "assent review")
+    if part.dry_run and (part.then_build or part.digest):
+        raise UsageError("--dry-run only shows; leave --digest and --build out.", "assent review")
+    if any(builder.values()):
+        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+
+
+def _command(call: Invocation, part: PartialApprovalOptions) -> str:
+    plan = f" --plan {quote(call.plan)}" if call.plan else ""
+    return f"{call.command}{plan} --without {quote(','.join(part.without))}"
+
+
+def _answer_part(call: Invocation, approved: PlanRecord, preview: PartialApproval) -> None:
+    lines = excluded_lines(preview.excluded, unsure=bool(preview.smaller.unsure))
+    answer_approved(call, approved, excluded_rows(preview.excluded), lines)

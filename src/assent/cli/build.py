@@ -1,0 +1,278 @@
+"""`assent build` and `recover`: everything that changes files, through the engine alone."""
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from functools import partial
+from typing import TypeVar
+
+import click
+import msgspec
+
+from assent.cli.approval_prompt import prompt_for_approval
+from assent.cli.bundle_options import or_bundle_file
+from assent.cli.errors import as_assent_error, build_interrupted, run_interrupted
+from assent.cli.interrupts import INTERRUPTED, interruptible
+from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
+from assent.cli.render.orphan_slots import (
+    orphans_cleared_lines,
+    orphans_cleared_row,
+    orphans_waiting_lines,
+    orphans_waiting_row,
+)
+from assent.cli.run_answer import EXIT_CODES, answer_run, answer_undo, restore_todos_after_undo
+from assent.core.errors import Interrupted, RunUnfinished, UsageError
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
+from assent.core.run.orphan_slot import OrphanSlot
+from assent.render.command_output import progress_brief
+from assent.render.removed_leftovers import (
+    NO_LEFTOVERS,
+    RemovedLeftovers,
+    removed_leftovers_lines,
+    with_removed_leftovers,
+)
+from assent.runs.runs import RunReport
+
+R = TypeVar("R")
+
+
+@click.command(
+    epilog=examples(
+        "assent build\nassent build --model ollama/qwen3\nassent build --json\n"
+        "assent build --output-format stream-json\n"
+        "assent build plan.json\nassent build plan.json --approval yes.json"
+    )
+)
+@click.option("--model", metavar="NAME", default="", help="Who carries out a plan of prose.")
+@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
+@click.option("--approval", metavar="FILE2", multiple=True, help="With FILE: a yes that is apart.")
+@with_invocation
+@with_output_format
+@or_bundle_file("build_file", "approval")
+def build(call: Invocation, model: str, agent: str, approval: tuple[str, ...]) -> int:
+    """Apply exactly what was approved, once. After a crash, the next start goes on.
+
+    A plan without operations is carried out by a model, inside the scope that the plan declares.
+    FILE is a plan from elsewhere; it is applied if a key that is trusted here approved it.
+    """
+    if approval:
+        raise UsageError("--approval goes with FILE.", "assent build --help")
+    call.engine.runs.check_slots(())  # of a run whose plan may be lost, too
+    return build_and_answer(call, call.record(), model, agent)
+
+
+@click.command(
+    epilog=examples(
+        "assent recover\nassent recover --resume\nassent recover --roll-back\n"
+        "assent recover --accept\nassent recover --resume --output-format stream-json"
+    )
+)
+@click.option("--resume", is_flag=True, help="Go on where it stopped.")
+@click.option("--roll-back", is_flag=True, help="Put everything back.")
+@click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
+@click.option("--digest", default="", help="With --roll-back of a model's build: what you mean.")
+@with_invocation
+@with_output_format
+def recover(call: Invocation, resume: bool, roll_back: bool, accept: bool, digest: str) -> int:
+    """Finish or revert an interrupted run; with a way, decide one that waits for you."""
+    named: dict[RecoveryChoice, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
+    ways = [way for way, wanted in named.items() if wanted]
+    if len(ways) > 1:
+        raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
+    if digest and not roll_back:
+        raise UsageError("Give --digest with --roll-back.", "assent recover --help")
+    way = ways[0] if ways else "auto"
+    if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
+        if way == "resume":
+            return build_and_answer(call, plan)
+        with call.engine.text_plan_builds.locked(plan) as held:
+            return answer_run(call, _given_up(call, held, way, digest))
+    if digest:
+        raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
+    runs = call.engine.runs
+    removed = _tidied(call)
+    left = runs.unfinished()
+    if left is None and (lost := call.engine.orphan_slots.find(everywhere=True)):
+        return _of_lost_runs(call, lost, way, removed)
+    if left and left[0]:
+        call.is_about(runs.repository().load(left[0]))
+    return run_and_answer(call, runs.recover(way), partial(answer_recovered, removed=removed))
+
+
+def _tidied(call: Invocation) -> RemovedLeftovers:
+    """Removes what a killed start left while it asked what the disk can; a killed command's, too.
+
+    What a command left is gone since the workspace was opened; here it is part of the answer.
+    """
+    folders, call.engine.swept = call.engine.swept, ()
+    return RemovedLeftovers(tuple(call.engine.orphan_slots.remove_probes()), folders)
+
+
+def _of_lost_runs(
+    call: Invocation, lost: Sequence[OrphanSlot], way: RecoveryChoice, removed: RemovedLeftovers
+) -> int:
+    """Says which slots of unknown runs there are, or does what the person decides about them."""
+    if way == "resume":
+        raise RunUnfinished(
+            "A run that the log does not know cannot go on: nothing tells what it was to do. "
+            "Nothing was changed.",
+            "assent recover",
+        )
+    if way == "auto":
+        call.output.answer(
+            *with_removed_leftovers(orphans_waiting_row(lost), orphans_waiting_lines(lost), removed)
+        )
+        return EXIT_CODES["needs_you"]
+    cleared = call.engine.orphan_slots.decide(lost, way)
+    call.output.answer(
+        *with_removed_leftovers(
+            orphans_cleared_row(cleared), orphans_cleared_lines(cleared), removed
+        )
+    )
+    return 1 if cleared.taken or cleared.failed else 0
+
+
+def build_and_answer(call: Invocation, record: PlanRecord, model: str = "", agent: str = "") -> int:
+    """Builds a plan, says how it went, and lets go what is kept of runs beyond the limits."""
+    call.is_about(record)
+    with interruptible():
+        if call.engine.runs.is_text_plan(record):
+            recover_first(
+                call
+            )  # what builds it has an engine of its own, whose words are not the call's
+        code = _built(call, record, model, agent)
+        if not code:
+            call.engine.retention.retain()
+    return code
+
+
+def recover_first(call: Invocation) -> RunReport | None:
+    """Takes up what was interrupted, before something else is done; returns how that ended."""
+    runs = call.engine.runs
+    try:
+        with interruptible():
+            return show_progress(call, runs.recover_unfinished())
+    except KeyboardInterrupt as interrupt:
+        if not runs.waits_for_person():
+            raise
+        waiting = show_progress(call, runs.recover())  # which only says that it waits
+        words = f"{as_assent_error(interrupt).message} Run {waiting.run} waits for your decision."
+        raise Interrupted(words, "assent recover") from None
+
+
+def _built(call: Invocation, record: PlanRecord, model: str, agent: str) -> int:
+    if call.engine.runs.is_text_plan(record):
+        from assent.cli.text_plan_build import build_text_plan
+
+        return build_text_plan(call, record, model, agent)
+    if model or agent:
+        raise UsageError("A plan with operations is applied without a model.", "assent build")
+    try:
+        return run_and_answer(call, call.engine.runs.build(record.plan_id))
+    except KeyboardInterrupt as interrupt:
+        now = call.engine.runs.repository().load(record.plan_id)
+        if not call.engine.approvals.is_approved(now):
+            raise
+        raise build_interrupted(interrupt, f"assent build --plan {record.plan_id}") from None
+
+
+def _given_up(call: Invocation, plan: PlanRecord, way: RecoveryChoice, digest: str) -> RunReport:
+    """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
+    building = call.engine.text_plan_builds
+    report = building.report(plan, kept=way != "roll_back")
+    if way == "auto":
+        told = f"A model builds plan {plan.name} and has not come to its end."
+        return RunReport(report.run, "needs_you", notes=(told,))
+    if way == "accept":
+        building.finish(plan, report.outcome)
+        notes = tuple(f"Not marked as done: {words}" for words in report.left)
+        return msgspec.structs.replace(report, notes=notes)
+    if report.operations:
+        preview = call.engine.undo.preview(report.run, exempt=True)
+        undo, again = preview.plan, preview.extent.again
+        shown = partial(call.engine.reviews.undo_review, preview.source, undo, again=again)
+        channel = prompt_for_approval(call, undo.digest, digest, shown)
+        show_progress(call, call.engine.undo.apply(preview, channel, exempt=True))
+    building.finish(plan, "rolled_back")
+    return report
+
+
+def show_progress(call: Invocation, work: Generator[RunUpdate, None, R]) -> R:
+    """Shows progress until the work ends, and returns what it ends with."""
+    call.seen = None
+    left = call.engine.runs.unfinished()
+    try:
+        with closing(work):  # an interrupt may come while something is shown; then it ends here
+            while True:
+                call.seen = next(work)
+                call.output.live(call.seen)
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    except KeyboardInterrupt as interrupt:
+        raise _cut_short(call, interrupt) or interrupt from None
+    finally:
+        call.output.progress_over()
+        if left is not None and left[0]:
+            _end_undo(call, *left)
+
+
+def _end_undo(call: Invocation, plan_id: str, note: PlanRun) -> None:
+    """Does what is left of an undo that was interrupted, if the work just now took it up.
+
+    Whichever command that was, and however it went on: the undo is over, and nobody comes back to
+    it. What fails here keeps no answer back.
+    """
+    runs = call.engine.runs
+    with runs.housekeeping("The todos were not set back"):
+        ledger = runs.repository()
+        record = ledger.load(plan_id)
+        if not record.undoes or record.unfinished:
+            return
+        found = call.engine.undo.recorded(runs.report(ledger, note.run, ledger.plan(note)))
+        if found is not None:
+            restore_todos_after_undo(call, *found)
+
+
+def _cut_short(call: Invocation, interrupt: KeyboardInterrupt) -> Interrupted | None:
+    """Returns what to say of a run that is not over and that no person has to decide about."""
+    runs = call.engine.runs
+    left = runs.unfinished()
+    if left is None or left[1].halted or runs.waits_for_person():
+        return None
+    # Once more was told than that files are recorded before it, a command may have begun and ended.
+    due = (
+        call.seen if isinstance(call.seen, CommandProgress) and call.seen.what == "before" else None
+    )
+    return run_interrupted(interrupt, left[1].run, progress_brief(due) if due else "")
+
+
+def answer_recovered(
+    call: Invocation, report: RunReport, removed: RemovedLeftovers = NO_LEFTOVERS
+) -> int:
+    """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
+    found = None
+    with call.engine.runs.housekeeping("What the run takes back could not be read"):
+        found = call.engine.undo.recorded(report)
+    if found is None:
+        return answer_run(call, report, removed)
+    for line in removed_leftovers_lines(removed):
+        call.engine.warn(line.text)
+    return answer_undo(call, *found)
+
+
+def run_and_answer(
+    call: Invocation,
+    work: Generator[RunUpdate, None, RunReport],
+    tell: Callable[[Invocation, RunReport], int] = answer_run,
+) -> int:
+    """Watches a run and says how it went, also where the person interrupted its command."""
+    try:
+        with interruptible():
+            return tell(call, show_progress(call, work))
+    except KeyboardInterrupt:
+        if not call.engine.runs.waits_for_person():
+            raise
+    waiting = show_progress(call, call.engine.runs.recover())  # which only says that it waits
+    answer_recovered(call, waiting)
+    return INTERRUPTED

@@ -1,0 +1,216 @@
+"""`assent propose --portable`, and `review`, `approve` and `build` of a FILE."""
+
+import os
+import sys
+from shlex import quote
+from typing import Any
+
+from assent.app.bundles import open_bundles
+from assent.cli.ansi import ansi
+from assent.cli.approval_prompt import TERMINAL, not_approved_text
+from assent.cli.build import build_and_answer, recover_first
+from assent.cli.input import argument_text, read_chunks
+from assent.cli.invocation import Invocation
+from assent.cli.output import ignore_closed_stdout, want_color
+from assent.cli.render.bundle import (
+    BundleApproval,
+    approval_row,
+    bundle_approved_lines,
+    bundle_lines,
+    bundle_row,
+    bundle_written_lines,
+)
+from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.core.digest import sha256
+from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
+from assent.core.paths import display_path
+from assent.core.plan.approval import Approval
+from assent.core.plan.bundle import Bundle
+from assent.core.plan.bundle_format import (
+    MAX_FILE_BYTES,
+    approval_bytes,
+    bundle_bytes,
+    read_approval,
+)
+from assent.core.plan.record import PlanRecord
+from assent.render.lines import Line
+from assent.render.review import Review, review_json, review_lines
+from assent.render.rows import plan_row
+
+STDOUT = "-"
+APPROVAL_PREFIX = b'{"line":"approval.1",'  # how a file with nothing but a yes begins
+BUNDLE_PREFIX = b'{"line":"bundle.1",'  # how one with a plan does
+NOT_DONE = "Nothing was changed."
+NOTHING = "The plan has no operations, so there is nothing to apply elsewhere; no file was written."
+
+
+def propose_portable(call: Invocation, record: PlanRecord, out: str) -> None:
+    """Freezes a plan that is bound to no workspace, and writes it with all its contents."""
+    if out == STDOUT and call.output.as_json:
+        raise UsageError("With --json the bundle needs a file.", "assent propose --help")
+    if not call.engine.drafts.operations(record):
+        row = {**plan_row(record, approved=False), "outcome": "nothing"}
+        call.output.answer(row, [Line("plain", NOTHING)])
+        return
+    record = call.engine.approvals.propose(record, portable=True)
+    bundle = open_bundles(call.engine).pack(record)
+    content = bundle_bytes(bundle)
+    if write_file(call, out, content):
+        row = {"file": out, "plan_id": bundle.origin.plan_id, "sha256": sha256(content)}
+        answer = {**plan_row(record, approved=False), "bundle": {**row, "size": len(content)}}
+        call.output.answer(
+            answer, bundle_written_lines(argument_text(out), record.digest, len(content))
+        )
+
+
+def review_file(call: Invocation, file: str) -> None:
+    """Shows everything that is in a bundle: who asks, who agreed, and the plan in full."""
+    bundle, _ = _read(call, file)
+    found, standings = _reviewed(call, bundle, file), _standings(call, bundle, file)
+    if call.output.as_json:
+        row = bundle_row(bundle.origin, standings)
+        call.output.answer({**review_json(found), "bundle": row})
+    else:
+        call.output.paged([*bundle_lines(bundle.origin, standings), *review_lines(found)])
+
+
+def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any) -> None:
+    """Asks for a yes to what is in a bundle, and puts the signed answer into it."""
+    out: str = how["out"] or file
+    if out == STDOUT and call.output.as_json:
+        raise UsageError("With --json the approval needs a file.", "assent approve --help")
+    bundle, content = _read(call, file)
+    _check_out(call, out, content if out == file else APPROVAL_PREFIX)
+    bundles = open_bundles(call.engine)
+    bundles.check_independent(bundle)
+    bundles.check_allowed(bundle)
+    channel = _consent(call, bundle, digest, file)
+    if file != STDOUT and content_of(call, file) != content:
+        raise DigestMismatch("The file changed while it was shown.", _command("review", file))
+    approval = bundles.approve(bundle, argument_text(note), channel, how["expires"])
+    agreed = bundle_bytes(bundle.with_approval(approval))
+    if write_file(call, out, agreed if out == file else approval_bytes(approval)):
+        row = {"file": out, "digest": bundle.plan.digest, "approved": True}
+        answer = {**row, "approval": approval_row(approval)}
+        apart = f" --approval {_typed(out)}" if out != file else ""
+        build = f"{_command('build', file)}{apart}"
+        call.output.answer(answer, bundle_approved_lines(argument_text(out), approval, build))
+
+
+def build_file(call: Invocation, file: str, approval: tuple[str, ...]) -> int:
+    """Applies a bundle that somebody trusted approved, by the same road as any plan."""
+    bundle, content = _read(call, file)
+    for name in approval:
+        bundle = bundle.with_approval(_approval(call, name))
+    record = open_bundles(call.engine).unfinished(bundle)
+    if record is None:
+        recover_first(call)  # files are as they should be only afterwards
+        record = open_bundles(call.engine, _typed(file)).import_plan(bundle, content)
+    return build_and_answer(call, record)
+
+
+def _consent(call: Invocation, bundle: Bundle, named: str, file: str) -> str:
+    """Gets a person's yes to the digest in a bundle, and returns the channel it came by (law 9)."""
+    wanted = bundle.plan.digest
+    if named and not wanted.startswith(named):
+        told = f"The digest of the plan in it is {wanted}, not {named}."
+        raise DigestMismatch(told, _command("review", file))
+    if named == wanted and call.without_terminal:
+        return "digest"
+    if not call.no_input:
+        found, standings = _reviewed(call, bundle, file), _standings(call, bundle, file)
+        lines = [*bundle_lines(bundle.origin, standings), *review_lines(found, asking=True)]
+        if found.digest == wanted and ask_for_digest(ansi(lines, color=want_color()), wanted):
+            return TERMINAL
+        if has_terminal():
+            open_bundles(call.engine).decline(bundle, TERMINAL)
+    why = not_approved_text(call, "Not approved; nothing was changed.")
+    raise Declined(why, f"{_command('approve', file)} --digest {wanted}")
+
+
+def _reviewed(call: Invocation, bundle: Bundle, file: str) -> Review:
+    counts = any(standing.counts for standing in _standings(call, bundle, file))
+    return open_bundles(call.engine).review(
+        bundle, _command("build" if counts else "approve", file)
+    )
+
+
+def _standings(call: Invocation, bundle: Bundle, file: str) -> list[BundleApproval]:
+    """Returns for each approval whether it counts on this machine, and if not, why."""
+    bundles = open_bundles(call.engine, _typed(file))
+    found = [(each, bundles.refusal(bundle, each)) for each in bundle.approvals]
+    return [
+        BundleApproval(each, refused.word if refused else "", refused.message if refused else "")
+        for each, refused in found
+    ]
+
+
+def _read(call: Invocation, file: str) -> tuple[Bundle, bytes]:
+    content = content_of(call, file)
+    try:
+        return open_bundles(call.engine).read(content), content
+    except CorruptFile as error:
+        if content.startswith(APPROVAL_PREFIX):
+            told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"
+            raise CorruptFile(told, f"assent build FILE --approval {_typed(file)}") from None
+        raise _unusable(call, file, error) from None
+
+
+def _approval(call: Invocation, file: str) -> Approval:
+    content = content_of(call, file)
+    try:
+        return read_approval(content)
+    except CorruptFile as error:
+        if content.startswith(BUNDLE_PREFIX):
+            told = f"{_told(file)} is a plan and no approval that is apart. {NOT_DONE}"
+            raise CorruptFile(told, _command("review", file)) from None
+        raise _unusable(call, file, error) from None
+
+
+def _unusable(call: Invocation, file: str, error: CorruptFile) -> CorruptFile:
+    told = f"{_told(file)} cannot be used. {error.message} {NOT_DONE}"
+    return CorruptFile(told, f"{call.command} --help")
+
+
+def content_of(call: Invocation, file: str) -> bytes:
+    """Returns what a file holds, or stdin for `-`; of one that is far too large, the beginning."""
+    pieces, size = [], 0
+    for piece in read_chunks(call.folder, file):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_FILE_BYTES:
+            break
+    return b"".join(pieces)
+
+
+def _check_out(call: Invocation, out: str, content: bytes) -> None:
+    """Refuses a place where nothing could be written, before anybody is asked."""
+    if out != STDOUT:
+        from assent.app.export_file import check_export_path
+
+        check_export_path(call.folder, out, content)
+
+
+def write_file(call: Invocation, out: str, content: bytes) -> bool:
+    """Writes a file; tells whether there is still something to answer on stdout."""
+    if out != STDOUT:
+        from assent.app.export_file import write_export
+
+        write_export(call.folder, out, content)
+        return True
+    with ignore_closed_stdout():
+        sys.stdout.buffer.write(content)
+    return False
+
+
+def _typed(file: str) -> str:
+    """Returns a file as a person types it in a command; what came through a pipe has no name."""
+    return "FILE" if file == STDOUT else quote(_told(file))
+
+
+def _told(file: str) -> str:
+    return "stdin" if file == STDOUT else display_path(os.fsencode(file))
+
+
+def _command(verb: str, file: str) -> str:
+    return f"assent {verb} {_typed(file)}"

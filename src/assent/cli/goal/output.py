@@ -1,0 +1,259 @@
+"""The forms in which a turn is shown: text as it comes, one object, or a line for each event."""
+
+import sys
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from assent.cli.ansi import ansi
+from assent.cli.clock import now
+from assent.cli.goal.options import OutputFormat
+from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines, turn_result_row
+from assent.cli.output import CliOutput, colored, encoded, ignore_closed_stdout
+from assent.cli.screen_lock import ScreenLock
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
+from assent.core.text.redaction import redact
+from assent.render.child_names import ChildNames
+from assent.render.command_output import visible_output
+from assent.render.lines import Line
+from assent.render.redaction import StreamRedactor
+from assent.render.repeated_calls import RepeatedCallFilter, times_suffix
+from assent.render.rows import Row
+from assent.render.turn_stream import (
+    activity_lines,
+    child_lines,
+    stream_result_row,
+    stream_row,
+    without_question_details,
+)
+
+DISCARDED_NOTE = "(This was cut off and does not count.)"
+
+
+class TurnOutput(Protocol):
+    """One way to show a turn."""
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None: ...
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None: ...
+
+    def end(self, ending: TurnResult) -> None:
+        """Shows where things stand; an error is told by whoever prints all errors."""
+
+
+def turn_output(form: OutputFormat, output: CliOutput, *, asks: bool = False) -> TurnOutput:
+    """Returns the form that was asked for; `asks`: a person is there who will be asked."""
+    match form:
+        case "json":
+            return JsonTurnOutput(output)
+        case "stream-json":
+            return StreamJsonTurnOutput()
+        case "text":
+            return TextTurnOutput(output, asks=asks)
+
+
+class DeferredTurnOutput:
+    """A form that says nothing while a person is asked; what it would have said comes then."""
+
+    def __init__(self, inner: TurnOutput, screen: ScreenLock) -> None:
+        self._inner = inner
+        self._screen = screen
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        self._screen.show(lambda: self._inner.hear(heard))
+
+    def end(self, ending: TurnResult) -> None:
+        self._screen.flush_held()
+        self._inner.end(ending)
+
+
+class JsonTurnOutput:
+    """`json`: nothing but the result."""
+
+    def __init__(self, output: CliOutput) -> None:
+        self._output = output
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        pass
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        pass
+
+    def end(self, ending: TurnResult) -> None:
+        self._output.answer(turn_result_row(ending))
+
+
+class StreamJsonTurnOutput:
+    """`stream-json`: everything that happens, and the result as the last line."""
+
+    def __init__(self, write: Callable[[Row], None] | None = None) -> None:
+        self._session = ""
+        self._write = write or _written
+        self._speech: dict[str, StreamRedactor] = {}
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._session = record.session
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StreamDelta):
+            speech = self._speech.setdefault(heard.kind, StreamRedactor())
+            self._piece(heard.kind, speech.take(heard.text))
+        else:
+            self._let_go(void=isinstance(heard.event, StepRetried))
+            self._write(stream_row(heard, self._session, now()))
+
+    def _let_go(self, *, void: bool) -> None:
+        """Shows the ends of what was said before anything else happened, unless they are void."""
+        for kind, speech in self._speech.items():
+            rest = speech.rest()
+            self._piece(kind, "" if void else rest)
+
+    def _piece(self, kind: str, text: str) -> None:
+        if text:
+            self._write(stream_row(StreamDelta(kind, text), self._session, now()))
+
+    def end(self, ending: TurnResult) -> None:
+        self._let_go(void=False)
+        self._write(stream_result_row(turn_result_row(ending), ending.session.session, now()))
+
+
+class TextTurnOutput:
+    """`text`: what the model says on stdout, what it does on stderr.
+
+    Of the latter, only what is about to happen is told where nobody watches.
+    """
+
+    def __init__(self, output: CliOutput, *, asks: bool = False) -> None:
+        self._output = output
+        self._asks = asks
+        self._live = sys.stdout.isatty()
+        self._watched = sys.stderr.isatty()
+        self._parts: list[str] = []  # said by the step, and not shown yet
+        self._shown = False  # whether pieces of the step were shown already
+        self._speech = StreamRedactor()
+        self._printed = StreamRedactor()  # by a command
+        self._flow, self._echoed = VisibleStream(visible_text), VisibleStream(visible_output)
+        self._open = False  # whether the last line still lacks its end
+        self._session = ""
+        self._kin = ChildNames()
+        self._repeats = RepeatedCallFilter()
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._session = record.session
+        self._kin = ChildNames(record.session, record.children)
+        if fresh:
+            mode = record.custom or record.mode
+            self._note(Line("dim", f"session {visible_line(record.slug)}, mode {mode}"))
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StoredEvent):
+            self._echo(self._printed.rest(), last=True)
+            self._kin.add_event(heard)
+            heard = _spared(heard) if self._asks else heard
+        match heard:
+            case StreamDelta("text", text) if self._live:
+                self._say(self._speech.take(text))
+                self._shown = True
+            case StreamDelta("output", text):
+                self._echo(self._printed.take(text))
+            case StoredEvent(event=event):
+                if is_of_session(heard, self._session):
+                    self._take(event)
+                for recorded, count in self._repeats.take(heard):
+                    self._tell(recorded, count)
+            case _:
+                pass
+
+    def end(self, ending: TurnResult) -> None:
+        for recorded, count in self._repeats.rest():
+            self._tell(recorded, count)
+        self._flush()
+        if ending.error is None:
+            self._output.lines(turn_result_lines(ending))
+
+    def _take(self, event: Event) -> None:
+        match event:
+            case PartSaid(part=TextPart(text)):
+                self._parts.append(text)
+            case StepRetried():
+                self._void()
+            case StepEnded() | TurnEnded():
+                self._flush()
+            case _:
+                pass
+
+    def _tell(self, recorded: StoredEvent, count: int) -> None:
+        event, own = recorded.event, is_of_session(recorded, self._session)
+        lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
+        for line in lines:
+            more = f"{line.text}{times_suffix(count)}" if count > 1 else line.text
+            self._note(Line(line.style, more), always=_is_plan(event))
+
+    def _flush(self) -> None:
+        """Shows the parts of an answer that has ended, unless they were shown as they came."""
+        if not self._shown:
+            self._say(redact("".join(self._parts)))
+        self._say(self._speech.rest())
+        self._put(self._flow.rest())
+        self._close()
+        self._parts, self._shown = [], False
+
+    def _void(self) -> None:
+        self._speech.rest()  # and nobody sees it
+        self._put(self._flow.rest())
+        if self._shown:
+            self._close()
+            self._say(f"{DISCARDED_NOTE}\n")
+        self._parts, self._shown = [], False
+
+    def _say(self, text: str) -> None:
+        self._put(self._flow.take(text))
+
+    def _put(self, shown: str) -> None:
+        if shown:
+            with ignore_closed_stdout():
+                sys.stdout.write(shown)
+            self._open = not shown.endswith("\n")
+
+    def _close(self) -> None:
+        if self._open:
+            self._say("\n")
+
+    def _echo(self, output: str, *, last: bool = False) -> None:
+        shown = self._echoed.take(output) + (self._echoed.rest() if last else "")
+        for row in shown.removesuffix("\n").split("\n") if shown else ():
+            self._note(Line("dim", f"  | {row}"))
+
+    def _note(self, line: Line, *, always: bool = False) -> None:
+        """Tells what happens on stderr: to whoever watches, and what is planned to a log, too."""
+        if self._watched or always:
+            self._close()
+            for text in ansi([line], color=colored(sys.stderr)):
+                sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+
+
+def _written(row: Row) -> None:
+    with ignore_closed_stdout():
+        sys.stdout.buffer.write(encoded(row) + b"\n")
+
+
+def _spared(heard: StoredEvent) -> StoredEvent:
+    """Returns what was recorded without what a question is going to tell anyway."""
+    if not isinstance(heard.event, BatchPlanned):
+        return heard
+    return msgspec.structs.replace(heard, event=without_question_details(heard.event))
+
+
+def _is_plan(event: Event) -> bool:
+    """Tells whether an event is the execution plan of an answer, which everybody gets to see."""
+    return isinstance(event, BatchPlanned)

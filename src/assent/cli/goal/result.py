@@ -1,0 +1,371 @@
+"""What came of talking to a model: the sum of a turn's events, as an object and as lines."""
+
+from collections import Counter
+from collections.abc import Iterator
+from shlex import quote
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import TokenUsage
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    Compacted,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.session.record import SessionRecord, add_usage
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.core.text.redaction import redact
+from assent.core.tool import MISSING_CAPABILITY
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.questions import open_questions_lines
+from assent.render.redaction import redacted_row
+from assent.render.repeated_calls import count_repeated_rows, times_suffix
+from assent.render.rows import Row
+from assent.render.turn_stream import batch_row
+
+IDLE_STATE: Final = "IDLE"  # the state of a session without a plan
+EXIT_PLAN_ENDED: Final = 3
+QUESTION_TOOL: Final = "question"  # the tool by which a model asks
+MAX_REFUSED_SHOWN: Final = 20  # refused calls that are listed
+EXIT_WAITING: Final = 4
+EXIT_INTERRUPTED: Final = 130
+_EXITS: Final = {
+    "failed": 1, "limit": LimitReached.exit,
+    "interrupted": EXIT_INTERRUPTED, "paused": EXIT_INTERRUPTED, "cancelled": EXIT_INTERRUPTED,
+    "waiting": EXIT_WAITING, "declined": EXIT_WAITING, "budget": EXIT_WAITING,  # nobody said yes
+}  # fmt: skip
+_HALTS: Final = ("paused", "cancelled")
+
+
+class UnansweredQuestion(msgspec.Struct, frozen=True):
+    """A question without an answer, and the call that it came from."""
+
+    id: str
+    call: str
+    question: Question
+    answered: bool = False  # by Enter alone, which says nothing
+
+
+class TurnTotals(msgspec.Struct, frozen=True):
+    """What a turn amounts to so far. Parts count when their step has ended."""
+
+    agent: str = ""
+    model: str = ""
+    saying: tuple[str, ...] = ()
+    said: str = ""  # by the last step that said anything
+    steps: int = 0
+    usage: TokenUsage = TokenUsage()
+    cost: float | None = 0.0
+    why: str = ""
+    words: str = ""
+    asked: tuple[UnansweredQuestion, ...] = ()
+    refused: tuple[
+        UnansweredQuestion, ...
+    ] = ()  # calls that were not made, because nobody could be asked
+    unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
+    batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
+
+
+class TurnResult(msgspec.Struct, frozen=True):
+    """Where a session and its plan stand after a turn."""
+
+    session: SessionRecord
+    tally: TurnTotals = TurnTotals()
+    plan: PlanRecord | None = None
+    operations: int = 0
+    approved: bool = False
+    draft: bool = False  # the plan is a draft that has text or operations,
+    drafted: bool = False  # of this turn
+    error: AssentError | None = None
+    prefix: str = "assent"  # how a command for this folder begins
+    missing: str = ""  # the session's own mode, if nobody knows that any more
+    of: str = ""  # what names the plan in a command, if it is not the current one
+
+    @property
+    def option(self) -> str:
+        """What a command about the plan needs, so that it means no other one."""
+        return f" --plan {quote(self.of)}" if self.of else ""
+
+
+def is_of_session(recorded: StoredEvent, session: str) -> bool:
+    """Tells whether something happened in a session itself, and not in a child of it."""
+    return recorded.stream.rpartition("/")[2] == session
+
+
+def add_child_event(tally: TurnTotals, event: Event) -> TurnTotals:
+    """Returns the sum with what a child cost; its words are its parent's to tell."""
+    match event:
+        case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+            return _counted(tally, usage, cost)
+        case QuestionAsked() | QuestionAnswered() | BatchPlanned():
+            return _closed(tally, event)
+        case CallEnded(tool=tool) if tool != QUESTION_TOOL:
+            return _closed(tally, event)
+        case _:
+            return tally
+
+
+def add_event(tally: TurnTotals, event: Event) -> TurnTotals:
+    """Returns the sum with one more event."""
+    changed = msgspec.structs.replace
+    match event:
+        case StepStarted(agent=agent, model=model):
+            steps = tally.steps + 1
+            return changed(tally, agent=agent, model=model, steps=steps, saying=())
+        case PartSaid(part=TextPart(text)):
+            return changed(tally, saying=(*tally.saying, text))
+        case StepRetried():
+            return changed(tally, saying=())
+        case StepEnded(usage=usage, cost=cost):
+            return _counted(_spoken(tally), usage, cost)
+        case Compacted(usage=usage, cost=cost):
+            return _counted(tally, usage, cost)
+        case _:
+            return _closed(tally, event)
+
+
+def _closed(tally: TurnTotals, event: Event) -> TurnTotals:
+    changed = msgspec.structs.replace
+    match event:
+        case QuestionAsked(id, call, questions):
+            asked = [UnansweredQuestion(id, call, question) for question in questions]
+            return changed(tally, asked=(*tally.asked, *asked))
+        case QuestionAnswered(id, answers) if answers is not None:
+            return _answered(tally, id, said=any(answers))
+        case CallEnded(call, tool, metadata=metadata) if tool != QUESTION_TOOL:
+            if metadata.get(MISSING_CAPABILITY) == SANDBOX:
+                tally = changed(tally, unrun=(*tally.unrun, event.title))
+            # Whether a call may run waits for nobody.
+            over = [one for one in tally.asked if one.call == call and not one.answered]
+            asked = [one for one in tally.asked if one.call != call]
+            return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
+        case BatchPlanned():
+            return changed(tally, batches=(*tally.batches, event))
+        case TurnEnded(why, words):
+            return changed(_spoken(tally), why=why, words=words)
+        case _:
+            return tally
+
+
+def _answered(tally: TurnTotals, id: str, *, said: bool) -> TurnTotals:
+    changed = msgspec.structs.replace
+    if said:
+        return changed(tally, asked=tuple([one for one in tally.asked if one.id != id]))
+    asked = [changed(one, answered=one.answered or one.id == id) for one in tally.asked]
+    return changed(tally, asked=tuple(asked))
+
+
+def _spoken(tally: TurnTotals) -> TurnTotals:
+    """Takes in what the step said, as the transcript does."""
+    said = "".join(tally.saying) or tally.said
+    return msgspec.structs.replace(tally, said=said, saying=())
+
+
+def _counted(tally: TurnTotals, usage: TokenUsage, cost: float | None) -> TurnTotals:
+    total = None if cost is None or tally.cost is None else tally.cost + cost
+    return msgspec.structs.replace(tally, usage=add_usage(tally.usage, usage), cost=total)
+
+
+def exit_code(ending: TurnResult) -> int:
+    """Returns the exit code: 3 where a plan was presented, 4 where somebody has to answer."""
+    tally = ending.tally
+    if ending.error is not None:
+        return ending.error.exit
+    if tally.why in _EXITS:
+        return _EXITS[tally.why]
+    if _presented(ending):
+        return EXIT_PLAN_ENDED
+    if _unanswered(tally):
+        return EXIT_WAITING
+    return SandboxRequired.exit if tally.unrun else 0
+
+
+def turn_error(ending: TurnResult) -> AssentError | None:
+    """Returns the error that a turn ended with, or what else kept it from its end."""
+    tally, prefix = ending.tally, ending.prefix
+    if ending.error is not None:
+        return ending.error
+    if tally.why == "limit":
+        return LimitReached(tally.words, _next(ending))
+    if tally.why in _EXITS or not tally.unrun or _presented(ending):
+        return None
+    first, more = redact(tally.unrun[0]), len(tally.unrun) - 1
+    others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
+    message = f"Not run, because no sandbox holds here: {first}{others}. Nothing was staged for it."
+    return SandboxRequired(message, f"{prefix} doctor")
+
+
+def draft_notices(ending: TurnResult) -> list[str]:
+    """Says that a turn left a draft, which nobody was asked to approve, and how to go on."""
+    plan, prefix = ending.plan, ending.prefix
+    if plan is None or not ending.drafted:
+        return []
+    return [
+        f"Draft, not presented for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
+        f"Go on: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose{ending.option}",
+    ]
+
+
+def turn_result_row(ending: TurnResult) -> Row:
+    """Returns the one object that `--output-format json` prints."""
+    session, tally, plan, error = ending.session, ending.tally, ending.plan, turn_error(ending)
+    row: Row = {
+        "session": session.session,
+        "result": tally.said,
+        "plan_id": plan.plan_id if plan else None,
+        "digest": (plan.digest or None) if plan else None,
+        "state": str(plan.state) if plan else IDLE_STATE,
+        "exit": exit_code(ending),
+        "usage": msgspec.to_builtins(tally.usage),
+        "cost": tally.cost,
+        "slug": session.slug,
+        "title": session.title,
+        "mode": session.mode,
+        "custom_mode": session.custom or None,
+        "missing_mode": ending.missing or None,
+        "agent": tally.agent or session.agent,
+        "model": tally.model or session.model,
+        "turns": session.turns,
+        "steps": tally.steps,
+        "why": tally.why or None,
+        "draft": visible_path(plan.path) if plan and ending.draft else None,
+        "operations": ending.operations,
+        "approved": ending.approved,
+        "questions": questions_of(tally),
+        "batches": [batch_row(batch) for batch in tally.batches],
+        "waiting": _open_questions(ending),
+        "children": session.children,
+        "error": error.word if error else None,
+        "message": _valid(error.message if error else tally.words),
+        "next": _valid(error.next if error else _next(ending)),
+    }
+    return redacted_row(row)
+
+
+def questions_of(tally: TurnTotals) -> list[Row]:
+    """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
+    asked = (*tally.asked, *tally.refused)
+    return count_repeated_rows(
+        redacted_row([msgspec.to_builtins(one.question) for one in asked]), ""
+    )
+
+
+def refused_notices(ending: TurnResult) -> list[str]:
+    """Says which calls were not made because nobody could be asked; a no is a person's own."""
+    refused = ending.tally.refused
+    if not refused:
+        return []
+    calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
+    alike = Counter(redact(one.question.question) for one in refused)
+    listed = [
+        f"{words}{times_suffix(count)}" for words, count in [*alike.items()][:MAX_REFUSED_SHOWN]
+    ]
+    more = [f"And {len(alike) - MAX_REFUSED_SHOWN} more."] if len(alike) > MAX_REFUSED_SHOWN else []
+    way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
+    return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
+
+
+def turn_result_lines(ending: TurnResult) -> Iterator[Line]:
+    """Renders what a person should know, and can type, after the model's last words."""
+    tally, go_on = ending.tally, f"{ending.prefix} -c -p"
+    if tally.why in _HALTS:
+        yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
+        return
+    if tally.words and tally.why != "limit":  # which is told as an error
+        yield from wrapped_lines("dim", visible_line(redact(tally.words)))
+    if tally.why == "declined":
+        yield Line("plain", f"Go on: {_next(ending)}")
+    if ending.session.questions or tally.why == "waiting":
+        yield Line("plain", f"Answer: {ending.prefix} questions list")
+    elif asked := [one.question for one in tally.asked if one.call]:  # a budget's is over
+        yield from open_questions_lines(redacted_row(asked), go_on)
+    if ending.plan is not None and ending.plan.state is PlanState.EXECUTING:
+        yield BLANK
+        yield Line("heading", "The build of the plan has not ended.")
+        yield Line("plain", f"End it:    {ending.prefix} build{ending.option}")
+        yield Line("plain", f"Roll back: {ending.prefix} recover --roll-back")
+    elif ending.session.mode == "plan" and ending.plan is not None:
+        yield from _plan_lines(ending, ending.plan)
+
+
+def _plan_lines(ending: TurnResult, plan: PlanRecord) -> Iterator[Line]:
+    where, prefix, of = visible_path(plan.path), ending.prefix, ending.option
+    if not _awaits(ending):
+        return
+    yield BLANK
+    yield from wrapped_lines(
+        "heading", f"The plan waits for you: {_count(ending)}, text in {where}."
+    )
+    yield Line("digest", plan.digest)
+    yield Line("plain", f"Review:  {prefix} review{of}")
+    yield Line("plain", f"Approve: {prefix} approve{of} --digest {plan.digest} --build")
+    yield Line("plain", f"Reject:  {prefix} reject{of} --note 'WHY', then {prefix} -c")
+
+
+def _count(ending: TurnResult) -> str:
+    return f"{ending.operations} operation{'' if ending.operations == 1 else 's'}"
+
+
+def _valid(text: str) -> str:
+    """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _open_questions(ending: TurnResult) -> list[str]:
+    """Returns the ids of questions that can be answered, also those of children."""
+    asked = [one.id for one in ending.tally.asked] if ending.tally.why == "waiting" else []
+    return list(dict.fromkeys([*ending.session.questions, *asked]))
+
+
+def _unanswered(tally: TurnTotals) -> list[Question]:
+    """Returns what the model asked and nobody answered; a budget's question is over."""
+    return [one.question for one in tally.asked if one.call and not one.answered]
+
+
+def _presented(ending: TurnResult) -> bool:
+    """Tells whether this turn ended with a plan that waits for its approval."""
+    return ending.tally.why == "presented" and _awaits(ending)
+
+
+def _awaits(ending: TurnResult) -> bool:
+    plan = ending.plan
+    return plan is not None and plan.state is PlanState.AWAITING_APPROVAL and not ending.approved
+
+
+def _after_a_person(ending: TurnResult) -> str:
+    """Returns what to type where somebody stopped the work, has to answer, or said no."""
+    why, prefix = ending.tally.why, ending.prefix
+    if why in _HALTS:
+        return f"{prefix} sessions resume {ending.session.slug}"
+    if _open_questions(ending):
+        return f"{prefix} questions list"
+    return f"{prefix} -c 'WHAT INSTEAD'" if why == "declined" else ""
+
+
+def _next(ending: TurnResult) -> str:
+    plan, prefix, of = ending.plan, ending.prefix, ending.option
+    if way_on := _after_a_person(ending):
+        return way_on
+    if plan is not None and plan.state is PlanState.EXECUTING:
+        return f"{prefix} build{of}"
+    if ending.session.mode != "plan" or plan is None:
+        return f"{prefix} -c -p 'WHAT NEXT'"
+    if _awaits(ending):
+        return f"{prefix} approve{of} --digest {plan.digest} --build"
+    if ending.approved:
+        return f"{prefix} build{of}"
+    return f"{prefix} -c -p 'WHAT NEXT'"

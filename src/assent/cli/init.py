@@ -1,0 +1,34 @@
+"""`assent init`: makes a folder a workspace."""
+
+from typing import Final
+
+import click
+
+from assent.agent.agent_file import AgentFileStatus
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.render.lines import Line
+
+
+@click.command(epilog=examples("assent init\nassent init -C ~/src/project"))
+@with_invocation
+def init(call: Invocation) -> None:
+    """Make this folder a workspace: .opencode/plans, its state folder, and a plan agent."""
+    from assent.app.packaged_agent import packaged_agent
+
+    agent = call.engine.init(packaged_agent())
+    call.output.answer(
+        {"agent": agent, "agent_written": agent in ("written", "updated")},
+        [
+            Line("plain", f"Ready. .opencode/agents/plan.md {AGENT_FILE_MESSAGES[agent]}"),
+            Line("dim", NEXT),
+        ],
+    )
+
+
+NEXT = '  next: assent plan new NAME --goal "What should be true afterwards"'
+AGENT_FILE_MESSAGES: Final[dict[AgentFileStatus, str]] = {
+    "written": "was written.",
+    "updated": "was an earlier version and is up to date now.",
+    "current": "is up to date.",
+    "changed_by_person": "was changed by a person and left alone; delete it to get ours again.",
+}

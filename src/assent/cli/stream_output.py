@@ -1,0 +1,54 @@
+"""Streamed output: a line of JSON for everything that a run does, and the answer as the last."""
+
+import sys
+from collections.abc import Iterable, Mapping
+
+from assent.cli.clock import now
+from assent.cli.output import CliOutput, encoded, error_row, flush_run_output, ignore_closed_stdout
+from assent.cli.render.run_stream import RunStream, StreamItem
+from assent.core.errors import AssentError
+from assent.core.run.journal import RunUpdate
+from assent.render.lines import Line
+from assent.render.rows import Row
+from assent.render.turn_stream import live_row, stream_result_row
+
+
+class StreamJsonOutput(CliOutput):
+    """`stream-json`: tells what happens as it happens; all else is as with `--json`."""
+
+    def __init__(self) -> None:
+        super().__init__(as_json=True)
+        self._stream = RunStream()
+        self._begun = False
+        self._ended = False
+
+    def live(self, live: RunUpdate) -> None:
+        self._tell(self._stream.take(live))
+
+    def progress_over(self) -> None:
+        self._tell(self._stream.rest())
+
+    def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
+        """Prints the last line: the same object that `--json` prints alone."""
+        self._ended = True
+        with ignore_closed_stdout(content):
+            self._line(stream_result_row(dict(content), self.session, now()))
+
+    def break_off(self, error: AssentError) -> None:
+        """Ends the stream with an error; where nothing was told, stderr alone tells of it."""
+        if self._begun and not self._ended:
+            self.answer(error_row(error))
+
+    def write(self, row: Row) -> None:
+        """Writes one line at once; nothing ends because nobody reads it."""
+        self._begun = True
+        with flush_run_output():
+            self._line(row)
+
+    def _tell(self, told: Iterable[StreamItem]) -> None:
+        for kind, body in told:
+            self.write(live_row(kind, self.session, now(), body))
+
+    @staticmethod
+    def _line(row: Row) -> None:
+        sys.stdout.buffer.write(encoded(row) + b"\n")

@@ -1,0 +1,172 @@
+"""`assent build` for a plan of prose: a model carries the approved text out in a session."""
+
+from collections.abc import Generator, Iterable
+from contextlib import closing
+from itertools import chain
+from typing import cast
+
+import msgspec
+
+from assent.agent.text_plan_builds import BUILD_AGENT
+from assent.app.engine import Engine
+from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
+from assent.cli.asker import asker
+from assent.cli.goal.output import DeferredTurnOutput, StreamJsonTurnOutput, TurnOutput, turn_output
+from assent.cli.goal.result import TurnResult
+from assent.cli.interrupts import interruptible
+from assent.cli.invocation import Invocation
+from assent.cli.output import CliOutput
+from assent.cli.render.text_plan_build import (
+    TextPlanBuildResult,
+    text_plan_build_lines,
+    text_plan_build_result,
+    text_plan_build_row,
+)
+from assent.cli.screen_lock import ScreenLock
+from assent.cli.stream_output import StreamJsonOutput
+from assent.core.errors import AssentError, ContextOverflow, Interrupted, UsageError
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.plan.record import PlanRecord
+from assent.core.run.journal import LiveCommandOutput
+from assent.core.session.record import SessionRecord
+from assent.render.rows import run_row, warning_rows
+from assent.runs.runs import RunReport
+
+BUILD_COMMAND = "assent build"
+WITH_MODEL = "assent build --model PROVIDER/MODEL"
+WORK_KEPT = "What was done so far is kept, and needs no second approval."
+APPROVAL_KEPT = "The approval is kept; nothing was changed."
+
+
+class _LoggingTurnOutput:
+    """A form in which what commands say goes to stdout where that is no terminal, as by a run."""
+
+    def __init__(self, inner: TurnOutput, output: CliOutput) -> None:
+        self._inner = inner
+        self._output = output
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        if isinstance(heard, StreamDelta) and heard.kind == "output" and self._output.logs:
+            self._output.command_output(
+                LiveCommandOutput(0, heard.text.encode("utf-8", "backslashreplace"))
+            )
+            return
+        self._output.progress_over()
+        self._inner.hear(heard)
+
+    def end(self, ending: TurnResult) -> None:
+        self._inner.end(ending)
+
+
+def build_text_plan(call: Invocation, record: PlanRecord, model: str, agent: str) -> int:
+    """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
+    call.engine.text_plan_builds.check(record)
+    screen = ScreenLock()
+    person = asker(may_ask=not call.no_input, screen=screen)
+    work = open_session_runtime(call.folder, person, SessionOptions(None))
+    with closing(work), interruptible():
+        engine = work.engine
+        plan = engine.plans.find(record.plan_id)
+        name = agent or BUILD_AGENT
+        asked = _model(work, plan, model, name)
+        shown = DeferredTurnOutput(_shown(call, asks=person.present), screen)
+        seen = _seen(engine, plan)
+        with engine.text_plan_builds.locked(plan) as current:
+            warnings = engine.approvals.build_warnings(current)
+            session = engine.text_plan_builds.start(current, asked, name)
+            plan = engine.plans.find(record.plan_id)
+            call.output.session = session.session
+            if not engine.text_plan_builds.is_over(plan):
+                shown.begin(session, fresh=True)
+                streams = call.form == "stream-json"
+                before = engine.sessions.events(session, seen) if streams else []
+                events = engine.text_plan_builds.work(plan, work.driver, work.tooling)
+                _show(
+                    before, cast("Generator[StoredEvent | StreamDelta, None, None]", events), shown
+                )
+            report, told = _ended(engine, plan)
+            report = msgspec.structs.replace(report, warnings=warnings)
+        call.output.warn(engine.warnings)
+    return _answer(call, report, told)
+
+
+def _shown(call: Invocation, *, asks: bool) -> TurnOutput:
+    """Returns the form that was asked for; the lines of a stream go where its last one will."""
+    if isinstance(call.output, StreamJsonOutput):
+        return StreamJsonTurnOutput(call.output.write)
+    return _LoggingTurnOutput(turn_output(call.form, call.output, asks=asks), call.output)
+
+
+def _seen(engine: Engine, plan: PlanRecord) -> int:
+    """Returns up to where the events of a plan's session are not of this build."""
+    note, sessions = plan.building, engine.sessions
+    session = sessions.load(note.session) if note else sessions.of_plan(plan)
+    return session.seq if session else 0
+
+
+def _model(work: SessionRuntime, plan: PlanRecord, model: str, agent: str) -> str:
+    """Returns who builds: the one chosen now, the agent's own, else the session's."""
+    worker = work.tooling.agents.get(agent)
+    kept = WORK_KEPT if plan.building else APPROVAL_KEPT
+    if worker is None:
+        raise UsageError(f"There is no agent {agent!a}. {kept}", "assent build --help")
+    sessions = work.engine.sessions
+    session = sessions.load(plan.building.session) if plan.building else sessions.of_plan(plan)
+    asked = model or worker.model or (session.model if session else "")
+    try:
+        work.models.open(asked)
+    except AssentError as error:
+        error.message = f"{error.message} {kept}"
+        error.next = WITH_MODEL if isinstance(error, UsageError) else error.next or BUILD_COMMAND
+        raise
+    return asked
+
+
+def _show(
+    before: Iterable[StoredEvent],
+    events: Generator[StoredEvent | StreamDelta, None, None],
+    shown: TurnOutput,
+) -> None:
+    """Shows what the model says and does; the first interrupt ends the turn in good order."""
+    try:
+        for heard in chain(before, events):
+            shown.hear(heard)
+    except KeyboardInterrupt:
+        try:
+            shown.hear(events.throw(KeyboardInterrupt()))
+            for heard in events:
+                shown.hear(heard)
+        except (StopIteration, KeyboardInterrupt, Interrupted):
+            pass
+        raise Interrupted(f"Interrupted. {WORK_KEPT}", BUILD_COMMAND) from None
+    except AssentError as error:
+        # What the driver says about going on is meant for a conversation.
+        said = error.message.partition(" What was said and ")[0]
+        error.message = f"{said} {WORK_KEPT}"
+        if not error.next or error.next.startswith("assent -c"):
+            error.next = WITH_MODEL if isinstance(error, ContextOverflow) else BUILD_COMMAND
+        raise
+
+
+def _ended(engine: Engine, plan: PlanRecord) -> tuple[RunReport, TextPlanBuildResult]:
+    """Ends the run, if the model says that it is done."""
+    if not engine.text_plan_builds.is_over(plan):
+        raise AssentError(f"The build stopped before its end. {WORK_KEPT}", BUILD_COMMAND)
+    report = engine.text_plan_builds.report(plan)
+    own = engine.text_plan_builds.events(plan)
+    session = plan.building.session if plan.building else ""
+    told = text_plan_build_result(session, report.outcome, report.left, own)
+    engine.text_plan_builds.finish(plan, report.outcome)
+    return report, told
+
+
+def _answer(call: Invocation, report: RunReport, told: TextPlanBuildResult) -> int:
+    row = text_plan_build_row(run_row(report.run, report.outcome, report.operations), told)
+    row |= warning_rows(report.warnings)
+    results = zip([result for _, result in report.operations], report.about, strict=True)
+    call.output.answer(row, text_plan_build_lines(report.run, told, results, report.notes))
+    return 0
