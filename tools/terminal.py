@@ -5,8 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from assent.tui.commands.table import COMMANDS, GROUPS
-from assent.tui.keys import PLACES, rows_of
+from assent.tui.commands.registry import COMMANDS, GROUPS
+from assent.tui.keymap import KEY_CONTEXTS, rows_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "terminal.md"
 BLOCK = re.compile(r"(<!-- terminal: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -30,7 +30,7 @@ def keys() -> Iterator[str]:
     """Returns every key of the screen, and where it counts."""
     yield "| Key | What it does | Where |"
     yield "|---|---|---|"
-    for place in PLACES:
+    for place in KEY_CONTEXTS:
         for shown, what in rows_of(place):
             yield f"| `{shown}` | {what} | {place} |"
 

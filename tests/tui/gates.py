@@ -13,8 +13,8 @@ from assent.core.session.record import SessionRecord
 from assent.ports import Asker
 from assent.tui import app as app_module
 from assent.tui.app import TerminalApp
-from assent.tui.conversation import session_events
-from assent.tui.host import Start
+from assent.tui.conversation.view import session_events
+from assent.tui.host import StartOptions
 
 PRESENTED = 3  # the exit code of a line that ends with a plan to be read
 LOOKS = 2  # at what is followed, in one look at its file
@@ -62,7 +62,7 @@ class Slow(LocalScreenHost):
         self._hold("work")
         return super().work(asker, model, agent)
 
-    def defaults(self) -> Start:
+    def defaults(self) -> StartOptions:
         self._hold("defaults")
         return super().defaults()
 

@@ -15,7 +15,7 @@ from textual._context import visible_screen_stack
 from textual.app import App
 from textual.widgets import Input, TextArea
 
-from assent.tui.paper import Paper
+from assent.tui.line_view.view import LineView
 
 FOLDER = Path(__file__).parent / "snapshots"
 ACCEPT = "ASSENT_SNAPSHOTS=accept pytest tests/tui/test_snapshots.py"
@@ -72,7 +72,7 @@ def still(app: App[int]) -> None:
                 area, TextArea
             ):  # it would draw again a line kept while the cursor blinked
                 area._line_cache.clear()
-        for paper in screen.query(Paper):
+        for paper in screen.query(LineView):
             paper.mark({})  # what is marked as new depends on when somebody looked before
 
 

@@ -6,9 +6,9 @@ from tests.tui.stage import Seat, Stage
 from textual.events import Key
 
 from assent.core.plan.record import PlanRecord
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
-from assent.tui.panels.deciding import DecidingPanel
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage as At
+from assent.tui.panels.decision import DecisionPanel
 
 LONG = "".join(f"line {n}\n" for n in range(60)).encode()
 
@@ -29,9 +29,9 @@ class Reader:
         self.app = seat.app
 
     @property
-    def panel(self) -> DecidingPanel:
+    def panel(self) -> DecisionPanel:
         panel = self.app.screen
-        assert isinstance(panel, DecidingPanel), panel
+        assert isinstance(panel, DecisionPanel), panel
         return panel
 
     @property
@@ -63,7 +63,7 @@ class Reader:
     async def press(self, *keys: str) -> None:
         """Presses keys one after the other, each when what it answers can be seen."""
         for key in keys:
-            if isinstance(self.app.screen, DecidingPanel):
+            if isinstance(self.app.screen, DecisionPanel):
                 await self.seat.until(lambda: self.panel.listening)
             await self.seat.press(key)
 

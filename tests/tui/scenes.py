@@ -9,7 +9,7 @@ from tests.tui.sights import arrived
 from tests.tui.stage import Seat, Stage, listens
 
 from assent.tui.app import TerminalApp
-from assent.tui.host import Start
+from assent.tui.host import StartOptions
 from assent.tui.panels.panel import Panel
 
 PLAN = """# Greet politely
@@ -139,7 +139,7 @@ def played(
         await seat.rest()
         await play(Theatre(seat, pictures, size))
 
-    stage.show(act, Start(mode=mode, model=MODEL, theme=theme), size)
+    stage.show(act, StartOptions(mode=mode, model=MODEL, theme=theme), size)
     return pictures
 
 

@@ -18,8 +18,8 @@ from textual.pilot import Pilot
 
 from assent.cli.tui_host import LocalScreenHost
 from assent.tui.app import TerminalApp
-from assent.tui.host import Start
-from assent.tui.panels.asking import AskingPanel
+from assent.tui.host import StartOptions
+from assent.tui.panels.debounced import DebouncedPanel
 from assent.tui.panels.panel import Panel
 
 SIZE = (100, 30)
@@ -128,7 +128,7 @@ class Seat:
 def listens(app: TerminalApp) -> bool:
     """Tells whether what is typed now reaches what is on top."""
     top = app.screen_stack[-1] if app.screen_stack else None
-    if isinstance(top, AskingPanel):
+    if isinstance(top, DebouncedPanel):
         return top.listening
     return bool(getattr(top, "ready_at", 0.0) < inf)
 
@@ -152,13 +152,13 @@ class Stage(World):
     def show(
         self,
         act: Show,
-        start: Start | None = None,
+        start: StartOptions | None = None,
         size: tuple[int, int] = SIZE,
         app: type[TerminalApp] = TerminalApp,
         paces: tuple[float, float, float] = HASTE,
     ) -> Any:
         """Opens the screen, has a person act in front of it, closes it, returns its exit code."""
-        start = start or Start()
+        start = start or StartOptions()
         if not start.model and self.path.exists():
             start = msgspec.structs.replace(start, model=self.model)
         with self.here():

@@ -7,8 +7,13 @@ from tests.tui.stage import Seat, Stage
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.operation import DeleteFile, FileState, Operation
 from assent.render.lines import Line
-from assent.tui.acts import approved_lines, ended_lines, named, sent_lines
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.outcome_text import (
+    approved_lines,
+    feedback_sent_lines,
+    operation_names,
+    run_ended_lines,
+)
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.run import RunPanel
@@ -35,23 +40,25 @@ def test_a_yes_says_to_what_without_what_and_with_which_words() -> None:
 
 
 def test_a_no_says_what_should_be_different() -> None:
-    assert sent_lines(Feedback(notes="Smaller"), 2) == [
+    assert feedback_sent_lines(Feedback(notes="Smaller"), 2) == [
         Line("said", "You sent the plan back, with 2 comments:"),
         Line("said", "  Smaller"),
     ]
-    assert sent_lines(Feedback(), 1) == [Line("said", "You sent the plan back, with 1 comment.")]
+    assert feedback_sent_lines(Feedback(), 1) == [
+        Line("said", "You sent the plan back, with 1 comment.")
+    ]
 
 
 def test_a_run_says_what_it_changed_and_what_takes_it_back() -> None:
-    assert ended_lines("build", "done", gone("a", "b")) == [
+    assert run_ended_lines("build", "done", gone("a", "b")) == [
         Line("heading", "Build: done."),
         Line("plain", "delete a, delete b."),
         Line("dim", "/undo takes it back."),
     ]
-    assert ended_lines("build", "nothing", ()) == [
+    assert run_ended_lines("build", "nothing", ()) == [
         Line("heading", "Build: there was nothing to do.")
     ]
-    assert named(gone(*"abcdef")) == "delete a, delete b, delete c, delete d and 2 more"
+    assert operation_names(gone(*"abcdef")) == "delete a, delete b, delete c, delete d and 2 more"
 
 
 def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) -> None:

@@ -5,7 +5,7 @@ from tests.tui.stage import Seat, Stage
 from textual.widgets import Static
 
 from assent.tui.app import TerminalApp
-from assent.tui.habits import AGAIN_S
+from assent.tui.key_actions import DOUBLE_PRESS_S
 from assent.tui.panels.help import HelpPanel
 
 HINT = "Ctrl+C once more leaves"
@@ -27,7 +27,7 @@ def test_the_hint_of_a_second_ctrl_c_goes_when_it_means_nothing_any_more(stage: 
             hints.append(str(self.query_one("#activity", Static).content))
 
     async def act(seat: Seat) -> None:
-        seat.app.again_s = AGAIN_S
+        seat.app.again_s = DOUBLE_PRESS_S
         await seat.press("ctrl+c")
         assert [words[: len(HINT)] for words in hints] == [HINT]
         await seat.until(lambda: HINT not in seat.text())

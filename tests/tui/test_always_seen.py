@@ -4,7 +4,7 @@ import pytest
 from tests.cli.scripts import turn
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.host import Start
+from assent.tui.host import StartOptions
 
 
 def status(seat: Seat) -> str:
@@ -27,7 +27,7 @@ def test_f4_the_status_line_is_below_every_panel(
         assert status(seat) == before
         assert before.startswith(" ask │ agent build")
 
-    stage.show(act, Start(mode="ask"), size)
+    stage.show(act, StartOptions(mode="ask"), size)
 
 
 def test_f4_below_a_panel_it_follows_what_happens(stage: Stage) -> None:

@@ -10,11 +10,11 @@ from textual.events import Paste
 
 from assent.core.plan.lifecycle import PlanState
 from assent.render.lines import GUTTER
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
-from assent.tui.panels.approval_verbs import CHANGED
-from assent.tui.panels.words import WordsPanel
-from assent.tui.quiet import TOO_QUICK
+from assent.tui.key_timing import TOO_QUICK
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.service_calls import CHANGED
+from assent.tui.panels.approval.state import ApprovalStage as At
+from assent.tui.panels.text_input import TextInputPanel
 
 Act = Callable[[Reader], Awaitable[None]]
 
@@ -246,7 +246,7 @@ def test_f41_what_opens_over_the_question_takes_it_back(stage: Stage) -> None:
         await reader.open()
         await reader.to_the_end()
         await reader.press("1")
-        panel, over = reader.panel, WordsPanel("Something else")
+        panel, over = reader.panel, TextInputPanel("Something else")
         reader.app.open_panel(over)
         await reader.seat.shows("Something else")
         over.dismiss("")

@@ -8,8 +8,8 @@ from tests.tui.stage import Seat, Stage
 from tests.tui.test_haste import PACES, at_pace, slowly, spelled
 
 from assent.core.plan.lifecycle import PlanState
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.history import HistoryPanel
 
 Act = Callable[[Reader], Awaitable[None]]

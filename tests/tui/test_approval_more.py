@@ -10,11 +10,11 @@ from tests.tui.stage import Seat, Stage
 from assent.core.llm.message import TextPart
 from assent.core.plan.lifecycle import PlanState
 from assent.core.session.event import MessageAdded
-from assent.tui.host import Start
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.words import WordsPanel
+from assent.tui.panels.text_input import TextInputPanel
 
 Act = Callable[[Reader], Awaitable[None]]
 
@@ -47,7 +47,7 @@ async def planned(reader: Reader) -> None:
 
 async def write(reader: Reader, words: str) -> None:
     """Writes in the panel for words, and keeps them."""
-    await reader.seat.until(lambda: isinstance(reader.app.screen, WordsPanel))
+    await reader.seat.until(lambda: isinstance(reader.app.screen, TextInputPanel))
     await reader.seat.type(words)
     await reader.seat.press("ctrl+s")
     await reader.seat.until(lambda: isinstance(reader.app.screen, ApprovalPanel))
@@ -200,7 +200,7 @@ def test_f57_g18_comments_to_a_line_of_text_and_of_a_diff_are_one_request_to_the
         assert all(words in said for words in ("why hello", "louder", "+hello", "## Comments"))
         assert "Write hello.txt, which greets." in said
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))
 
 
 def test_f57_a_comment_is_changed_and_taken_back_where_it_stands(stage: Stage) -> None:
@@ -220,12 +220,12 @@ def test_f57_a_comment_is_changed_and_taken_back_where_it_stands(stage: Stage) -
         await reader.reads()
         assert waiting() == ["so not"]
         await reader.press("c")
-        await reader.seat.until(lambda: isinstance(reader.app.screen, WordsPanel))
+        await reader.seat.until(lambda: isinstance(reader.app.screen, TextInputPanel))
         await reader.seat.press("escape")
         await reader.reads()
         assert waiting() == ["so not"]
         await reader.press("c")
-        await reader.seat.until(lambda: isinstance(reader.app.screen, WordsPanel))
+        await reader.seat.until(lambda: isinstance(reader.app.screen, TextInputPanel))
         await reader.seat.press(*["backspace"] * 6, "ctrl+s")
         await reader.reads()
         assert waiting() == []
@@ -262,7 +262,7 @@ def test_f39_f58_feedback_in_parts_reaches_the_model_verbatim_and_plan_mode_stay
             "## Priorities\n\ntests first\n\n## Notes\n\n# odd `words` & {braces}"
         )
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))
 
 
 def test_f39_without_words_nothing_is_sent_and_esc_goes_back(stage: Stage) -> None:
@@ -298,7 +298,7 @@ def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> N
         assert engine.plans.find(record.plan_id).state is PlanState.DISCARDED
         assert engine.sessions.last().mode == "ask"
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))
     assert not (stage.root / "hello.txt").exists()
     assert (stage.root / found["record"].path.decode()).exists()
     assert stage.ok("plan", "list")["plans"] == []
@@ -322,7 +322,7 @@ def test_f38_a_plan_of_prose_is_approved_and_handed_to_a_model(stage: Stage) -> 
         await reader.seat.rest()
         assert [yes[1] for yes in reader.approvals] == ["terminal"]
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))
     assert (stage.root / "hello.txt").read_bytes() == b"hello\n"
 
 

@@ -10,18 +10,18 @@ from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges
-from assent.tui.panels.approval_pages import (
-    Context,
+from assent.tui.line_view.view import LinePosition, Section
+from assent.tui.panels.approval.sections import (
+    ReviewContext,
     anchor_at,
     context_lines,
-    hard_to_undo,
     number_of,
-    operation_page,
-    pages,
+    operation_section,
+    review_sections,
     title_lines,
-    unseen_words,
+    undo_limits,
+    unseen_text,
 )
-from assent.tui.paper import Sheet, Spot
 
 DIGEST = "0123456789abcdef" * 4
 TEXT = b"# Plan\n\nfirst\nsecond " + b"x" * 1500 + b"\nthird\n"
@@ -48,7 +48,7 @@ def review(**changes: object) -> Review:
 
 
 def keys(found: Review) -> list[str]:
-    return [sheet.key for sheet in pages(found)]
+    return [sheet.key for sheet in review_sections(found)]
 
 
 def test_risks_come_first_and_the_end_says_so() -> None:
@@ -56,18 +56,18 @@ def test_risks_come_first_and_the_end_says_so() -> None:
     assert keys(review(since=since)) == [
         "risks", "since", "text", "operation 1", "operation 2", "operation 3", "end",
     ]  # fmt: skip
-    *_, end = pages(review())
+    *_, end = review_sections(review())
     assert end.lines[-1] == Line("digest", DIGEST)
 
 
 def test_a_file_that_differs_is_said_before_everything() -> None:
-    first, *_ = pages(review(), (), "It changed.")
-    assert first == Sheet("live", (Line("risk", "It changed."),))
+    first, *_ = review_sections(review(), (), "It changed.")
+    assert first == Section("live", (Line("risk", "It changed."),))
 
 
 def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:
-    first, second, *_ = pages(review(warnings=("A merge is in progress here.",)))
-    assert first == Sheet("warnings", (Line("risk", "A merge is in progress here."), BLANK))
+    first, second, *_ = review_sections(review(warnings=("A merge is in progress here.",)))
+    assert first == Section("warnings", (Line("risk", "A merge is in progress here."), BLANK))
     assert second.key == "risks"
 
 
@@ -90,11 +90,11 @@ def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width
 
 def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
     found = review()
-    undo = tuple(hard_to_undo(found.operations))
-    assert [*hard_to_undo([WRITE, BACK])] == ["1 undone by its own command: 2. run touch"]
-    assert [*hard_to_undo([WRITE])] == ["all of it can be undone"]
+    undo = tuple(undo_limits(found.operations))
+    assert [*undo_limits([WRITE, BACK])] == ["1 undone by its own command: 2. run touch"]
+    assert [*undo_limits([WRITE])] == ["all of it can be undone"]
     assert undo == ("1 cannot be undone: 2. run curl x", "1 undone with limits: 3. run touch y")
-    lines = context_lines(found, Context(undo, "a note", (WRITE.id,)), 200)
+    lines = context_lines(found, ReviewContext(undo, "a note", (WRITE.id,)), 200)
     assert [line.text for line in lines] == [
         "file       .opencode/plans/session/PLAN_work.md",
         "undo       1 cannot be undone: 2. run curl x",
@@ -103,30 +103,30 @@ def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
         "left out   1. write a",
         "note       a note",
     ]
-    assert all(len(line.text) <= 40 for line in context_lines(found, Context(undo), 40))
+    assert all(len(line.text) <= 40 for line in context_lines(found, ReviewContext(undo), 40))
 
 
 def test_g10_a_marked_operation_says_so_in_words() -> None:
-    plain, marked = operation_page(review(), 1), operation_page(review(), 1, {WRITE.id})
+    plain, marked = operation_section(review(), 1), operation_section(review(), 1, {WRITE.id})
     assert marked.lines[0] == Line("risk", f"[left out] {plain.lines[0].text}")
     assert marked.lines[1:] == plain.lines[1:]
 
 
 def test_what_was_not_shown_is_counted() -> None:
-    sheets = tuple(pages(review()))
+    sheets = tuple(review_sections(review()))
     whole = sum(len(sheet.lines) for sheet in sheets)
-    assert unseen_words(sheets, Spot("risks", 0)) == (
+    assert unseen_text(sheets, LinePosition("risks", 0)) == (
         f"{whole - 1} lines, among them operations 1 to 3"
     )
-    assert unseen_words(sheets, Spot("operation 3", 0)).endswith("among them operation 3")
-    assert unseen_words(sheets, Spot("end", 0)) == "2 lines"
+    assert unseen_text(sheets, LinePosition("operation 3", 0)).endswith("among them operation 3")
+    assert unseen_text(sheets, LinePosition("end", 0)) == "2 lines"
 
 
 def at(found: Review, key: str, words: str) -> CommentAnchor | None:
     """Returns what a comment is tied to on the line of a page that begins with some words."""
-    sheet = next(sheet for sheet in pages(found) if sheet.key == key)
+    sheet = next(sheet for sheet in review_sections(found) if sheet.key == key)
     line = next(n for n, each in enumerate(sheet.lines) if each.text.startswith(words))
-    return anchor_at(found, sheet, Spot(key, line))
+    return anchor_at(found, sheet, LinePosition(key, line))
 
 
 @pytest.mark.parametrize(

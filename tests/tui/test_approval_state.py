@@ -6,51 +6,53 @@ from itertools import product
 import msgspec
 import pytest
 
-from assent.tui.panels.approval_state import (
+from assent.tui.panels.approval.state import (
     APPROVING,
     DECIDING,
     MOVING,
-    OF_PLAN,
-    Act,
-    Stage,
-    Standing,
-    press,
+    PLAN_ACTIONS,
+    ApprovalAction,
+    ApprovalStage,
+    ApprovalState,
+    handle_approval_key,
 )
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 SPECIAL = ("enter", "escape", "space", "tab", "backspace", "delete", "ctrl+c", "ctrl+g", "ctrl+j",
            "ctrl+m", "ctrl+x", "ctrl+y", "shift+tab", "f1", "question_mark", "slash", "full_stop",
            "Y", "O", "X", "S", "ä", "é", "<paste>", "")  # fmt: skip
-KEYS = tuple(dict.fromkeys([*LETTERS, *"0123456789", *SPECIAL, *MOVING, *OF_PLAN]))
+KEYS = tuple(dict.fromkeys([*LETTERS, *"0123456789", *SPECIAL, *MOVING, *PLAN_ACTIONS]))
 FLAGS = ("open", "awaited", "approved", "read", "marked", "part", "undo")
 EVERY = tuple(
-    Standing(stage, **dict(zip(FLAGS, flags, strict=True)))
-    for stage in Stage
+    ApprovalState(stage, **dict(zip(FLAGS, flags, strict=True)))
+    for stage in ApprovalStage
     for flags in product((False, True), repeat=len(FLAGS))
 )
 
 
-def reading(**flags: bool) -> Standing:
-    return msgspec.structs.replace(Standing(Stage.READING, open=True, awaited=True), **flags)
+def reading(**flags: bool) -> ApprovalState:
+    return msgspec.structs.replace(
+        ApprovalState(ApprovalStage.READING, open=True, awaited=True), **flags
+    )
 
 
-def pressed(standing: Standing, *keys: str) -> tuple[Standing, list[Act]]:
+def pressed(standing: ApprovalState, *keys: str) -> tuple[ApprovalState, list[ApprovalAction]]:
     acts = []
     for key in keys:
-        standing, act = press(standing, key)
+        standing, act = handle_approval_key(standing, key)
         acts.append(act)
     return standing, acts
 
 
-def roads(start: Standing) -> set[tuple[str, ...]]:
+def roads(start: ApprovalState) -> set[tuple[str, ...]]:
     """Returns the shortest keys that lead from a standing to each way of saying yes."""
     found: set[tuple[str, ...]] = set()
     known = {start}
-    queue: deque[tuple[Standing, tuple[str, ...]]] = deque([(start, ())])
+    queue: deque[tuple[ApprovalState, tuple[str, ...]]] = deque([(start, ())])
     while queue:
         standing, keys = queue.popleft()
         for key in KEYS:
-            after, act = press(standing, key)
+            after, act = handle_approval_key(standing, key)
             if act in APPROVING:
                 found.add((*keys, key))
             elif after not in known:
@@ -64,13 +66,13 @@ def test_f41_nothing_approves_but_an_answer_to_the_question() -> None:
         (before.stage, key, act)
         for before in EVERY
         for key in KEYS
-        for _, act in [press(before, key)]
+        for _, act in [handle_approval_key(before, key)]
         if act in APPROVING
     }
     assert yes == {
-        (Stage.CHOOSING, "y", Act.BUILD),
-        (Stage.CHOOSING, "y", Act.START),
-        (Stage.CHOOSING, "o", Act.APPROVE),
+        (ApprovalStage.CHOOSING, "y", ApprovalAction.BUILD),
+        (ApprovalStage.CHOOSING, "y", ApprovalAction.START),
+        (ApprovalStage.CHOOSING, "o", ApprovalAction.APPROVE),
     }
 
 
@@ -79,23 +81,25 @@ def test_f41_the_question_comes_only_by_1_and_after_the_end_or_a_skip() -> None:
         (before, key)
         for before in EVERY
         for key in KEYS
-        if before.stage is not Stage.CHOOSING and press(before, key)[0].stage is Stage.CHOOSING
+        if before.stage is not ApprovalStage.CHOOSING
+        and handle_approval_key(before, key)[0].stage is ApprovalStage.CHOOSING
     ]
     assert {key for _, key in asked} == {"1"}
     for before, _ in asked:
-        if before.stage is Stage.SKIPPING:
+        if before.stage is ApprovalStage.SKIPPING:
             continue
-        assert before.stage is Stage.READING
+        assert before.stage is ApprovalStage.READING
         assert before.awaited
         assert before.read or (before.marked and not before.part)
     skipped = [
         (before, key)
         for before in EVERY
         for key in KEYS
-        if before.stage is not Stage.SKIPPING and press(before, key)[0].stage is Stage.SKIPPING
+        if before.stage is not ApprovalStage.SKIPPING
+        and handle_approval_key(before, key)[0].stage is ApprovalStage.SKIPPING
     ]
     assert {key for _, key in skipped} == {"s"}
-    assert all(each.stage is Stage.READING and each.awaited for each, _ in skipped)
+    assert all(each.stage is ApprovalStage.READING and each.awaited for each, _ in skipped)
 
 
 @pytest.mark.parametrize(
@@ -119,57 +123,66 @@ def test_f41_only_these_roads_lead_to_a_yes(
     assert roads(reading(**flags)) == shortest
 
 
-@pytest.mark.parametrize("stage", [Stage.LOADING, Stage.RECORDING])
+@pytest.mark.parametrize("stage", [ApprovalStage.LOADING, ApprovalStage.RECORDING])
 def test_f41_no_key_leads_anywhere_before_it_is_shown_and_while_it_is_recorded(
-    stage: Stage,
+    stage: ApprovalStage,
 ) -> None:
     for before in EVERY:
         if before.stage is stage:
-            answers = {press(before, key) for key in KEYS}
-            assert answers <= {(before, Act.NOTHING), (before, Act.LEAVE)}
+            answers = {handle_approval_key(before, key) for key in KEYS}
+            assert answers <= {(before, ApprovalAction.NOTHING), (before, ApprovalAction.LEAVE)}
 
 
 def test_f41_a_key_that_is_held_down_never_says_yes() -> None:
     for before in EVERY:
-        if before.stage is Stage.READING:
+        if before.stage is ApprovalStage.READING:
             for key in KEYS:
                 standing, acts = pressed(before, *[key] * 5)
                 assert not APPROVING & {*acts}
-                assert Act.EXIT not in acts
-                assert standing.stage is not Stage.RECORDING
+                assert ApprovalAction.EXIT not in acts
+                assert standing.stage is not ApprovalStage.RECORDING
 
 
 def test_f41_any_other_key_goes_back_from_the_question_and_says_nothing() -> None:
-    question = reading(read=True, stage=Stage.CHOOSING)  # type: ignore[arg-type]
-    back = (reading(read=True), Act.NOTHING)
-    assert {key for key in KEYS if press(question, key) != back} == {"1", "y", "o", "n"}
-    assert press(question, "1") == (question, Act.NOTHING)
-    assert press(question, "n") == (question, Act.NOTE)
+    question = reading(read=True, stage=ApprovalStage.CHOOSING)  # type: ignore[arg-type]
+    back = (reading(read=True), ApprovalAction.NOTHING)
+    assert {key for key in KEYS if handle_approval_key(question, key) != back} == {
+        "1",
+        "y",
+        "o",
+        "n",
+    }
+    assert handle_approval_key(question, "1") == (question, ApprovalAction.NOTHING)
+    assert handle_approval_key(question, "n") == (question, ApprovalAction.NOTE)
 
 
 def test_f38_three_keys_have_three_outcomes() -> None:
     read = reading(read=True)
     assert pressed(read, "1", "o") == (
-        reading(read=True, stage=Stage.RECORDING),  # type: ignore[arg-type]
-        [Act.NOTHING, Act.APPROVE],
+        reading(read=True, stage=ApprovalStage.RECORDING),  # type: ignore[arg-type]
+        [ApprovalAction.NOTHING, ApprovalAction.APPROVE],
     )
-    assert press(read, "2") == (read, Act.FEEDBACK)
+    assert handle_approval_key(read, "2") == (read, ApprovalAction.FEEDBACK)
     assert pressed(read, "3", "ctrl+x") == (
-        reading(read=True, stage=Stage.RECORDING),  # type: ignore[arg-type]
-        [Act.NOTHING, Act.EXIT],
+        reading(read=True, stage=ApprovalStage.RECORDING),  # type: ignore[arg-type]
+        [ApprovalAction.NOTHING, ApprovalAction.EXIT],
     )
 
 
 def test_f40_a_plan_is_given_up_only_by_3_and_ctrl_x() -> None:
     assert {
-        (before.stage, key) for before in EVERY for key in KEYS if press(before, key)[1] is Act.EXIT
-    } == {(Stage.EXITING, "ctrl+x")}
+        (before.stage, key)
+        for before in EVERY
+        for key in KEYS
+        if handle_approval_key(before, key)[1] is ApprovalAction.EXIT
+    } == {(ApprovalStage.EXITING, "ctrl+x")}
     assert {
         (before.stage, key)
         for before in EVERY
         for key in KEYS
-        if before.stage is not Stage.EXITING and press(before, key)[0].stage is Stage.EXITING
-    } == {(Stage.READING, "3")}
+        if before.stage is not ApprovalStage.EXITING
+        and handle_approval_key(before, key)[0].stage is ApprovalStage.EXITING
+    } == {(ApprovalStage.READING, "3")}
 
 
 def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() -> None:
@@ -177,46 +190,47 @@ def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() 
         (before.stage, key, act)
         for before in EVERY
         for key in KEYS
-        for _, act in [press(before, key)]
+        for _, act in [handle_approval_key(before, key)]
         if act in DECIDING - APPROVING
     }
     assert found == {
-        (Stage.EXITING, "ctrl+x", Act.EXIT),
-        (Stage.PROPOSING, "ctrl+y", Act.PROPOSE),
-        (Stage.FITTING, "ctrl+y", Act.REBASE),
+        (ApprovalStage.EXITING, "ctrl+x", ApprovalAction.EXIT),
+        (ApprovalStage.PROPOSING, "ctrl+y", ApprovalAction.PROPOSE),
+        (ApprovalStage.FITTING, "ctrl+y", ApprovalAction.REBASE),
     }
     asked = {
-        (key, press(reading(), key)[0].stage)
+        (key, handle_approval_key(reading(), key)[0].stage)
         for key in KEYS
-        if press(reading(), key)[0].stage in (Stage.PROPOSING, Stage.FITTING)
+        if handle_approval_key(reading(), key)[0].stage
+        in (ApprovalStage.PROPOSING, ApprovalStage.FITTING)
     }
-    assert asked == {("p", Stage.PROPOSING), ("b", Stage.FITTING)}
+    assert asked == {("p", ApprovalStage.PROPOSING), ("b", ApprovalStage.FITTING)}
 
 
 def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
     marked = reading(read=True, marked=True)
     question, acts = pressed(marked, "1")
-    assert question.stage is Stage.CHOOSING
-    assert acts == [Act.NOTHING]
-    assert press(question, "w") == (marked, Act.PART)
+    assert question.stage is ApprovalStage.CHOOSING
+    assert acts == [ApprovalAction.NOTHING]
+    assert handle_approval_key(question, "w") == (marked, ApprovalAction.PART)
     for key in ("y", "o", "n", "enter"):
-        assert press(question, key) == (marked, Act.NOTHING)
-    assert press(marked, "w") == (marked, Act.PART)
+        assert handle_approval_key(question, key) == (marked, ApprovalAction.NOTHING)
+    assert handle_approval_key(marked, "w") == (marked, ApprovalAction.PART)
     smaller = reading(read=True, marked=True, part=True)
-    assert press(smaller, "w") == (smaller, Act.WHOLE)
-    assert press(smaller, "space") == (smaller, Act.NOTHING)
+    assert handle_approval_key(smaller, "w") == (smaller, ApprovalAction.WHOLE)
+    assert handle_approval_key(smaller, "space") == (smaller, ApprovalAction.NOTHING)
 
 
 def test_an_undo_has_no_keys_that_talk_about_a_plan() -> None:
     undo = reading(read=True, undo=True)
     for key in ("2", "3", "c", "n", "p", "b", "ctrl+g"):
-        assert press(undo, key) == (undo, Act.NOTHING)
-    assert press(pressed(undo, "1")[0], "o") == (undo, Act.NOTHING)
+        assert handle_approval_key(undo, key) == (undo, ApprovalAction.NOTHING)
+    assert handle_approval_key(pressed(undo, "1")[0], "o") == (undo, ApprovalAction.NOTHING)
 
 
 def test_what_is_over_can_be_read_and_nothing_else() -> None:
     over = reading(open=False, awaited=False)
-    acts = {key: press(over, key)[1] for key in KEYS}
+    acts = {key: handle_approval_key(over, key)[1] for key in KEYS}
     assert {act for key, act in acts.items() if key in MOVING} == {*MOVING.values()}
-    assert {act for key, act in acts.items() if key in OF_PLAN} == {Act.CLOSED}
-    assert acts["1"] is Act.CLOSED
+    assert {act for key, act in acts.items() if key in PLAN_ACTIONS} == {ApprovalAction.CLOSED}
+    assert acts["1"] is ApprovalAction.CLOSED

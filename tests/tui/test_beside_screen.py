@@ -3,17 +3,17 @@
 from tests.cli.scripts import turn, write
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.host import Start
-from assent.tui.side import SideArea
+from assent.tui.host import StartOptions
+from assent.tui.sidebar.sidebar import Sidebar
 
 WIDE = (150, 48)
 GOAL = "Greet everybody"
 TODOS = ("todo", {"items": [{"content": "Look", "status": "in_progress"}, {"content": "Write"}]})
 
 
-async def _side(seat: Seat) -> SideArea:
-    await seat.until(lambda: seat.app.query(SideArea))
-    return seat.app.query_one(SideArea)
+async def _side(seat: Seat) -> Sidebar:
+    await seat.until(lambda: seat.app.query(Sidebar))
+    return seat.app.query_one(Sidebar)
 
 
 def test_f28_f126_f127_the_side_area_shows_what_the_session_did(stage: Stage) -> None:
@@ -58,7 +58,7 @@ def test_files_of_the_workspace_complete(stage: Stage) -> None:
         await seat.press("tab")
         assert seat.app.prompt.text == "see @src/parser.py "
 
-    stage.show(act, Start(model=stage.model))
+    stage.show(act, StartOptions(model=stage.model))
 
 
 def test_tab_goes_to_the_side_area_and_back(stage: Stage) -> None:

@@ -7,13 +7,13 @@ from tests.cli.scripts import PLANS
 from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.commands.table import COMMANDS, GROUPS
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.commands.registry import COMMANDS, GROUPS
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.help import HelpPanel
 from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.model_list import AgentList, ModelList
-from assent.tui.panels.palette import Palette
+from assent.tui.panels.palette import CommandPalette
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
@@ -37,7 +37,7 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/theme": ThemeList,
     "/waiting": WaitingList,
     "/help": HelpPanel,
-    "/palette": Palette,
+    "/palette": CommandPalette,
     "/mode yolo": ConfirmPanel,
 }
 WORDS = {

@@ -11,16 +11,16 @@ from tests.tui.stage import Seat, Stage
 from textual.events import AppBlur, AppFocus
 
 from assent.tui.app import TerminalApp
-from assent.tui.commands.table import COMMANDS
-from assent.tui.host import Host, Start
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
+from assent.tui.commands.registry import COMMANDS
+from assent.tui.host import ScreenHost, StartOptions
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.deciding import DecidingPanel
+from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.lines import LinesPanel
 from assent.tui.panels.model_list import AgentList, ModelList
-from assent.tui.panels.palette import Palette
-from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.palette import CommandPalette
+from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.theme_list import ThemeList
 from assent.tui.panels.waiting_list import WaitingList
 
@@ -37,7 +37,7 @@ ASKS = (
 def rests(seat: Seat) -> bool:
     """Tells whether no panel is open, or one that has something to show."""
     panel = seat.app.screen
-    loading = isinstance(panel, DecidingPanel) and panel.standing.stage is At.LOADING
+    loading = isinstance(panel, DecisionPanel) and panel.standing.stage is At.LOADING
     return seat.app.quiet and getattr(panel, "ready_at", 0.0) < inf and not loading
 
 
@@ -129,14 +129,14 @@ def test_commands_of_ones_own_are_offered_and_said(stage: Stage) -> None:
 def test_the_palette_finds_by_letters_and_runs_or_fills_the_prompt(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.press("ctrl+p")
-        await seat.opened(Palette)
+        await seat.opened(CommandPalette)
         await seat.type("theme")
         await seat.press("enter")
         await seat.opened(ThemeList)
         await seat.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await seat.press("ctrl+p")
-        await seat.opened(Palette)
+        await seat.opened(CommandPalette)
         await seat.type("remember")
         await seat.press("enter")
         await seat.until(lambda: seat.app.prompt.text == "/remember ")
@@ -207,7 +207,7 @@ def test_f95_questions_come_back_after_a_restart(stage: Stage) -> None:
         await seat.shows("Which colour?")
 
     stage.show(asked)
-    stage.show(again, Start(going_on=True))
+    stage.show(again, StartOptions(going_on=True))
 
 
 def test_the_doctor_works_in_a_thread_and_says_so(stage: Stage) -> None:
@@ -339,7 +339,7 @@ def test_every_command_has_words_in_a_folder_where_nothing_was_done_yet(stage: S
 class Ringing(TerminalApp):
     """A screen that only writes down what it would ring with."""
 
-    def __init__(self, host: Host, start: Start | None = None) -> None:
+    def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host, start)
         self.rung: list[str] = []
 

@@ -4,60 +4,64 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.tui.completion import (
-    Choice,
-    Piece,
-    commands_for,
-    entries_for,
-    files_for,
-    piece_at,
-    sort_of,
-    taken,
+from assent.tui.prompt.completion import (
+    Completion,
+    CompletionTarget,
+    completed_text,
+    completion_target,
+    input_kind,
+    matching_commands,
+    matching_files,
+    matching_history,
 )
-from assent.tui.pastes import Pastes
-from assent.tui.recall import Recall
+from assent.tui.prompt.history import PromptHistory
+from assent.tui.prompt.paste_placeholders import PastePlaceholders
 
 FILES = ["README.md", "docs/parse.md", "src/app/parser.py", "src/parse.py", "tests/test_parse.py"]
-TABLE = (Choice("/mode", "mode"), Choice("/model", "model"), Choice("/demo", "demo"))
+TABLE = (Completion("/mode", "mode"), Completion("/model", "model"), Completion("/demo", "demo"))
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("/mo", Piece("command", 0, "mo")),
-        ("/", Piece("command", 0, "")),
+        ("/mo", CompletionTarget("command", 0, "mo")),
+        ("/", CompletionTarget("command", 0, "")),
         ("say /mo", None),
         ("/mode plan", None),
-        ("see @", Piece("file", 4, "")),
-        ("@src/a", Piece("file", 0, "src/a")),
-        ("two\n@b", Piece("file", 4, "b")),
-        ('@"my fi', Piece("file", 0, "my fi")),
-        ("(@x", Piece("file", 1, "x")),
+        ("see @", CompletionTarget("file", 4, "")),
+        ("@src/a", CompletionTarget("file", 0, "src/a")),
+        ("two\n@b", CompletionTarget("file", 4, "b")),
+        ('@"my fi', CompletionTarget("file", 0, "my fi")),
+        ("(@x", CompletionTarget("file", 1, "x")),
         ("mail a@b", None),
         ("@done now", None),
         ("", None),
     ],
 )
-def test_what_could_be_completed_at_the_cursor(text: str, expected: Piece | None) -> None:
-    assert piece_at(text, len(text)) == expected
+def test_what_could_be_completed_at_the_cursor(
+    text: str, expected: CompletionTarget | None
+) -> None:
+    assert completion_target(text, len(text)) == expected
 
 
 def test_only_what_stands_before_the_cursor_counts() -> None:
-    assert piece_at("@src and more", 4) == Piece("file", 0, "src")
-    assert piece_at("@src and more", 13) is None
+    assert completion_target("@src and more", 4) == CompletionTarget("file", 0, "src")
+    assert completion_target("@src and more", 13) is None
 
 
 @pytest.mark.parametrize(
     ("piece", "choice", "expected"),
     [
-        (Piece("command", 0, "mo"), "/mode", "/mode "),
-        (Piece("file", 0, "a"), "src/a.py", "@src/a.py "),
-        (Piece("file", 0, "a"), "my file", '@"my file" '),
-        (Piece("history", 0, "a"), "said\nbefore", "said\nbefore"),
+        (CompletionTarget("command", 0, "mo"), "/mode", "/mode "),
+        (CompletionTarget("file", 0, "a"), "src/a.py", "@src/a.py "),
+        (CompletionTarget("file", 0, "a"), "my file", '@"my file" '),
+        (CompletionTarget("history", 0, "a"), "said\nbefore", "said\nbefore"),
     ],
 )
-def test_what_stands_there_once_a_choice_is_taken(piece: Piece, choice: str, expected: str) -> None:
-    assert taken(piece, Choice(choice)) == expected
+def test_what_stands_there_once_a_choice_is_taken(
+    piece: CompletionTarget, choice: str, expected: str
+) -> None:
+    assert completed_text(piece, Completion(choice)) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,14 +78,18 @@ def test_what_stands_there_once_a_choice_is_taken(piece: Piece, choice: str, exp
     ],
 )
 def test_what_a_prompt_is(text: str, sort: str) -> None:
-    assert sort_of(text) == sort
+    assert input_kind(text) == sort
 
 
 def test_commands_that_begin_with_it_come_before_those_that_have_it() -> None:
-    assert [choice.text for choice in commands_for("mo", TABLE)] == ["/mode", "/model", "/demo"]
-    assert [choice.text for choice in commands_for("MODEL", TABLE)] == ["/model"]
-    assert [choice.text for choice in commands_for("md", TABLE)] == ["/mode", "/model"]
-    assert commands_for("x", TABLE) == []
+    assert [choice.text for choice in matching_commands("mo", TABLE)] == [
+        "/mode",
+        "/model",
+        "/demo",
+    ]
+    assert [choice.text for choice in matching_commands("MODEL", TABLE)] == ["/model"]
+    assert [choice.text for choice in matching_commands("md", TABLE)] == ["/mode", "/model"]
+    assert matching_commands("x", TABLE) == []
 
 
 @pytest.mark.parametrize(
@@ -97,7 +105,7 @@ def test_commands_that_begin_with_it_come_before_those_that_have_it() -> None:
     ],
 )
 def test_files_that_are_meant_come_first(query: str, expected: list[str]) -> None:
-    found = [choice.text for choice in files_for(query, FILES)]
+    found = [choice.text for choice in matching_files(query, FILES)]
     assert found[: len(expected)] == expected
     assert query == "" or len(found) == len(expected)
 
@@ -113,26 +121,26 @@ def test_a_file_is_offered_exactly_if_it_has_the_letters_in_their_order(
         letters = iter(name)
         return all(letter in letters for letter in query)
 
-    found = [choice.text for choice in files_for(query, names, most=100)]
+    found = [choice.text for choice in matching_files(query, names, most=100)]
     assert sorted(found) == sorted(filter(meant, names))
 
 
 def test_a_name_of_many_equal_letters_takes_no_longer() -> None:
-    assert files_for("a" * 30 + "b", ["a" * 4000] * 100) == []
+    assert matching_files("a" * 30 + "b", ["a" * 4000] * 100) == []
 
 
 def test_what_was_said_is_found_by_its_words_the_newest_first_and_once() -> None:
     said = ["fix the test", "add a\ntest", "other", "fix the test"]
-    assert [c.text for c in entries_for("test", said)] == ["fix the test", "add a\ntest"]
-    assert [c.shown for c in entries_for("ADD", said)] == ["add a test"]
+    assert [c.text for c in matching_history("test", said)] == ["fix the test", "add a\ntest"]
+    assert [c.shown for c in matching_history("ADD", said)] == ["add a test"]
 
 
 def test_names_show_what_they_hide() -> None:
-    assert Choice("a\u202eb").shown == "a<U+202E>b"
+    assert Completion("a\u202eb").shown == "a<U+202E>b"
 
 
 def test_history_keeps_what_was_changed_until_something_is_sent() -> None:
-    recall = Recall(["one", "two"])
+    recall = PromptHistory(["one", "two"])
     assert [recall.older("draft"), recall.older("two!"), recall.older("one?")] == [
         "two",
         "one",
@@ -144,7 +152,7 @@ def test_history_keeps_what_was_changed_until_something_is_sent() -> None:
 
 
 def test_history_that_comes_late_stands_before_what_was_said_meanwhile() -> None:
-    recall = Recall()
+    recall = PromptHistory()
     recall.add("now")
     recall.older("draft")
     recall.fill(["old", "older", "old", "", "now"])
@@ -157,7 +165,7 @@ def test_history_that_comes_late_stands_before_what_was_said_meanwhile() -> None
 
 
 def test_saying_the_same_twice_is_remembered_once() -> None:
-    recall = Recall()
+    recall = PromptHistory()
     recall.add("same")
     recall.add("same")
     recall.add("  ")
@@ -176,13 +184,13 @@ def test_saying_the_same_twice_is_remembered_once() -> None:
     ],
 )
 def test_long_pastes_are_signs(text: str, sign: str) -> None:
-    pastes = Pastes()
+    pastes = PastePlaceholders()
     assert pastes.take(text) == sign
     assert pastes.expanded(f"<{sign}>") == f"<{text}>"
 
 
 def test_each_paste_has_its_own_sign_and_none_is_looked_for_in_another() -> None:
-    pastes = Pastes()
+    pastes = PastePlaceholders()
     one, two = "a\n" * 20, "b\n" * 19 + "[pasted: 20 lines]\n"
     signs = [pastes.take(one), pastes.take(two), pastes.take(one)]
     assert signs == ["[pasted: 20 lines]", "[pasted: 20 lines, 2]", "[pasted: 20 lines]"]
@@ -190,7 +198,7 @@ def test_each_paste_has_its_own_sign_and_none_is_looked_for_in_another() -> None
 
 
 def test_a_sign_that_was_typed_stands_for_itself() -> None:
-    pastes = Pastes()
+    pastes = PastePlaceholders()
     assert pastes.expanded("[pasted: 20 lines]") == "[pasted: 20 lines]"
     pastes.take("a\n" * 20)
     pastes.forget()

@@ -8,14 +8,14 @@ from tests.tui.stage import Seat, Stage
 
 from assent.app.demo import FILES, GOAL, WELCOME
 from assent.cli.tui_host import DemoScreenHost, LocalScreenHost
-from assent.tui.host import Start
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
 
-BEGIN = Start(draft=GOAL, told=WELCOME)
+BEGIN = StartOptions(draft=GOAL, told=WELCOME)
 DOWNLOAD = "curl -s"
 
 

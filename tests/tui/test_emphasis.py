@@ -5,16 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from assent.tui.emphasis import emphasised
-from assent.tui.theme import look
+from assent.tui.line_view.emphasis import emphasis_segments
+from assent.tui.theme.styles import style_in_theme
 
 PLAIN = Style()
-CODE = look("dark", "code")
+CODE = style_in_theme("dark", "code")
 STRONG = Style(bold=True)
 
 
 def shown(text: str) -> list[tuple[str, Style | None]]:
-    return [(each.text, each.style) for each in emphasised(text, "dark", PLAIN) if each.text]
+    return [(each.text, each.style) for each in emphasis_segments(text, "dark", PLAIN) if each.text]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from textual.app import App, ComposeResult
 
 from assent.core.llm.request import StreamDelta
 from assent.render.lines import Line
-from assent.tui.conversation import Conversation
-from assent.tui.markdown import Markdown
-from assent.tui.sheets import Sheet, Sheets
+from assent.tui.conversation.markdown import MarkdownRenderer
+from assent.tui.conversation.view import ConversationView
+from assent.tui.line_view.sections import Section, SectionList
 
 PIECES = (
     "\n# A head", "ing\r\n", "\r\n", "> quo", "ted\n\n\n", "``", "`py\n", "# no heading\n", "```",
@@ -22,18 +22,18 @@ SIZE = (60, 12)
 
 @pytest.mark.parametrize("text", accumulate(PIECES))
 def test_a_text_that_grew_is_rendered_like_one_that_came_at_once(text: str) -> None:
-    grown = Markdown()
+    grown = MarkdownRenderer()
     for shorter in accumulate(PIECES):
         lines = grown.lines(shorter)
         if shorter == text:
             break
-    assert lines == Markdown().lines(text)
+    assert lines == MarkdownRenderer().lines(text)
 
 
 def test_a_text_that_became_another_is_rendered_anew() -> None:
-    speech = Markdown()
+    speech = MarkdownRenderer()
     speech.lines("```\nsome code\nmore")
-    assert speech.lines("a\n") == Markdown().lines("a\n")
+    assert speech.lines("a\n") == MarkdownRenderer().lines("a\n")
 
 
 def _words(*texts: str) -> tuple[Line, ...]:
@@ -53,21 +53,21 @@ def _words(*texts: str) -> tuple[Line, ...]:
 def test_a_sheet_that_took_the_place_of_another_is_wrapped_as_if_alone(
     before: tuple[Line, ...], after: tuple[Line, ...], kept: int
 ) -> None:
-    sheets, alone = Sheets(), Sheets()
+    sheets, alone = SectionList(), SectionList()
     for each in (sheets, alone):
         each.fit(10)
-    first = Sheet("first", _words("one row"))
-    sheets.put([first, Sheet("it", before)])
+    first = Section("first", _words("one row"))
+    sheets.put([first, Section("it", before)])
     assert sheets.rows
-    sheets.put([Sheet("it", after)])
-    alone.put([first, Sheet("it", after)])
+    sheets.put([Section("it", after)])
+    alone.put([first, Section("it", after)])
     assert [sheets.piece(row) for row in range(20)] == [alone.piece(row) for row in range(20)]
     assert sheets.kept == kept
 
 
 class _Stage(App[None]):
     def compose(self) -> ComposeResult:
-        yield Conversation(id="conversation")
+        yield ConversationView(id="conversation")
 
 
 def _seen(app: App[None]) -> list[str]:
@@ -79,7 +79,7 @@ def test_what_streams_in_looks_as_if_it_had_come_at_once() -> None:
     async def play() -> None:
         app = _Stage()
         async with app.run_test(size=SIZE) as pilot:
-            conversation = app.query_one(Conversation)
+            conversation = app.query_one(ConversationView)
             conversation.begin("s")
             for number in range(90):
                 end = "\n\n" if number % 7 == 0 else " "

@@ -8,9 +8,9 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.permission.mode import CustomMode
 from assent.tui.app import TerminalApp
-from assent.tui.habits import cycle
-from assent.tui.host import Host, Start
-from assent.tui.keys import KEYS
+from assent.tui.host import ScreenHost, StartOptions
+from assent.tui.key_actions import next_mode
+from assent.tui.keymap import KEYS
 
 CUSTOM = '\n[modes.docs]\nbase = "plan"\n[modes.wild]\nbase = "yolo"\n'
 
@@ -18,7 +18,7 @@ CUSTOM = '\n[modes.docs]\nbase = "plan"\n[modes.wild]\nbase = "yolo"\n'
 class Listening(TerminalApp):
     """A screen that only writes down which slash commands it would run."""
 
-    def __init__(self, host: Host, start: Start | None = None) -> None:
+    def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host, start)
         self.ran: list[str] = []
 
@@ -85,7 +85,7 @@ MODES = {
     ],
 )
 def test_f2_modes_of_ones_own_stand_beside_their_base(now: str, then: str) -> None:
-    assert cycle(now, MODES) == then
+    assert next_mode(now, MODES) == then
 
 
 def test_f3_slash_commands_change_the_mode(stage: Stage) -> None:
@@ -139,7 +139,7 @@ def test_f5_flag_and_settings_decide_the_mode_of_a_new_session(stage: Stage, way
     async def act(seat: Seat) -> None:
         await seat.until(lambda: status(seat).startswith(" ask "))
 
-    stage.show(act, Start(mode="ask" if way == "a flag" else ""))
+    stage.show(act, StartOptions(mode="ask" if way == "a flag" else ""))
 
 
 def test_escape_interrupts_the_turn_and_what_was_said_is_kept(stage: Stage) -> None:

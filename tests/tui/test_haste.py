@@ -13,22 +13,22 @@ from tests.tui.test_run import approved, built
 from textual.events import Key
 
 from assent.core.plan.lifecycle import PlanState
-from assent.tui.host import Start
-from assent.tui.panels.approval_state import Stage as At
-from assent.tui.panels.approval_words import ASKING
-from assent.tui.panels.asking import AskingPanel
+from assent.tui.host import StartOptions
+from assent.tui.key_timing import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK
+from assent.tui.panels.approval.footer import ASKING
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, TAKEN_BACK, TOO_QUICK
 
-PACES = (QUIET_S, ANSWER_S, CLOSE_S)
-PATIENT = (QUIET_S, 4.0, CLOSE_S)  # an answer waits until a test has taken it back
+PACES = (DEBOUNCE_S, ANSWER_S, CLOSE_S)
+PATIENT = (DEBOUNCE_S, 4.0, CLOSE_S)  # an answer waits until a test has taken it back
 HUMAN_S = 0.12  # from one key to the next
 SLOW_S = 0.33  # of somebody who looks for each
 PAUSE_S = 5.0  # after which a key is no part of what was typed before
-ASK = Start(mode="ask")
+ASK = StartOptions(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
 SENTENCES = (
     "go on with it as you like, thank you", "yes please", "yes", "you decide", "y", "ok",
@@ -55,7 +55,7 @@ def spelled(words: str) -> list[str]:
 async def at_pace(seat: Seat, keys: Iterable[str], gap: float = HUMAN_S, pause: float = 0) -> None:
     """Has keys come one after the other, each so long after the one before."""
     panel = seat.app.screen
-    if isinstance(panel, AskingPanel):
+    if isinstance(panel, DebouncedPanel):
         await seat.until(lambda: panel.listening or seat.app.screen is not panel)
     at = max(seat.app.typed_at, Key("a", "a").time) + (pause or gap)
     for key in keys:
@@ -125,7 +125,7 @@ def test_f41_no_sentence_decides_anything_in_any_panel(stage: Stage, way: Way) -
     assert not (stage.root / "long.txt").exists()
 
 
-async def uncovered(seat: Seat, panel: AskingPanel[str]) -> None:
+async def uncovered(seat: Seat, panel: DebouncedPanel[str]) -> None:
     """Closes what opened over a panel, and has what may still be open there taken back."""
     while seat.app.screen is not panel:
         assert panel in seat.app.screen_stack, "it is still there"
@@ -243,7 +243,7 @@ def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) 
         await slowly(seat, "1", "y")
         assert reader.panel.pace.has_pending
         await at_pace(seat, ["ctrl+c"])
-        await seat.shows(TAKEN_BACK)
+        await seat.shows(ANSWER_CANCELLED)
         assert (reader.at(), reader.panel.pace.has_pending) == (At.READING, False)
         await slowly(seat, "1", "ctrl+c", "y")
         assert (reader.at(), reader.panel.pace.has_pending) == (At.READING, False)
@@ -255,7 +255,7 @@ def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) 
         await seat.until(lambda: isinstance(seat.app.screen, ConfirmPanel))
         await slowly(seat, "ctrl+y")
         await at_pace(seat, ["ctrl+c"])
-        await seat.shows(TAKEN_BACK)
+        await seat.shows(ANSWER_CANCELLED)
         await slowly(seat, "ctrl+c")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         assert seat.app.status_snapshot.mode == "plan"
@@ -271,7 +271,7 @@ def test_ctrl_c_takes_a_permission_back(stage: Stage) -> None:
         for keys in (("end", "y", "ctrl+y"), ("end", "u", "ctrl+y", "y", "ctrl+y"), ("end", "y")):
             await slowly(seat, *keys)
             await at_pace(seat, ["ctrl+c"])
-            await seat.shows(TAKEN_BACK)
+            await seat.shows(ANSWER_CANCELLED)
             assert not panel.pace.has_pending
             await slowly(seat, "ctrl+y")
             await seat.shows("Nothing is chosen")

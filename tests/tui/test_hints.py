@@ -14,18 +14,18 @@ import assent
 from assent.cli.registry import COMMANDS
 from assent.core.errors import NotFound
 from assent.render.lines import GUTTER, Line
-from assent.tui.commands.calling import find
+from assent.tui.commands.dispatcher import find
 from assent.tui.hints import (
     ONLY_SHELL,
     SAY,
     SAY_NEXT,
     SHELL,
     TABLE,
-    here,
-    hinted,
-    in_place,
+    error_text,
+    lines_with_screen_commands,
     next_step,
-    told,
+    screen_command,
+    with_screen_commands,
 )
 
 ESC = "Esc, where it is at work"
@@ -68,7 +68,7 @@ def test_every_command_that_is_advised_anywhere_is_one_for_here() -> None:
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"{g} {v}" for g in GROUPS for v in GROUPS[g])])
 def test_every_command_of_the_command_line_has_a_way_here(command: str) -> None:
-    assert possible(here(command)), here(command)
+    assert possible(screen_command(command)), screen_command(command)
 
 
 def test_the_table_names_commands_that_there_are() -> None:
@@ -112,12 +112,18 @@ def test_a_step_speaks_the_language_of_the_screen(step: str, shown: str) -> None
 
 
 def test_a_sentence_keeps_everything_but_the_command() -> None:
-    assert in_place("Files differ; `assent diff` shows how.") == "Files differ; `/diff` shows how."
-    assert in_place("`assent trust show` says it.") == "`assent trust show` in a shell says it."
-    assert in_place("Next: assent undo") == "Next: /undo"
-    assert in_place("  assent undo 01k") == "  /undo 01k"
-    assert in_place("assent is a word") == "assent is a word"
-    assert told(NotFound("None.", "assent sessions list")) == "None. Next: /sessions"
+    assert (
+        with_screen_commands("Files differ; `assent diff` shows how.")
+        == "Files differ; `/diff` shows how."
+    )
+    assert (
+        with_screen_commands("`assent trust show` says it.")
+        == "`assent trust show` in a shell says it."
+    )
+    assert with_screen_commands("Next: assent undo") == "Next: /undo"
+    assert with_screen_commands("  assent undo 01k") == "  /undo 01k"
+    assert with_screen_commands("assent is a word") == "assent is a word"
+    assert error_text(NotFound("None.", "assent sessions list")) == "None. Next: /sessions"
 
 
 def test_what_others_wrote_is_never_touched() -> None:
@@ -126,8 +132,10 @@ def test_what_others_wrote_is_never_touched() -> None:
         Line("added", "Next: assent undo"),
         Line("code", "assent undo"),
     ]
-    assert hinted(lines) == lines
-    assert hinted([Line("plain", "Next: assent undo")]) == [Line("plain", "Next: /undo")]
+    assert lines_with_screen_commands(lines) == lines
+    assert lines_with_screen_commands([Line("plain", "Next: assent undo")]) == [
+        Line("plain", "Next: /undo")
+    ]
 
 
 def test_the_screen_itself_advises_no_command_line(stage: Stage) -> None:

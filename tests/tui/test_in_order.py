@@ -12,24 +12,24 @@ from tests.tui.stage import Seat, Stage
 from assent.cli.tui_host import LocalScreenHost
 from assent.core.session.event import MessageAdded
 from assent.tui.app import TerminalApp
-from assent.tui.commands.plans import NO_PLAN
-from assent.tui.held import MOVED
-from assent.tui.host import Start
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.commands.plan import NO_PLAN
+from assent.tui.deferred_actions import SESSION_CHANGED
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.run import RunPanel
-from assent.tui.prompt import Prompt
+from assent.tui.prompt.input import PromptInput
 
-GOING_ON = Start(going_on=True)
+GOING_ON = StartOptions(going_on=True)
 Typed = Callable[[TerminalApp], None]
 
 
 def slash(text: str) -> Typed:
-    return lambda app: app.on_prompt_input_slash(Prompt.Slash(text))
+    return lambda app: app.on_prompt_input_slash(PromptInput.Slash(text))
 
 
 def said(words: str) -> Typed:
-    return lambda app: app.on_prompt_input_submitted(Prompt.Submitted(words))
+    return lambda app: app.on_prompt_input_submitted(PromptInput.Submitted(words))
 
 
 def key(habit: str) -> Typed:
@@ -172,7 +172,7 @@ def test_a_mode_that_was_confirmed_for_one_session_is_not_set_in_another(stage: 
         await seat.until(lambda: here(app) == "First" and app.ready)
         await seat.opened(ConfirmPanel)
         await seat.press("ctrl+y")
-        await seat.shows(MOVED[:40])
+        await seat.shows(SESSION_CHANGED[:40])
         await seat.rest()
         assert {one.mode for one in app.engine.sessions.all()} == {"plan"}
 
@@ -219,7 +219,7 @@ def test_a_key_that_is_pressed_before_the_session_is_read_is_for_its_plan(
         assert panel.plan_id == session(seat.app, "First").plan_id
         await seat.rest()
 
-    resumed = Start(resume=slug(stage, "First"))
+    resumed = StartOptions(resume=slug(stage, "First"))
     stage.show(act, resumed, app=hasty(key(habit)))
 
 
@@ -241,7 +241,7 @@ def test_a_session_without_a_plan_takes_up_no_plan_of_another(stage: Stage, comm
             await seat.opened(RunPanel)
             await seat.rest()
 
-    stage.show(act, Start(resume=slug(stage, "First")))
+    stage.show(act, StartOptions(resume=slug(stage, "First")))
 
 
 def test_where_no_session_is_begun_the_current_plan_is_built(stage: Stage) -> None:

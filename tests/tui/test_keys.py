@@ -8,11 +8,11 @@ from tests.cli.scripts import PLAN_TEXT, turn, write
 from tests.tui.stage import Seat, Stage
 
 from assent.tui.app import TerminalApp
-from assent.tui.habits import HABITS
-from assent.tui.host import Host, Start
-from assent.tui.keys import KEYS
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.prompt import Prompt
+from assent.tui.host import ScreenHost, StartOptions
+from assent.tui.key_actions import KEY_ACTIONS
+from assent.tui.keymap import KEYS
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.prompt.input import PromptInput
 
 LINES = "".join(f"{number}\n" for number in range(200))
 
@@ -20,7 +20,7 @@ LINES = "".join(f"{number}\n" for number in range(200))
 class Staying(TerminalApp):
     """A screen that only writes down what it would run, and that it would end."""
 
-    def __init__(self, host: Host, start: Start | None = None) -> None:
+    def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host, start)
         self.ran: list[str] = []
         self.left = 0
@@ -137,7 +137,7 @@ async def visits_side(seat: Seat, key: str) -> None:
     await seat.press(key, "2")
     await seat.shows("[2 Operations")
     await seat.press(key)
-    await seat.until(lambda: any(isinstance(at, Prompt) for at in path(seat)))
+    await seat.until(lambda: any(isinstance(at, PromptInput) for at in path(seat)))
 
 
 def path(seat: Seat) -> list[object]:
@@ -195,7 +195,7 @@ ACTS: dict[str, Act] = {
 
 def test_every_key_of_the_table_has_a_test_and_every_habit_a_key() -> None:
     assert ACTS.keys() == {row.keys for row in KEYS}
-    assert HABITS.keys() == {row.action for row in KEYS if row.action}
+    assert KEY_ACTIONS.keys() == {row.action for row in KEYS if row.action}
 
 
 @pytest.mark.parametrize("key", ACTS)

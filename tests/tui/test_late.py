@@ -11,25 +11,25 @@ from tests.tui.stage import Seat, Stage
 
 from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
-from assent.tui import side
 from assent.tui.app import TerminalApp
-from assent.tui.beside import Beside, LiveText
-from assent.tui.conversation import opened, session_events
-from assent.tui.following import Following
-from assent.tui.habits import HABITS
-from assent.tui.host import Start
+from assent.tui.conversation.view import load_session, session_events
+from assent.tui.host import StartOptions
+from assent.tui.key_actions import KEY_ACTIONS
 from assent.tui.panels.model_list import ModelList
 from assent.tui.panels.session_list import SessionList
-from assent.tui.side import SideArea
+from assent.tui.sidebar import sidebar
+from assent.tui.sidebar.data import PlanFileText, SidebarData
+from assent.tui.sidebar.plan_watcher import PlanFileWatcher
+from assent.tui.sidebar.sidebar import Sidebar
 
 
 def test_the_side_area_shows_what_was_looked_at_last(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talked(stage, "First", "Second")
-    gate, read = Gate(), side.read_beside
+    gate, read = Gate(), sidebar.read_sidebar_data
 
-    def late(engine: Engine, record: SessionRecord, *rest: Any, **chosen: str) -> Beside:
+    def late(engine: Engine, record: SessionRecord, *rest: Any, **chosen: str) -> SidebarData:
         found = read(engine, record, *rest, **chosen)
         if record.goal == "First":
             gate.wait()
@@ -37,21 +37,21 @@ def test_the_side_area_shows_what_was_looked_at_last(
 
     async def act(seat: Seat) -> None:
         app = seat.app
-        await seat.until(lambda: app.screen.query(SideArea))
+        await seat.until(lambda: app.screen.query(Sidebar))
         await seat.rest()
-        area = app.screen.query_one(SideArea)
-        monkeypatch.setattr(side, "read_beside", late)
+        area = app.screen.query_one(Sidebar)
+        monkeypatch.setattr(sidebar, "read_beside", late)
         second = session(app, "Second")
         area.refresh_data(app.engine, session(app, "First"))
         await seat.until(gate.reached.is_set)
-        area.show(Beside())
+        area.show(SidebarData())
         area.refresh_data(app.engine, second)
         await seat.until(lambda: area.values.session == second.session)
         gate.let()
         await seat.pilot.pause()
         assert area.values.session == second.session
 
-    stage.show(act, Start(going_on=True), size=(140, 45))
+    stage.show(act, StartOptions(going_on=True), size=(140, 45))
 
 
 def test_a_list_that_is_closed_while_it_is_read_is_no_mishap(
@@ -141,7 +141,7 @@ def test_a_turn_ends_in_good_order_although_another_session_waits_for_an_answer(
         await seat.until(lambda: here(app) == "Second")
         await seat.until(lambda: app.engine.sessions.is_at_work(session(app, "Second")))
 
-    stage.show(ask, Start(mode="ask"))
+    stage.show(ask, StartOptions(mode="ask"))
     stage.script({"text": "Hello.", "delay_ms": 60_000})
     stage.show(act)
     with stage.here(), closing(stage.host()) as host:
@@ -155,7 +155,7 @@ def test_a_plan_that_is_shown_while_the_file_of_another_is_looked_at_is_followed
     stage.script(*PLANS)
     assert stage.run("-p", "--model", stage.model, "First").code == PRESENTED
 
-    class Late(Following):
+    class Late(PlanFileWatcher):
         """Follows another plan just when the first was looked at."""
 
         other: Thread | None = None
@@ -166,7 +166,7 @@ def test_a_plan_that_is_shown_while_the_file_of_another_is_looked_at_is_followed
             if found is not None and found[1] is first and current_thread() is looking:
                 self._looked += 1
             if found is not None and self._looked == LOOKS and self.other is None:
-                self.other = Thread(target=self.follow, args=(engine, second, LiveText()))
+                self.other = Thread(target=self.follow, args=(engine, second, PlanFileText()))
                 self.other.start()
                 self.other.join(1.0)  # as long as anybody takes who does not wait for the look
             return found
@@ -182,7 +182,7 @@ def test_a_plan_that_is_shown_while_the_file_of_another_is_looked_at_is_followed
         first, second = engine.plans.find(), engine.plans.find()
         following = Late(lambda plan, live: None)
         following.stop()
-        following.follow(engine, first, LiveText())
+        following.follow(engine, first, PlanFileText())
         following._looked = 0
         following.check()
         assert following.other is not None
@@ -200,8 +200,8 @@ def test_whoever_scrolls_before_a_session_is_laid_out_gets_there(
         app = seat.app
         await seat.rest()
         (record,) = app.engine.sessions.all()
-        app.conversation.open(opened(record.session, session_events(app.engine, record)))
-        HABITS[key](app)
+        app.conversation.open(load_session(record.session, session_events(app.engine, record)))
+        KEY_ACTIONS[key](app)
         await seat.rest()
         assert f"{seen}\n" in seat.text().replace(" \n", "\n")
 

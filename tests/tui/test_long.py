@@ -8,8 +8,8 @@ from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
-from assent.tui.conversation import Conversation, opened, session_events
-from assent.tui.host import Start
+from assent.tui.conversation.view import ConversationView, load_session, session_events
+from assent.tui.host import StartOptions
 
 PARTS = 10_000
 SIZE = (100, 30)
@@ -27,7 +27,7 @@ def long_session(stage: Stage) -> str:
     return record.slug
 
 
-class Counting(Conversation):
+class Counting(ConversationView):
     """A conversation that counts which lines are rendered."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ def test_f124_a_session_of_ten_thousand_parts_opens_and_pages_on_the_screen(stag
         await seat.press("ctrl+end")
         await seat.shows(f"Words of part {PARTS - 1}.")
 
-    stage.show(act, Start(resume=slug), SIZE)
+    stage.show(act, StartOptions(resume=slug), SIZE)
 
 
 def test_f124_only_lines_that_are_seen_are_rendered(stage: Stage) -> None:
@@ -60,7 +60,7 @@ def test_f124_only_lines_that_are_seen_are_rendered(stage: Stage) -> None:
     with stage.here():
         engine, _ = open_engine(str(stage.root))
         record = engine.sessions.find(slug)
-        letter = opened(record.session, session_events(engine, record))
+        letter = load_session(record.session, session_events(engine, record))
         engine.close()
     paper = Counting()
 

@@ -6,13 +6,13 @@ import pytest
 from tests.tui.sights import Sight, shown
 from textual.events import Key
 
-from assent.tui.editor import Editor
-from assent.tui.ordered import OrderedArea
-from assent.tui.panels.words import WordsArea
+from assent.tui.panels.text_input import TextInputArea
+from assent.tui.prompt.editor import PromptEditor
+from assent.tui.text_area import OrderedTextArea
 
-AREAS: dict[str, Callable[[], OrderedArea]] = {
-    "prompt": lambda: Editor(lambda: None, lambda key: None),
-    "words": lambda: WordsArea({}, "", "words"),
+AREAS: dict[str, Callable[[], OrderedTextArea]] = {
+    "prompt": lambda: PromptEditor(lambda: None, lambda key: None),
+    "words": lambda: TextInputArea({}, "", "words"),
 }
 # Keys, all of them typed before the first is read, and what is written then.
 TYPED: dict[str, tuple[tuple[str, ...], str]] = {

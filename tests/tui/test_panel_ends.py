@@ -7,10 +7,10 @@ from tests.tui.stage import Seat, Stage
 from tests.tui.test_question import ASK, TOUCH, asked, press
 
 from assent.core.session.answer import QuestionReply
-from assent.tui.app import KEPT, TerminalApp
+from assent.tui.app import ANSWER_KEPT, TerminalApp
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.question import QuestionPanel
-from assent.tui.panels.words import WordsPanel
+from assent.tui.panels.question.panel import QuestionPanel
+from assent.tui.panels.text_input import TextInputPanel
 
 NOTE = "Rather the other one"
 
@@ -30,18 +30,18 @@ def test_what_is_written_for_a_question_that_goes_away_returns_to_the_prompt(sta
         app = seat.app
         panel = await asked(seat, "Make it")
         await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, WordsPanel))
+        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
         await seat.type(NOTE[:8])
         answer_elsewhere(app)
         await seat.until(lambda: panel.is_over)
-        assert isinstance(app.screen, WordsPanel)
+        assert isinstance(app.screen, TextInputPanel)
         await seat.type(NOTE[8:])
         await seat.press("ctrl+s")
         await seat.until(lambda: len(app.screen_stack) == 1)
         await seat.until(lambda: app.prompt.text)
         assert app.prompt.text == NOTE
         await seat.rest()
-        await seat.shows(KEPT)
+        await seat.shows(ANSWER_KEPT)
         await seat.shows("Done.")
 
     stage.show(act, ASK)
@@ -54,7 +54,7 @@ def test_words_for_a_question_that_goes_away_answer_no_other_one(stage: Stage) -
         app = seat.app
         panel = await asked(seat, "Make it")
         await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, WordsPanel))
+        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
         await seat.type(NOTE)
         (first,) = app.status_snapshot.waiting
         answer_elsewhere(app)
@@ -77,7 +77,7 @@ def test_what_was_written_but_not_sent_is_kept_too(stage: Stage) -> None:
         app = seat.app
         panel = await asked(seat, "Make it")
         await press(seat, "w")
-        await seat.until(lambda: isinstance(app.screen, WordsPanel))
+        await seat.until(lambda: isinstance(app.screen, TextInputPanel))
         await seat.type(NOTE)
         await seat.press("ctrl+s")
         await seat.until(lambda: app.screen is panel)

@@ -10,15 +10,16 @@ from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
 from assent.core.run.journal import LiveCommandOutput
-from assent.tui.panels import approval_state, asking, run
-from assent.tui.panels.approval_pages import OPERATION, RISKS
-from assent.tui.panels.approval_state import MOVING, OF_PLAN
+from assent.tui.line_view.view import LineView
+from assent.tui.panels import debounced, run
+from assent.tui.panels.approval import state
+from assent.tui.panels.approval.sections import OPERATION, RISKS
+from assent.tui.panels.approval.state import MOVING, PLAN_ACTIONS
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.words import WordsPanel
-from assent.tui.paper import Paper
-from assent.views.watched import WatchedRun
+from assent.tui.panels.text_input import TextInputPanel
+from assent.tui.run_progress_view import RunProgressView
 
 HERE = Path(__file__).parent
 FROM = 12  # the row from which a key moves
@@ -40,8 +41,8 @@ LED = {"right_square_bracket": OPERATION, "left_square_bracket": OPERATION, "r":
 OPENED: dict[str, type[Panel[Any]]] = {
     "h": HistoryPanel,
     "2": FeedbackPanel,
-    "c": WordsPanel,
-    "n": WordsPanel,
+    "c": TextInputPanel,
+    "n": TextInputPanel,
 }
 EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
@@ -72,10 +73,10 @@ RUN = {
 
 def test_every_key_is_pressed_somewhere() -> None:
     pressed = {*MOVED, *LED, *OPENED, "slash", "escape", *ELSEWHERE}
-    assert pressed == {*MOVING, *OF_PLAN}
-    assert asking.MOVES.keys() == MOVED.keys()
-    assert {*run.WAYS, run.STOP} == RUN.keys()
-    one_key = {name for name, value in vars(approval_state).items() if _is_key(name, value)}
+    assert pressed == {*MOVING, *PLAN_ACTIONS}
+    assert debounced.MOVES.keys() == MOVED.keys()
+    assert {*run.RECOVER_KEYS, run.STOP} == RUN.keys()
+    one_key = {name for name, value in vars(state).items() if _is_key(name, value)}
     assert one_key == OTHERS.keys()
     tests = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("test_*.py"))
     named = {*ELSEWHERE.values(), *OTHERS.values(), *RUN.values()}
@@ -134,13 +135,13 @@ async def first(reader: Reader, key: str) -> None:
 
 def test_keys_of_a_run_view_scroll_and_decide_nothing(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        watched = seat.app.run_controller.watched = WatchedRun("build")
+        watched = seat.app.run_controller.watched = RunProgressView("build")
         for number in range(100):
             watched.take(LiveCommandOutput(0, b"%d\n" % number))
         seat.app.show_run()
         await seat.shows("│ 99")
         await seat.until(lambda: getattr(seat.app.screen, "ready_at", inf) < inf)
-        paper = seat.app.screen.query_one("#all", Paper)
+        paper = seat.app.screen.query_one("#all", LineView)
         for key in MOVED:
             paper.scroll_to(y=40, animate=False)
             await seat.until(lambda: paper.scroll_offset.y == 40)

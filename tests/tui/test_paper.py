@@ -5,19 +5,19 @@ from textual.events import MouseScrollDown
 from textual.widget import Widget
 
 from assent.render.lines import Line
-from assent.tui.paper import Paper, Sheet, Spot
+from assent.tui.line_view.view import LinePosition, LineView, Section
 
 
-def sheet(key: str, *texts: str) -> Sheet:
-    return Sheet(key, tuple([Line("plain", text) for text in texts]))
+def sheet(key: str, *texts: str) -> Section:
+    return Section(key, tuple([Line("plain", text) for text in texts]))
 
 
-def numbered(count: int, width: int = 0) -> Sheet:
+def numbered(count: int, width: int = 0) -> Section:
     return sheet("s", *[f"line {n}".ljust(width, ".") for n in range(count)])
 
 
 def ends(sight: Sight) -> int:
-    return len(sight.of(Paper.EndReached))
+    return len(sight.of(LineView.EndReached))
 
 
 def wheel(widget: Widget) -> MouseScrollDown:
@@ -25,7 +25,7 @@ def wheel(widget: Widget) -> MouseScrollDown:
 
 
 def test_only_what_is_in_sight_is_drawn() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(100_000)])
@@ -37,7 +37,7 @@ def test_only_what_is_in_sight_is_drawn() -> None:
 
 
 def test_a_sheet_whose_key_is_known_takes_its_place() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.show([sheet("a", "one"), sheet("b", "two")])
@@ -49,7 +49,7 @@ def test_a_sheet_whose_key_is_known_takes_its_place() -> None:
 
 
 def test_the_end_is_reached_when_the_last_row_is_on_the_screen_and_not_before() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.focus()
@@ -67,7 +67,7 @@ def test_the_end_is_reached_when_the_last_row_is_on_the_screen_and_not_before() 
 
 
 def test_the_end_of_a_short_text_is_reached_at_once_and_of_none_never() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.show([])
@@ -81,7 +81,7 @@ def test_the_end_of_a_short_text_is_reached_at_once_and_of_none_never() -> None:
 
 
 def test_the_end_counts_with_the_rows_that_wrapping_makes() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(10, width=60)])
@@ -92,7 +92,7 @@ def test_the_end_counts_with_the_rows_that_wrapping_makes() -> None:
 
 
 def test_the_end_behind_something_else_is_not_reached() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.display = False
@@ -107,7 +107,7 @@ def test_the_end_behind_something_else_is_not_reached() -> None:
 
 
 def test_what_is_added_after_the_end_was_reached_has_to_be_seen_too() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(10)])
@@ -123,23 +123,23 @@ def test_what_is_added_after_the_end_was_reached_has_to_be_seen_too() -> None:
 
 
 def test_another_width_keeps_the_line_at_the_top_and_the_cursor() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(200, width=70)])
         await sight.pilot.pause()
-        paper.reveal(Spot("s", 100))
-        paper.point(paper.row_of(Spot("s", 102)))
+        paper.reveal(LinePosition("s", 100))
+        paper.point(paper.row_of(LinePosition("s", 102)))
         for width in (25, 80, 60, 13, 40):
             await sight.resize(width, 10)
-            assert paper.at(paper.scroll_offset.y) == Spot("s", 100)
-            assert paper.position == Spot("s", 102)
+            assert paper.at(paper.scroll_offset.y) == LinePosition("s", 100)
+            assert paper.position == LinePosition("s", 102)
 
     shown(paper, act)
 
 
 def test_whoever_is_at_the_end_stays_there_whatever_comes_or_shrinks() -> None:
-    paper = Paper(following=True)
+    paper = LineView(following=True)
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(50)])
@@ -156,7 +156,7 @@ def test_whoever_is_at_the_end_stays_there_whatever_comes_or_shrinks() -> None:
 
 
 def test_whoever_went_back_is_left_there() -> None:
-    paper = Paper(following=True)
+    paper = LineView(following=True)
 
     async def act(sight: Sight) -> None:
         paper.focus()
@@ -177,7 +177,7 @@ def test_whoever_went_back_is_left_there() -> None:
 
 
 def test_shorter_content_leaves_nobody_in_the_void() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(100)])
@@ -186,14 +186,14 @@ def test_shorter_content_leaves_nobody_in_the_void() -> None:
         await sight.pilot.pause()
         paper.renew([numbered(3)])
         await sight.pilot.pause()
-        assert (paper.cursor, paper.position) == (2, Spot("s", 2))
+        assert (paper.cursor, paper.position) == (2, LinePosition("s", 2))
         assert [line.strip("▸ ") for line in sight.lines()[:3]] == ["line 0", "line 1", "line 2"]
 
     shown(paper, act)
 
 
 def test_keys_move_the_cursor_and_the_sight_with_it() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
     walk = {
         "down": 1, "j": 2, "up": 1, "k": 0, "pagedown": 9, "G": 99, "pageup": 90, "g": 0,
         "end": 99, "home": 0,
@@ -212,7 +212,7 @@ def test_keys_move_the_cursor_and_the_sight_with_it() -> None:
 
 
 def test_the_wheel_scrolls_and_the_cursor_goes_on_from_what_is_in_sight() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
 
     async def act(sight: Sight) -> None:
         paper.focus()
@@ -230,23 +230,23 @@ def test_the_wheel_scrolls_and_the_cursor_goes_on_from_what_is_in_sight() -> Non
 
 
 def test_a_click_points() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
 
     async def act(sight: Sight) -> None:
         paper.show([numbered(100)])
         await sight.pilot.pause()
         await sight.pilot.click(paper, offset=(5, 4))
-        assert paper.position == Spot("s", 4)
+        assert paper.position == LinePosition("s", 4)
 
     shown(paper, act)
 
 
 def test_marks_stand_before_the_first_piece_of_their_lines() -> None:
-    paper = Paper(gutter=True)
+    paper = LineView(gutter=True)
 
     async def act(sight: Sight) -> None:
         paper.show([sheet("a", "one", "two " * 12, "three")])
-        paper.mark({Spot("a", 1): "*", Spot("b", 0): "!"})
+        paper.mark({LinePosition("a", 1): "*", LinePosition("b", 0): "!"})
         await sight.pilot.pause()
         assert [line[:6] for line in sight.lines()[:4]] == ["  one", " *two ", "    tw", "  thre"]
 
@@ -254,7 +254,7 @@ def test_marks_stand_before_the_first_piece_of_their_lines() -> None:
 
 
 def test_a_search_goes_from_hit_to_hit_and_esc_ends_it() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.focus()
@@ -276,7 +276,7 @@ def test_a_search_goes_from_hit_to_hit_and_esc_ends_it() -> None:
 
 
 def test_keys_of_a_query_mean_nothing_else() -> None:
-    paper = Paper(pointing=True)
+    paper = LineView(pointing=True)
 
     async def act(sight: Sight) -> None:
         paper.focus()
@@ -291,7 +291,7 @@ def test_keys_of_a_query_mean_nothing_else() -> None:
 
 
 def test_the_last_row_can_be_seen_beside_a_search() -> None:
-    paper = Paper()
+    paper = LineView()
 
     async def act(sight: Sight) -> None:
         paper.focus()

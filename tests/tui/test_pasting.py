@@ -17,8 +17,8 @@ from textual.app import App
 from textual.events import Key, Paste
 from textual.message import Message
 
-from assent.tui.driver import PasteCut, TerminalDriver, messages
-from assent.tui.pasting import END, SILENCE_S, START, Pasted, Pasting
+from assent.tui.bracketed_paste import END, PASTE_TIMEOUT_S, START, BracketedPasteParser, PastedText
+from assent.tui.driver import PasteTruncated, TerminalDriver, messages
 
 NASTY = "log \x1b[0m ok\n!touch pwned.txt\n"
 SHOWN = "log ␛[0m ok\n!touch pwned.txt\n"
@@ -52,7 +52,7 @@ def told(heard: Iterable[Message]) -> list[str]:
 
 def read(*portions: str, most: int = 1000) -> list[str]:
     """Returns what the screen hears of portions that were read one after the other."""
-    parser, pasting = XTermParser(), Pasting(most)
+    parser, pasting = XTermParser(), BracketedPasteParser(most)
     heard: list[Message] = []
     for portion in portions:
         heard += messages(pasting.take(portion, 0.0), parser)
@@ -74,7 +74,7 @@ def test_two_pastes_are_two_and_keys_between_them_are_keys() -> None:
 
 
 def test_what_is_typed_is_never_held_back() -> None:
-    pasting = Pasting()
+    pasting = BracketedPasteParser()
     for typed in ("\x1b", "[", "2", "0", "0", "x"):
         assert [piece.text for piece in pasting.take(typed, 0.0)] == [typed]
 
@@ -83,16 +83,16 @@ def test_a_paste_that_is_too_long_is_cut_and_that_is_said() -> None:
     line = f"{START}{'x' * 12}{END}k"
     assert read(line, most=10) == read(*line, most=10) == ["paste: " + "x" * 10, "PasteCut", "k"]
     assert read(line, most=12) == ["paste: " + "x" * 12, "k"]
-    assert PasteCut.handler_name == "on_paste_cut"
+    assert PasteTruncated.handler_name == "on_paste_cut"
 
 
 def test_a_paste_without_an_end_is_over_after_a_silence() -> None:
-    parser, pasting = XTermParser(), Pasting()
+    parser, pasting = XTermParser(), BracketedPasteParser()
     assert told(messages(pasting.take(f"{START}half \x1b[2", 10.0), parser)) == []
     assert told(messages(pasting.take("x", 12.0), parser)) == []
-    assert pasting.tick(12.0 + SILENCE_S - 0.1) == []
-    over = pasting.tick(12.0 + SILENCE_S)
-    assert over == [Pasted("half ␛[2x")]
+    assert pasting.tick(12.0 + PASTE_TIMEOUT_S - 0.1) == []
+    over = pasting.tick(12.0 + PASTE_TIMEOUT_S)
+    assert over == [PastedText("half ␛[2x")]
     assert told(messages(over, parser)) == ["paste: half ␛[2x"]
     assert pasting.tick(100.0) == []
     late = messages(pasting.take(f"y{END}\x1b[B", 100.0), parser)

@@ -10,17 +10,17 @@ from tests.tui.stage import Seat, Stage
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.render.lines import Line
-from assent.tui.commands.table import COMMANDS
-from assent.tui.fuzzy import fitting
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.commands.registry import COMMANDS
+from assent.tui.fuzzy import fuzzy_matches
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.palette import Palette
-from assent.tui.panels.picker import Picker, Row, list_sheets
+from assent.tui.panels.palette import CommandPalette
+from assent.tui.panels.picker import Picker, PickerRow, list_sections
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.session_list import SessionList
-from assent.tui.panels.words import WordsPanel
+from assent.tui.panels.text_input import TextInputPanel
 
 
 class Fruit(Picker):
@@ -29,14 +29,14 @@ class Fruit(Picker):
     heading = "Fruit"
     previews = True
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         return [
-            Row("apple", ("apple", "red"), "trees"),
-            Row("pear", ("pear", "green"), "trees"),
-            Row("melon", ("melon", "green"), "fields"),
+            PickerRow("apple", ("apple", "red"), "trees"),
+            PickerRow("pear", ("pear", "green"), "trees"),
+            PickerRow("melon", ("melon", "green"), "fields"),
         ]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         return [Line("plain", f"All about the {row.key}")]
 
 
@@ -106,8 +106,8 @@ def test_nothing_is_chosen_where_nothing_fits(stage: Stage) -> None:
 
 
 def test_rows_are_cut_to_their_room_and_say_so() -> None:
-    rows = [Row("a", ("one", "x" * 40), "group"), Row("b", ("another", "y"), "group")]
-    assert [(sheet.key, sheet.lines[0].text) for sheet in list_sheets(rows, 20)] == [
+    rows = [PickerRow("a", ("one", "x" * 40), "group"), PickerRow("b", ("another", "y"), "group")]
+    assert [(sheet.key, sheet.lines[0].text) for sheet in list_sections(rows, 20)] == [
         ("group:group", "group"),
         ("a", "one      xxxxxxxxxx…"),
         ("b", "another  y"),
@@ -136,7 +136,7 @@ def test_rows_are_cut_to_their_room_and_say_so() -> None:
 def test_a_few_letters_find_what_is_meant(query: str, ranked: bool, found: list[int]) -> None:
     texts = ["/plan plan mode on", "/plans choose among plans", "/memory what is told"]
     names = [text.split()[0] for text in texts] if ranked else []
-    assert fitting(query, texts, names) == found
+    assert fuzzy_matches(query, texts, names) == found
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_few_letters_find_what_is_meant(query: str, ranked: bool, found: list[
 def test_a_command_is_found_by_its_name_before_what_is_said_of_others(
     query: str, first: str
 ) -> None:
-    palette = Palette(COMMANDS, ())
+    palette = CommandPalette(COMMANDS, ())
     palette._all = tuple(palette.rows())
     palette._query = query
     palette._fit()
@@ -270,7 +270,7 @@ def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage)
         await seat.type("say-hello-2")
         await seat.until(lambda: len(names(picker)) == 1)
         await seat.press("ctrl+e")
-        await seat.opened(WordsPanel)
+        await seat.opened(TextInputPanel)
         await seat.press("ctrl+a", *"Other", "ctrl+s")
         await seat.opened(SessionList)
         await seat.shows("Other")

@@ -5,10 +5,10 @@ from tests.cli.scripts import turn
 from tests.tui.scenes import PERMITTING
 from tests.tui.stage import Seat, Stage, listens
 
-from assent.tui.host import Start
-from assent.tui.panels.fact_list import FactList
+from assent.tui.host import StartOptions
+from assent.tui.panels.memory_list import MemoryList
 from assent.tui.panels.plan_list import PlanList
-from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.question.panel import QuestionPanel
 
 RECOVER = "/recover shows it and the ways on"
 
@@ -46,7 +46,7 @@ def test_a_run_that_halted_is_told_after_a_restart_with_the_way_on(
     stage.ok("stage", "run", "--script", "exit 3")
     stage.approve()
     stage.run("build")
-    stage.show(act, Start(going_on=going_on))
+    stage.show(act, StartOptions(going_on=going_on))
 
 
 def test_a_plan_that_was_discarded_is_listed_as_such_and_not_chosen(stage: Stage) -> None:
@@ -104,7 +104,7 @@ def test_memory_forget_alone_opens_a_list_and_enter_forgets(stage: Stage) -> Non
         facts.remember("Tests run with make test")
         facts.remember("Tabs are four wide")
         seat.app.run_slash("/memory forget")
-        await seat.opened(FactList)
+        await seat.opened(MemoryList)
         await seat.press("down", "enter")
         await seat.until(lambda: len(facts.all()) == 1)
         assert [fact.text for fact in facts.all()] == ["Tabs are four wide"]
@@ -127,4 +127,4 @@ def test_f150_a_permission_that_waits_says_what_it_is_about_with_a_preview_howev
         await seat.shows("Permission: touch made · rm -rf build")
         await seat.shows("│ May the model run `touch made && rm -rf build`?")
 
-    stage.show(act, Start(mode="ask"), (80, 24))
+    stage.show(act, StartOptions(mode="ask"), (80, 24))

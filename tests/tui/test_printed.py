@@ -2,15 +2,15 @@
 
 import pytest
 
-from assent.tui.letters import ShellOver, ShellSaid
-from assent.tui.postman import joined
-from assent.tui.printed import KEPT, MOST, SHOWN, Printed
+from assent.tui.conversation.output_tail import MAX_CHARS, MAX_KEPT_LINES, SHOWN, OutputTail
+from assent.tui.workers.dispatcher import joined_messages
+from assent.tui.workers.messages import ShellOver, ShellPrinted
 
 KEY = ["-----BEGIN RSA PRIVATE KEY-----", *["MIIEpAIBAAKCAQEA7bq" * 3] * 24]
 
 
 def printed(*texts: str) -> list[str]:
-    ours = Printed()
+    ours = OutputTail()
     for text in texts:
         ours.add(text)
     return [line.text for line in ours.lines()]
@@ -35,21 +35,21 @@ def test_of_very_much_the_end_is_shown_and_the_rest_is_counted(at_once: int) -> 
 
 
 def test_of_one_endless_line_the_end_is_shown() -> None:
-    found = printed(*["x" * MOST] * 5, "end")
+    found = printed(*["x" * MAX_CHARS] * 5, "end")
     assert found[-1].endswith("xend")
-    assert sum(map(len, found)) < 4 * MOST
+    assert sum(map(len, found)) < 4 * MAX_CHARS
 
 
 def test_a_secret_whose_beginning_is_out_of_sight_stays_masked() -> None:
     body = "\n".join([*KEY, *["-----END RSA PRIVATE KEY-----"], *["after"] * (SHOWN - 10)])
-    found = printed("before\n" * (KEPT + SHOWN), body)
+    found = printed("before\n" * (MAX_KEPT_LINES + SHOWN), body)
     assert not any("MIIEpAIBAAKCAQEA7bq" in line for line in found)
 
 
 def test_what_came_since_the_last_time_is_one_letter() -> None:
     over = ShellOver("Exit code 0.")
-    letters = [ShellSaid("a"), ShellSaid("b"), over, ShellSaid("c")]
-    assert list(joined(letters)) == [ShellSaid("ab"), over, ShellSaid("c")]
+    letters = [ShellPrinted("a"), ShellPrinted("b"), over, ShellPrinted("c")]
+    assert list(joined_messages(letters)) == [ShellPrinted("ab"), over, ShellPrinted("c")]
 
 
 def test_many_empty_lines_are_counted_and_stacks_of_marks_bounded() -> None:

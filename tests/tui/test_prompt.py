@@ -7,13 +7,13 @@ from tests.tui.sights import Sight, shown
 from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 
-from assent.tui.completion import Choice
-from assent.tui.prompt import Prompt
+from assent.tui.prompt.completion import Completion
+from assent.tui.prompt.input import PromptInput
 
 COMMANDS = (
-    Choice("/plan", "choose a plan"),
-    Choice("/mode", "change the mode"),
-    Choice("/model", "choose a model"),
+    Completion("/plan", "choose a plan"),
+    Completion("/mode", "change the mode"),
+    Completion("/model", "choose a model"),
 )
 FILES = ["README.md", "src/assent/prompt.py", "src/parse.py", "my file.txt"]
 SIZE = (60, 24)
@@ -22,7 +22,7 @@ SIZE = (60, 24)
 class Typed:
     """A prompt with somebody in front of it, and what came out of it."""
 
-    def __init__(self, sight: Sight, prompt: Prompt) -> None:
+    def __init__(self, sight: Sight, prompt: PromptInput) -> None:
         self.sight = sight
         self.prompt = prompt
         self.press = sight.press
@@ -39,24 +39,24 @@ class Typed:
     @property
     def out(self) -> list[tuple[str, str]]:
         """Everything that was sent, with its sort."""
-        kinds = (Prompt.Submitted, Prompt.Slash, Prompt.Shell)
+        kinds = (PromptInput.Submitted, PromptInput.Slash, PromptInput.Shell)
         return [_told(message) for kind in kinds for message in self.sight.of(kind)]
 
 
 def _told(message: object) -> tuple[str, str]:
     match message:
-        case Prompt.Submitted():
+        case PromptInput.Submitted():
             return "said", message.words
-        case Prompt.Slash():
+        case PromptInput.Slash():
             return "slash", message.text
-        case Prompt.Shell():
+        case PromptInput.Shell():
             return "shell", message.line
         case _:
             raise AssertionError(message)
 
 
 def typing(act: Callable[[Typed], Awaitable[None]], remember: Sequence[str] = ()) -> Sight:
-    prompt = Prompt(COMMANDS, lambda: FILES, id="prompt")
+    prompt = PromptInput(COMMANDS, lambda: FILES, id="prompt")
     prompt.remember(remember)
 
     async def run(sight: Sight) -> None:
@@ -349,8 +349,8 @@ def test_an_exclamation_mark_makes_a_line_for_a_shell() -> None:
 def test_a_question_mark_alone_wants_help() -> None:
     async def act(typed: Typed) -> None:
         await typed.press("question_mark")
-        assert (len(typed.sight.of(Prompt.Help)), typed.prompt.text) == (1, "")
+        assert (len(typed.sight.of(PromptInput.Help)), typed.prompt.text) == (1, "")
         await typed.spell("why?")
-        assert (len(typed.sight.of(Prompt.Help)), typed.prompt.text) == (1, "why?")
+        assert (len(typed.sight.of(PromptInput.Help)), typed.prompt.text) == (1, "why?")
 
     typing(act)

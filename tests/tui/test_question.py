@@ -9,11 +9,11 @@ from tests.tui.stage import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered
-from assent.tui.host import Start
-from assent.tui.panels.question import QuestionPanel
+from assent.tui.host import StartOptions
+from assent.tui.panels.question.panel import QuestionPanel
 
 Act = Callable[[Seat], Awaitable[None]]
-ASK = Start(mode="ask")
+ASK = StartOptions(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
 
 

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from assent.tui.quiet import BURST_S, Burst, Pace, Silence
+from assent.tui.key_timing import BURST_S, AnswerTiming, BurstDetector, KeyDebounce
 
 Times = list[float]
 
@@ -21,20 +21,20 @@ Times = list[float]
     ],
 )
 def test_keys_count_after_a_silence(times: Times, dropped: list[bool]) -> None:
-    silence = Silence(0.6, 10.0)
+    silence = KeyDebounce(0.6, 10.0)
     assert [silence.breaks(at, "y") for at in times] == dropped
 
 
 def test_keys_that_only_read_count_once_it_is_painted_and_break_no_silence() -> None:
-    silence = Silence(0.6, 10.0)
+    silence = KeyDebounce(0.6, 10.0)
     assert [silence.breaks(at, "end") for at in (9.9, 10.0, 10.5)] == [True, False, False]
     assert not silence.breaks(10.6, "y")
-    assert Silence(0.6, 10.0).breaks(10.5, "enter")
-    assert Silence(0.6, 10.0).breaks(10.5, "")  # a paste
+    assert KeyDebounce(0.6, 10.0).breaks(10.5, "enter")
+    assert KeyDebounce(0.6, 10.0).breaks(10.5, "")  # a paste
 
 
 def test_without_a_panel_nothing_is_dropped() -> None:
-    assert not Silence().breaks(0.0, "y")
+    assert not KeyDebounce().breaks(0.0, "y")
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_without_a_panel_nothing_is_dropped() -> None:
     ],
 )
 def test_an_answer_takes_quiet_before_it(painted: float, times: Times, quick: list[bool]) -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     pace.paint(painted, 0.25)
     assert [pace.is_quick(at) for at in times] == quick
 
 
 def test_the_key_that_asked_counts_as_the_key_before() -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     pace.paint(9.0, 0.25)
     assert not pace.note(10.0)
     pace.ask()
@@ -64,7 +64,7 @@ def test_the_key_that_asked_counts_as_the_key_before() -> None:
 
 @pytest.mark.parametrize(("after", "taken"), [(10.0, True), (10.24, True), (10.25, False)])
 def test_an_answer_takes_quiet_after_it(after: float, taken: bool) -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     pace.paint(9.0, 0.25)
     assert pace.hold(10.0)
     assert pace.is_overtaken(after) is taken
@@ -72,14 +72,14 @@ def test_an_answer_takes_quiet_after_it(after: float, taken: bool) -> None:
 
 
 def test_an_answer_is_let_go_once() -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     assert not pace.release()
     assert pace.hold(10.0)
     assert [pace.release(), pace.release()] == [True, False]
 
 
 def test_the_rest_of_a_burst_asks_for_nothing_either() -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     pace.paint(9.0, 0.25)
     assert pace.is_quick(9.1)
     pace.cancel()
@@ -87,7 +87,7 @@ def test_the_rest_of_a_burst_asks_for_nothing_either() -> None:
 
 
 def test_where_no_quiet_is_wanted_an_answer_is_not_kept_back() -> None:
-    pace = Pace()
+    pace = AnswerTiming()
     pace.paint(10.0, 0.0)
     assert [pace.is_quick(10.0), pace.is_quick(10.01), pace.hold(10.01)] == [True, False, False]
 
@@ -104,7 +104,7 @@ def test_where_no_quiet_is_wanted_an_answer_is_not_kept_back() -> None:
 def test_a_few_keys_at_once_were_typed_and_many_were_pasted(
     gaps: list[float], soon: bool, paste: bool
 ) -> None:
-    burst, at = Burst(), 1.0
+    burst, at = BurstDetector(), 1.0
     for gap in gaps:
         at += gap
         burst.take(at, BURST_S)

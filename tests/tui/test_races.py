@@ -19,12 +19,12 @@ from tests.tui.stage import Seat, Stage
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
-from assent.tui import lookout
-from assent.tui.host import Start
-from assent.tui.letters import ShellOver, TurnOver
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.sitting import BUSY
+from assent.tui.session_controller import BUSY
+from assent.tui.status import poller
+from assent.tui.workers.messages import ShellOver, TurnOver
 
 
 def test_a_session_that_is_read_slowly_does_not_cover_the_one_chosen_after_it(
@@ -77,7 +77,7 @@ def test_what_is_told_while_a_session_is_read_stands_below_it(stage: Stage) -> N
         text = seat.text()
         assert text.index("> First") < text.index("nonsense")
 
-    stage.show(act, Start(going_on=True, mode="nonsense"))
+    stage.show(act, StartOptions(going_on=True, mode="nonsense"))
 
 
 def test_a_mode_that_is_set_slowly_does_not_bring_its_session_back(
@@ -105,14 +105,14 @@ def test_a_mode_that_is_set_slowly_does_not_bring_its_session_back(
         assert here(app) == "First"
         assert session(app, "Second").mode == "ask"
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_yolo_is_confirmed_although_the_session_before_was_in_it(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talked(stage, "First", "Second")
-    gate, read = Gate(), lookout.read_standing
+    gate, read = Gate(), poller.read_snapshot
 
     def late(*about: Any) -> Any:
         gate.wait()
@@ -123,7 +123,7 @@ def test_yolo_is_confirmed_although_the_session_before_was_in_it(
         app.set_mode("yolo")
         await seat.until(lambda: app.status_snapshot.base == "yolo")
         await seat.rest()
-        monkeypatch.setattr(lookout, "read_standing", late)
+        monkeypatch.setattr(poller, "read_standing", late)
         app.open_session(session(app, "First"))
         await seat.until(lambda: app.ready)
         app.run_slash("/mode yolo")
@@ -132,14 +132,14 @@ def test_yolo_is_confirmed_although_the_session_before_was_in_it(
         gate.let()
         assert session(app, "First").mode == "plan"
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_where_a_session_stands_is_not_shown_after_another_was_opened(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talked(stage, "First", "Second")
-    gate, read = Gate(), lookout.read_standing
+    gate, read = Gate(), poller.read_snapshot
     stood: list[str] = []
 
     def late(*about: Any) -> Any:
@@ -150,7 +150,7 @@ def test_where_a_session_stands_is_not_shown_after_another_was_opened(
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        monkeypatch.setattr(lookout, "read_standing", late)
+        monkeypatch.setattr(poller, "read_standing", late)
         app.refresh_status()
         await seat.until(gate.reached.is_set)
         app.open_session(session(app, "First"))
@@ -165,7 +165,7 @@ def test_where_a_session_stands_is_not_shown_after_another_was_opened(
         await seat.until(lambda: app.ready)
         await seat.rest()
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
     assert stood
     assert set(stood) == {"First"}
 
@@ -253,7 +253,7 @@ def test_a_command_is_told_to_the_session_in_which_it_was_typed(
         assert told == ["Second"]
         await seat.rest()
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_what_is_said_after_a_model_was_chosen_is_said_to_it_however_slowly_it_opens(
@@ -299,7 +299,7 @@ def test_a_plan_that_is_chosen_during_a_turn_stays_chosen_after_it(
         await seat.rest()
         assert app.session_controller.plan_id == plan.plan_id
 
-    stage.show(act, Start(mode="ask"))
+    stage.show(act, StartOptions(mode="ask"))
 
 
 def test_the_plan_that_a_turn_took_up_is_the_one_that_is_built_after_it(stage: Stage) -> None:
@@ -317,7 +317,7 @@ def test_the_plan_that_a_turn_took_up_is_the_one_that_is_built_after_it(stage: S
         assert app.status_snapshot.plan is not None
         assert app.status_snapshot.plan.plan_id == app.session_controller.plan_id == plan.plan_id
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_a_review_that_is_asked_for_twice_opens_once(

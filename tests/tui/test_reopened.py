@@ -10,14 +10,14 @@ from tests.tui.stage import Seat, Stage
 from assent.cli.tui_host import LocalScreenHost
 from assent.core.errors import AssentError
 from assent.core.session.event import TurnStarted
-from assent.tui.acts import APPROVED, STANDS
 from assent.tui.app import TerminalApp
-from assent.tui.host import Start
-from assent.tui.postman import CUT_OFF
-from assent.tui.prompt import Prompt
+from assent.tui.host import StartOptions
+from assent.tui.outcome_text import APPROVED, PLAN_STATES
+from assent.tui.prompt.input import PromptInput
+from assent.tui.workers.dispatcher import CUT_OFF
 
-GOING_ON = Start(going_on=True)
-WORDS = {words.strip() for words in (*STANDS.values(), APPROVED, CUT_OFF)}
+GOING_ON = StartOptions(going_on=True)
+WORDS = {words.strip() for words in (*PLAN_STATES.values(), APPROVED, CUT_OFF)}
 
 
 def told(seat: Seat) -> list[str]:
@@ -37,8 +37,8 @@ def test_a_session_that_is_opened_again_says_where_its_plan_stands(stage: Stage)
     digest = greeted(stage)
     steps = {
         ("approve", "--digest", digest): APPROVED,
-        ("build",): STANDS[""],
-        ("undo",): STANDS["all"],
+        ("build",): PLAN_STATES[""],
+        ("undo",): PLAN_STATES["all"],
     }
 
     async def act(seat: Seat) -> None:
@@ -110,13 +110,13 @@ class Hasty(TerminalApp):
     def _begin(self) -> None:
         begin = self.session_controller.begin
 
-        def late(start: Start) -> None:
+        def late(start: StartOptions) -> None:
             self.session_controller.join(5.0)  # as long as any turn that did not wait for this
             begin(start)
 
         self.session_controller.begin = late  # type: ignore[method-assign]
-        self.on_prompt_input_slash(Prompt.Slash("/mode ask"))
-        self.on_prompt_input_submitted(Prompt.Submitted("Say it again"))
+        self.on_prompt_input_slash(PromptInput.Slash("/mode ask"))
+        self.on_prompt_input_submitted(PromptInput.Submitted("Say it again"))
         super()._begin()
 
 

@@ -11,10 +11,10 @@ from tests.tui.stage import Seat, Stage
 
 from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
-from assent.tui.commands.choosing import ON
-from assent.tui.host import Start
+from assent.tui.commands.settings import ON
+from assent.tui.host import StartOptions
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.sitting import BUSY, NOTED, OTHER_MODE
+from assent.tui.session_controller import BUSY, NOTED, OTHER_MODE
 
 MADE = "made.txt"
 
@@ -62,7 +62,7 @@ def test_plan_sets_the_record_whatever_the_status_line_says(stage: Stage) -> Non
         await seat.say("Do it")
         assert said(seat) == ["First", "Do it"]
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
     assert not (stage.root / MADE).exists()
 
 
@@ -85,7 +85,7 @@ def test_words_are_not_said_to_a_mode_that_the_person_was_not_shown(stage: Stage
         assert said(seat) == ["First", "Do it"]
         assert (stage.root / MADE).exists()
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_words_that_come_back_stand_above_what_was_typed_meanwhile(
@@ -111,7 +111,7 @@ def test_words_that_come_back_stand_above_what_was_typed_meanwhile(
         await seat.rest()
         assert app.prompt.text == "Do it\nmore"
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_a_mode_that_was_shown_meanwhile_takes_words_at_once(stage: Stage) -> None:
@@ -127,7 +127,7 @@ def test_a_mode_that_was_shown_meanwhile_takes_words_at_once(stage: Stage) -> No
         assert said(seat) == ["First", "Do it"]
         assert app.prompt.text == ""
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
     assert (stage.root / MADE).exists()
 
 
@@ -157,7 +157,7 @@ def test_words_wait_for_a_mode_that_this_screen_is_changing(
         assert app.prompt.text == ""
         assert said(seat) == ["First", "Do it"]
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 @pytest.mark.parametrize("over", ["/new", "/resume second"])
@@ -179,7 +179,7 @@ def test_a_yes_to_yolo_holds_for_its_session_alone(stage: Stage, over: str) -> N
         assert (here(app), session(app, "Third").mode) == ("Third", "plan")
         assert session(app, "First").mode == "yolo"
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_a_mode_of_the_command_line_holds_for_every_session_that_begins(stage: Stage) -> None:
@@ -197,7 +197,7 @@ def test_a_mode_of_the_command_line_holds_for_every_session_that_begins(stage: S
         await seat.say("Second")
         assert [session(app, one).mode for one in ("First", "Second")] == ["auto-edit", "ask"]
 
-    stage.show(act, Start(mode="ask"))
+    stage.show(act, StartOptions(mode="ask"))
 
 
 @contextmanager
@@ -235,7 +235,7 @@ def test_words_that_nobody_can_drive_now_are_said_to_be_on_record(stage: Stage) 
         await seat.rest()
         assert app.prompt.text == ""
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_nothing_is_forked_while_a_turn_is_driven(
@@ -258,7 +258,7 @@ def test_nothing_is_forked_while_a_turn_is_driven(
         assert "is a fork" not in seat.text()
         assert len(app.engine.sessions.all()) == 1
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_a_fork_that_a_turn_overtook_is_named_and_not_shown(
@@ -289,7 +289,7 @@ def test_a_fork_that_a_turn_overtook_is_named_and_not_shown(
         await seat.rest()
         assert app.slug == "first"
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 @pytest.mark.parametrize("over", ["/new", "/resume second"])
@@ -308,7 +308,7 @@ def test_what_a_command_prints_is_not_shown_in_another_session(stage: Stage, ove
         await seat.until(lambda: not app.at_work)
         assert "OF-FIRST" not in seat.text()
 
-    stage.show(act, Start(going_on=True))
+    stage.show(act, StartOptions(going_on=True))
 
 
 def test_what_a_command_prints_is_shown_where_a_session_began_meanwhile(stage: Stage) -> None:

@@ -10,11 +10,11 @@ from tests.tui.stage import Seat, Stage
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunStep, StepProgress
 from assent.render.lines import Line
-from assent.tui.letters import RunBegan, RunLive, RunOver
-from assent.tui.panels.asking import AskingPanel
+from assent.tui.panels.debounced import DebouncedPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.views.watched import MOST, WatchedRun
+from assent.tui.run_progress_view import MAX_OUTPUT_LINES, RunProgressView
+from assent.tui.workers.messages import RunActivity, RunBegan, RunOver
 
 Act = Callable[[Seat], Awaitable[None]]
 
@@ -45,7 +45,7 @@ async def press(seat: Seat, *keys: str) -> None:
     """Presses keys, each when the panel listens."""
     for key in keys:
         panel = seat.app.screen
-        if isinstance(panel, AskingPanel):
+        if isinstance(panel, DebouncedPanel):
             await seat.until(partial(getattr, panel, "listening"))
         await seat.press(key)
 
@@ -75,7 +75,11 @@ def test_a_panel_that_hears_of_its_run_before_it_is_drawn_shows_it_then(stage: S
         await press(seat, "escape")
         await seat.until(lambda: not isinstance(seat.app.screen, RunPanel))
         seat.app.push_screen(panel := RunPanel())
-        for letter in (RunBegan("build"), RunLive(LiveCommandOutput(0, b"x")), RunOver("build")):
+        for letter in (
+            RunBegan("build"),
+            RunActivity(LiveCommandOutput(0, b"x")),
+            RunOver("build"),
+        ):
             panel.hear(letter)
         await seat.shows("Build: done")
 
@@ -190,7 +194,7 @@ def test_each_operation_says_where_it_is() -> None:
     state = FileState("0" * 64, 1, 0o644)
     files = [WriteFile(b"%d" % n, None, state) for n in range(3)]
     command = RunCommand((b"true",))
-    watched = WatchedRun("build", (*files[:2], command, files[2]))
+    watched = RunProgressView("build", (*files[:2], command, files[2]))
 
     def states() -> list[str]:
         return [line.text[2:9].rstrip() for line in watched.lines() if ". " in line.text[:14]]
@@ -205,8 +209,8 @@ def test_each_operation_says_where_it_is() -> None:
 
 
 def test_very_much_output_is_kept_at_its_end_and_says_so() -> None:
-    watched = WatchedRun("build")
-    for number in range(MOST + 10):
+    watched = RunProgressView("build")
+    for number in range(MAX_OUTPUT_LINES + 10):
         watched.take(LiveCommandOutput(0, b"%d\n" % number))
     watched.take(StepProgress(RunStep.FINISH, 5, 10))
     first, *rest = watched.lines()

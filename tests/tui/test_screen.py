@@ -12,11 +12,11 @@ from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResul
 from assent.core.llm.request import StreamDelta
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.render.lines import Line
-from assent.tui.host import Start
-from assent.tui.letters import Heard
-from assent.tui.mailbox import PIECE, Mailbox
+from assent.tui.host import StartOptions
 from assent.tui.panels.panel import Panel
-from assent.tui.status import status
+from assent.tui.status.line import status_parts
+from assent.tui.workers.message_queue import MAX_JOINED, MessageQueue
+from assent.tui.workers.messages import SessionActivity
 
 
 def test_what_is_said_and_answered_is_on_the_screen(stage: Stage) -> None:
@@ -45,7 +45,7 @@ def test_f124_f125_a_turn_is_shown_part_by_part_with_the_state_of_each_call(stag
         assert "  ✓ write hello.txt · staged" in found
         assert "  ✓ present_plan plan" in found
         assert "  The plan is ready for your review: Ctrl+T or /review." in found
-        assert "awaits you" in status(seat.app.status_snapshot, 100).text
+        assert "awaits you" in status_parts(seat.app.status_snapshot, 100).text
 
     stage.show(act)
 
@@ -92,7 +92,7 @@ def test_a_session_is_taken_up_where_it_was_left(stage: Stage) -> None:
         await seat.shows("Again.")
 
     stage.show(begin)
-    stage.show(go_on, Start(going_on=True))
+    stage.show(go_on, StartOptions(going_on=True))
     assert [row["turns"] for row in stage.ok("sessions", "list")["sessions"]] == [2]
 
 
@@ -104,7 +104,7 @@ def test_a_session_that_is_not_there_is_said_and_another_can_begin(stage: Stage)
         await seat.say("Say hello")
         await seat.shows("Hello.")
 
-    stage.show(act, Start(resume="nowhere"))
+    stage.show(act, StartOptions(resume="nowhere"))
 
 
 def test_without_a_model_it_is_said_what_to_do(stage: Stage) -> None:
@@ -145,7 +145,7 @@ def test_a_session_of_many_parts_opens_at_its_end(stage: Stage) -> None:
         await seat.press("ctrl+end", "ctrl+o")
         await seat.shows("│ line")
 
-    stage.show(act, Start(going_on=True, model="scripted:none"))
+    stage.show(act, StartOptions(going_on=True, model="scripted:none"))
 
 
 class Ears(Panel[str]):
@@ -242,9 +242,9 @@ def test_files_for_completion_are_those_that_nothing_ignores(stage: Stage) -> No
 
 def test_many_letters_wake_the_screen_once() -> None:
     woken: list[None] = []
-    mailbox = Mailbox(lambda: woken.append(None))
+    mailbox = MessageQueue(lambda: woken.append(None))
     for n in range(100):
-        mailbox.post(Heard("s", StreamDelta("text", str(n))))
+        mailbox.post(SessionActivity("s", StreamDelta("text", str(n))))
     assert len(woken) == 1
     assert [letter.what.text for letter in mailbox.take()] == ["".join(map(str, range(100)))]
     mailbox.post(Event())
@@ -252,14 +252,14 @@ def test_many_letters_wake_the_screen_once() -> None:
 
 
 def test_pieces_that_wait_are_joined_with_their_like_and_stay_small() -> None:
-    mailbox = Mailbox(lambda: None)
-    said = [StreamDelta("text", "ab")] * PIECE + [
+    mailbox = MessageQueue(lambda: None)
+    said = [StreamDelta("text", "ab")] * MAX_JOINED + [
         StreamDelta("output", "x"),
         StreamDelta("text", "y"),
     ]
     for one in said:
-        mailbox.post(Heard("s", one))
-    mailbox.post(Heard("other", StreamDelta("text", "z")))
+        mailbox.post(SessionActivity("s", one))
+    mailbox.post(SessionActivity("other", StreamDelta("text", "z")))
     letters = mailbox.take()
-    assert "".join(letter.what.text for letter in letters) == "ab" * PIECE + "xyz"
-    assert [len(letter.what.text) for letter in letters] == [PIECE, PIECE, 1, 1, 1]
+    assert "".join(letter.what.text for letter in letters) == "ab" * MAX_JOINED + "xyz"
+    assert [len(letter.what.text) for letter in letters] == [MAX_JOINED, MAX_JOINED, 1, 1, 1]

@@ -14,11 +14,11 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
 from assent.testing.engines import Site, open_site
-from assent.tui.beside import read_beside, unknown
 from assent.tui.panels.operation import OperationPanel
-from assent.tui.recall import said_before
-from assent.tui.side import SideArea
-from assent.views.context import Allowance
+from assent.tui.prompt.history import load_prompt_history
+from assent.tui.sidebar.context import UsageLimits
+from assent.tui.sidebar.data import read_sidebar_data, unknown_limits
+from assent.tui.sidebar.sidebar import Sidebar
 
 LOW, HIGH = (44, 20), (60, 46)
 TODOS = (Todo("Read", "completed"), Todo("Write", "in_progress"), Todo("Test"))
@@ -37,7 +37,7 @@ class Here:
         (base / "state").mkdir()
         self.engine: Engine = open_site(Site(self.root, base / "state"))
         self.session: SessionRecord = self.engine.sessions.start("Fix the parser", "plan")
-        self.side = SideArea()
+        self.side = Sidebar()
 
     @property
     def plan(self) -> PlanRecord:
@@ -70,10 +70,12 @@ class Here:
 
         shown(self.side, run, size)
 
-    async def look(self, sight: Sight, allowance: Callable[[str], Allowance] = unknown) -> None:
+    async def look(
+        self, sight: Sight, allowance: Callable[[str], UsageLimits] = unknown_limits
+    ) -> None:
         """Has the side area read everything, and waits until it is shown."""
         self.side.refresh_data(self.engine, self.session, allowance)
-        wanted = read_beside(self.engine, self.session, allowance)
+        wanted = read_sidebar_data(self.engine, self.session, allowance)
         await sight.until(lambda: self.side.values == wanted)
         await sight.pilot.pause()
 
@@ -193,9 +195,9 @@ def test_f128_todos_go_back_on_the_screen_when_a_run_is_undone(here: Here) -> No
 def test_f126_the_window_the_last_step_the_money_and_the_budget(here: Here) -> None:
     here.note(*STEP)
 
-    def allowance(model: str) -> Allowance:
+    def allowance(model: str) -> UsageLimits:
         assert model == "anthropic/one"
-        return Allowance(200_000, dollars=1.0, spent_dollars=0.25)
+        return UsageLimits(200_000, dollars=1.0, spent_dollars=0.25)
 
     async def act(sight: Sight) -> None:
         here.side.turn("context")
@@ -253,25 +255,25 @@ def test_keys_and_clicks_turn_to_another_part(here: Here) -> None:
 def test_little_is_read_twice(here: Here) -> None:
     here.note(*STEP)
     here.engine.drafts.write(here.plan, b"a.txt", [b"x\n"], None)
-    first = read_beside(here.engine, here.session)
-    again = read_beside(here.engine, here.session, unknown, first)
+    first = read_sidebar_data(here.engine, here.session)
+    again = read_sidebar_data(here.engine, here.session, unknown_limits, first)
     assert again == first
     assert again.operations is first.operations
     here.note(StepEnded(StopReason.END, TokenUsage(5, 5), None))
-    more = read_beside(here.engine, here.session, unknown, first)
+    more = read_sidebar_data(here.engine, here.session, unknown_limits, first)
     assert (more.took.steps, more.took.last) == (2, TokenUsage(5, 5))
 
 
 def test_another_session_begins_anew(here: Here) -> None:
     here.note(*STEP)
-    first = read_beside(here.engine, here.session)
+    first = read_sidebar_data(here.engine, here.session)
     other = here.engine.sessions.start("Something else", "ask")
-    assert read_beside(here.engine, other, unknown, first).took.steps == 0
+    assert read_sidebar_data(here.engine, other, unknown_limits, first).took.steps == 0
 
 
 def test_what_the_person_said_here_comes_with_this_session_last(here: Here) -> None:
     here.engine.sessions.start("Another goal", "ask")
     here.engine.sessions.say(here.session, "And a test.")
-    assert said_before(here.engine, here.session) == [
+    assert load_prompt_history(here.engine, here.session) == [
         "Another goal", "Fix the parser", "And a test.",
     ]  # fmt: skip

@@ -12,17 +12,17 @@ from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, play
 from tests.tui.stage import Stage
 
 from assent.tui import panels
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_verbs import read
+from assent.tui.conversation.timeline import Timeline
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.service_calls import load_plan
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.operation import OperationPanel
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.text_input import TextInputPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.tui.panels.words import WordsPanel
-from assent.views.feed import Feed
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 # Every picture, and what is open in it.
@@ -72,7 +72,7 @@ async def plans(theatre: Theatre) -> None:
     await theatre.keep("approval-asked")
     await theatre.press("q", "home", *["right_square_bracket"] * 2)
     for key, kind, name in (
-        ("c", WordsPanel, "comment"),
+        ("c", TextInputPanel, "comment"),
         ("2", FeedbackPanel, "feedback"),
         ("h", HistoryPanel, "history"),
     ):
@@ -83,7 +83,7 @@ async def plans(theatre: Theatre) -> None:
         await theatre.at(ApprovalPanel)
     await theatre.close()
     await theatre.keep("main")
-    review = read(theatre.app.engine, theatre.app.session_controller.plan_id).review
+    review = load_plan(theatre.app.engine, theatre.app.session_controller.plan_id).review
     await theatre.open("operation", OperationPanel(1, review.operations[0], "dark"))
     await lists(theatre)
 
@@ -143,8 +143,8 @@ async def permits(theatre: Theatre) -> None:
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has every thought take no time: how long it took moves what stands behind it."""
-    real = Feed._part
-    monkeypatch.setattr(Feed, "_part", lambda feed, part, _: real(feed, part, 0.0))
+    real = Timeline._part
+    monkeypatch.setattr(Timeline, "_part", lambda feed, part, _: real(feed, part, 0.0))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

@@ -9,9 +9,9 @@ from tests.tui.stage import Seat, Stage
 from textual.widgets import TextArea
 
 from assent.core.plan.lifecycle import PlanState
-from assent.tui.host import Start
-from assent.tui.panels.approval_state import Stage as At
-from assent.tui.panels.approval_verbs import CHANGED
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.service_calls import CHANGED
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel
 
 Act = Callable[[Reader], Awaitable[None]]
@@ -75,7 +75,7 @@ def test_f46_only_the_text_that_was_shown_is_handed_to_a_model(stage: Stage) -> 
         await reader.seat.shows("The plan changed")
         assert (reader.record.state, reader.record.runs) == (PlanState.AWAITING_APPROVAL, ())
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))
 
 
 def test_f39_feedback_to_a_plan_that_is_another_by_now_is_not_sent_and_not_lost(

@@ -167,8 +167,8 @@ def test_a_screen_that_fails_says_so_on_a_usable_terminal_and_the_session_is_kep
 import sys
 from assent.cli import main
 from assent.tui.app import TerminalApp
-from assent.tui.habits import HABITS
-HABITS["fold"] = lambda app: 1 / 0
+from assent.tui.key_actions import KEY_ACTIONS
+KEY_ACTIONS["fold"] = lambda app: 1 / 0
 sys.argv = ["assent", "-c"]
 main()
 """

@@ -10,8 +10,8 @@ from assent.core.session.event import QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion, StoredQuestion
 from assent.runs.undo.targets import UndoneAmount
-from assent.tui.standing import Standing
-from assent.tui.status import status
+from assent.tui.status.line import status_parts
+from assent.tui.status.snapshot import StatusSnapshot
 
 PLAN = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, PlanState.AWAITING_APPROVAL,
                   digest="1a2b3c4d" * 8)  # fmt: skip
@@ -21,12 +21,12 @@ RECORD = SessionRecord(
 PENDING = PendingQuestion(
     StoredQuestion(QuestionAsked("q", "c", ()), "then", 1, None), RECORD, RECORD, "open"
 )
-STANDING = Standing("plan", "plan", "plan", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
+STANDING = StatusSnapshot("plan", "plan", "plan", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
 def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width: int) -> None:
-    pieces = status(STANDING, width)
+    pieces = status_parts(STANDING, width)
     assert len(pieces.text) <= width
     assert pieces.mode == "plan"
     told = pieces.text
@@ -44,52 +44,56 @@ def test_a_plan_whose_run_was_taken_back_is_not_called_completed(
 ) -> None:
     plan = msgspec.structs.replace(PLAN, state=PlanState.COMPLETED)
     standing = msgspec.structs.replace(STANDING, plan=plan, undone=undone)
-    assert f"│ {words} 1a2b3c4d │" in status(standing, 80).text
+    assert f"│ {words} 1a2b3c4d │" in status_parts(standing, 80).text
 
 
 def test_f11_a_mode_that_is_gone_is_named_with_the_one_that_holds() -> None:
     standing = msgspec.structs.replace(STANDING, missing="fast")
-    assert status(standing, 120).mode == "plan (fast is gone)"
+    assert status_parts(standing, 120).mode == "plan (fast is gone)"
 
 
 def test_what_is_wide_tells_more() -> None:
-    assert status(STANDING, 120).text == (
+    assert status_parts(STANDING, 120).text == (
         " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ awaits you 1a2b3c4d "
         "│ 123.5k in 7.9k out │ $1.24"
     )
 
 
 def test_an_agent_that_is_not_the_modes_own_is_called_one_however_narrow_it_is() -> None:
-    standing = Standing("plan", "plan", "reviewer", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
-    assert status(standing, 80).text == (
+    standing = StatusSnapshot(
+        "plan", "plan", "reviewer", "anthropic/claude-sonnet-5-5", RECORD, PLAN
+    )
+    assert status_parts(standing, 80).text == (
         " plan │ agent reviewer │ …net-5-5 │ awaits you 1a2b3c4d │ 131.3k tok │ $1.24"
     )
 
 
 def test_a_model_that_is_a_file_is_called_by_its_last_part() -> None:
-    told = status(Standing(model="scripted:/tmp/somewhere/demo"), 120).text
+    told = status_parts(StatusSnapshot(model="scripted:/tmp/somewhere/demo"), 120).text
     assert told == " plan │ agent plan │ demo │ no plan │ 0 in 0 out │ $0.00"
 
 
 def test_nothing_is_left_out_where_everything_is_long() -> None:
-    standing = Standing(
+    standing = StatusSnapshot(
         "careful-with-secrets", "auto-edit", "reviewer-of-designs", "openai/a-very-long-name-o3",
         RECORD, PLAN, waiting=(PENDING, PENDING),
     )  # fmt: skip
-    told = status(standing, 80, working=True).text
+    told = status_parts(standing, 80, working=True).text
     for words in ("careful-with-secrets (auto-edit)", "working", "2 to answer", "reviewer-o",
                   "name-o3", "awaits you 1a2b3c4d", "131.3k tok", "$1.24"):  # fmt: skip
         assert words in told, told
 
 
 def test_what_is_not_known_is_not_said_to_be_free() -> None:
-    new = Standing()
-    assert status(new, 80).text == " plan │ agent plan │ no model │ no plan │ 0 in 0 out │ $0.00"
+    new = StatusSnapshot()
+    assert (
+        status_parts(new, 80).text == " plan │ agent plan │ no model │ no plan │ 0 in 0 out │ $0.00"
+    )
     unknown = SessionRecord("s", "w", "greet", "plan", "then", "then", 1, cost=None)
-    assert status(Standing(record=unknown), 80).text.endswith("cost unknown")
+    assert status_parts(StatusSnapshot(record=unknown), 80).text.endswith("cost unknown")
 
 
 @pytest.mark.parametrize("state", PlanState)
 def test_every_state_of_a_plan_has_a_word(state: PlanState) -> None:
     plan = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, state)
-    assert len(status(Standing(plan=plan), 80).rest) == 5
+    assert len(status_parts(StatusSnapshot(plan=plan), 80).rest) == 5

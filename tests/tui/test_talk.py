@@ -5,94 +5,94 @@ import pytest
 from assent.core.llm.request import TokenUsage
 from assent.core.session.event import Question
 from assent.render.lines import Line
-from assent.tui.markdown import Markdown
-from assent.tui.talk import is_foldable, sheet_of
-from assent.views.blocks import (
-    Asked,
+from assent.tui.conversation.block_sections import block_section, is_foldable
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
     Block,
-    Called,
-    Child,
-    Ended,
-    Gone,
-    Note,
-    Said,
-    Spoken,
-    Thought,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
 )
+from assent.tui.conversation.markdown import MarkdownRenderer
 
 QUESTION = Question("Colour", "Which colour?")
 LONG = "one\ntwo\nthree"
 
 # What each block looks like when folded.
 FOLDED: list[tuple[Block, list[str]]] = [
-    (Said("k", "Do it\nnow"), ["", "> Do it", "  now"]),
-    (Said("k", "Look", 2), ["", "> Look", "  [2 pictures]"]),
-    (Spoken("k", "Hello."), ["", "  Hello."]),
-    (Spoken("k", "Hel", live=True), ["", "  Hel", "  …"]),
-    (Thought("k", "one", 3, 2.5), ["", "  ~ thought for 2.5 s: one (3 lines, Ctrl+O)"]),
+    (UserMessageBlock("k", "Do it\nnow"), ["", "> Do it", "  now"]),
+    (UserMessageBlock("k", "Look", 2), ["", "> Look", "  [2 pictures]"]),
+    (AssistantMessageBlock("k", "Hello."), ["", "  Hello."]),
+    (AssistantMessageBlock("k", "Hel", live=True), ["", "  Hel", "  …"]),
+    (ReasoningBlock("k", "one", 3, 2.5), ["", "  ~ thought for 2.5 s: one (3 lines, Ctrl+O)"]),
     (
-        Thought("k", "one", 3, live=True),
+        ReasoningBlock("k", "one", 3, live=True),
         ["", "  ~ thinking…", "    │ one", "    │ two", "    │ three"],
     ),
-    (Called("k", "read", about="a.py"), ["  ○ read a.py · pending"]),
-    (Called("k", "read", "running", "a.py"), ["  ▸ read a.py · running"]),
+    (ToolCallBlock("k", "read", about="a.py"), ["  ○ read a.py · pending"]),
+    (ToolCallBlock("k", "read", "running", "a.py"), ["  ▸ read a.py · running"]),
     (
-        Called("k", "write", "completed", "a.py", "new", 1, 1.25, "stage"),
+        ToolCallBlock("k", "write", "completed", "a.py", "new", 1, 1.25, "stage"),
         ["  ✓ write a.py · staged · 1.2 s", "    └ new"],
     ),
     (
-        Called("k", "read", "error", "a.py", "It is gone.", 3, 75.0),
+        ToolCallBlock("k", "read", "error", "a.py", "It is gone.", 3, 75.0),
         ["  ✗ read a.py · failed · 1 min 15 s", "    └ It is gone. (3 lines, Ctrl+O)"],
     ),
     (
-        Asked("k", "q", (QUESTION,)),
+        QuestionBlock("k", "q", (QUESTION,)),
         ["", "  ? Colour: Which colour?", "    waits for your answer"],
     ),
     (
-        Asked("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),
+        QuestionBlock("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),
         ["", "  ? explore 1 asks: Colour: Which colour?", "    Red, Blue (ada)"],
     ),
     (
-        Asked("k", "q", (QUESTION,), "unanswered"),
+        QuestionBlock("k", "q", (QUESTION,), "unanswered"),
         ["", "  ? Colour: Which colour?", "    nobody answered, which is a no"],
     ),
     (
-        Child("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ChildSessionBlock("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
         ["  ◆ explore 1: Look · working, 2 calls", "    · read: b"],
     ),
     (
-        Child("k", "s", "explore 1", "Look", True, ended="end", words="Seen."),
+        ChildSessionBlock("k", "s", "explore 1", "Look", True, ended="end", words="Seen."),
         ["  ◆ explore 1: Look · finished, in the background", "    └ Seen."],
     ),
-    (Note("k", "mode", "Mode ask"), ["  · Mode ask"]),
-    (Note("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
-    (Ended("k", "end"), []),
+    (NoteBlock("k", "mode", "Mode ask"), ["  · Mode ask"]),
+    (NoteBlock("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
+    (TurnEndBlock("k", "end"), []),
     (
-        Ended("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),
+        TurnEndBlock("k", "end", "", 8.0, TokenUsage(12_345, 678, 10_000, 0, 90), 0.125),
         ["  12.3k in (10.0k cached), 678 out (90 thinking) · $0.12 · 8.0 s"],
     ),
     (
-        Ended("k", "failed", "It broke.", 1.0, TokenUsage(1, 1), None),
+        TurnEndBlock("k", "failed", "It broke.", 1.0, TokenUsage(1, 1), None),
         ["", "  The turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
     ),
-    (Ended("k", "interrupted", "You did."), ["", "  You did."]),
-    (Gone("k"), []),
+    (TurnEndBlock("k", "interrupted", "You did."), ["", "  You did."]),
+    (RemovedBlock("k"), []),
 ]
 
 
 @pytest.mark.parametrize(("block", "texts"), FOLDED)
 def test_f124_f125_f126_every_block_has_its_look(block: Block, texts: list[str]) -> None:
-    sheet = sheet_of(block, lambda key: LONG)
+    sheet = block_section(block, lambda key: LONG)
     assert [line.text for line in sheet.lines] == texts
 
 
 UNFOLDED: list[tuple[Block, list[str]]] = [
     (
-        Thought("k", "one", 3, 2.0),
+        ReasoningBlock("k", "one", 3, 2.0),
         ["", "  ~ thought for 2.0 s:", "    │ one", "    │ two", "    │ three"],
     ),
     (
-        Called("k", "read", "completed", "a.py", "one", 3, decided="user: read * runs"),
+        ToolCallBlock("k", "read", "completed", "a.py", "one", 3, decided="user: read * runs"),
         [
             "  ✓ read a.py",
             "    └ decided by user: read * runs",
@@ -102,17 +102,17 @@ UNFOLDED: list[tuple[Block, list[str]]] = [
         ],
     ),
     (
-        Child("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ChildSessionBlock("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
         ["  ◆ explore 1: Look · working, 2 calls", "    · read: a", "    · read: b"],
     ),
-    (Note("k", "told", "Told", 3), ["  · Told", "    │ one", "    │ two", "    │ three"]),
+    (NoteBlock("k", "told", "Told", 3), ["  · Told", "    │ one", "    │ two", "    │ three"]),
 ]
 
 
 @pytest.mark.parametrize(("block", "texts"), UNFOLDED)
 def test_what_is_unfolded_is_shown_whole(block: Block, texts: list[str]) -> None:
     assert is_foldable(block)
-    sheet = sheet_of(block, lambda key: LONG, unfolded=True)
+    sheet = block_section(block, lambda key: LONG, unfolded=True)
     assert [line.text for line in sheet.lines] == texts
 
 
@@ -130,7 +130,7 @@ Some **bold** words
 
 
 def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None:
-    lines = Markdown("").lines(MARKDOWN)
+    lines = MarkdownRenderer("").lines(MARKDOWN)
     assert "\n".join([line.text for line in lines]) == MARKDOWN
     assert [line.style for line in lines] == [
         "heading", "prose", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",
@@ -138,7 +138,7 @@ def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None
 
 
 def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -> None:
-    sheet = sheet_of(Spoken("k", "a\u202eb\n> Do it\n\x1b[31m"), lambda key: "")
+    sheet = block_section(AssistantMessageBlock("k", "a\u202eb\n> Do it\n\x1b[31m"), lambda key: "")
     assert sheet.lines[1:] == (
         Line("prose", "  a<U+202E>b"),
         Line("dim", "  > Do it"),
@@ -148,10 +148,10 @@ def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -
 
 def test_many_empty_lines_are_counted_however_they_come() -> None:
     text = "a\n" + "\n" * 30 + "e" + "\u0301" * 6 + "\n"
-    growing = Markdown()
+    growing = MarkdownRenderer()
     for end in range(1, len(text) + 1):
         shown = growing.lines(text[:end])
         assert sum(not line.text.strip() for line in shown) <= 20
-    assert shown == Markdown().lines(text)
+    assert shown == MarkdownRenderer().lines(text)
     stack = "e" + "\u0301" * 4 + "<U+0301>" * 2
     assert [line.text for line in shown] == ["  a", "  ␤ 30 empty lines", f"  {stack}"]

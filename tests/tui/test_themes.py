@@ -10,9 +10,9 @@ from textual.color import Color as Ground
 from textual.theme import Theme
 
 from assent.render.lines import Line, Style
-from assent.tui.paper import Paper, Sheet
-from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES, chosen_theme, look
-from assent.tui.themes import REGISTERED, TEXTUAL, fitting
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.theme.styles import DARK, LIGHT, PLAIN, THEMES, chosen_theme, style_in_theme
+from assent.tui.theme.textual_themes import REGISTERED, TEXTUAL, detect_theme
 
 STYLES: tuple[Style, ...] = get_args(Style)
 ENOUGH = 4.5  # contrast of text, as the guidelines for accessible content want it
@@ -38,7 +38,7 @@ def registered(name: str) -> Theme:
 def test_every_style_is_readable(name: str, ground: str) -> None:
     behind = getattr(registered(name), ground)
     for style in STYLES:
-        color = look(name, style).color
+        color = style_in_theme(name, style).color
         if color is not None:
             assert contrast(color.name, behind) >= ENOUGH, (style, color.name)
 
@@ -52,7 +52,7 @@ def test_the_colours_of_widgets_are_readable(name: str) -> None:
 
 
 def test_plain_has_no_colour_at_all() -> None:
-    assert [style for style in STYLES if look(PLAIN, style).color is not None] == []
+    assert [style for style in STYLES if style_in_theme(PLAIN, style).color is not None] == []
     theme = registered(PLAIN)
     assert {theme.primary, theme.error, theme.background, theme.foreground} == {"ansi_default"}
 
@@ -71,7 +71,7 @@ def test_plain_has_no_colour_at_all() -> None:
     ],
 )
 def test_the_theme_to_begin_with(wish: str, environment: dict[str, str], expected: str) -> None:
-    assert fitting(wish, environment) == expected
+    assert detect_theme(wish, environment) == expected
 
 
 def test_names_go_both_ways() -> None:
@@ -80,7 +80,7 @@ def test_names_go_both_ways() -> None:
 
 
 def test_a_paper_follows_the_theme_of_its_app() -> None:
-    paper = Paper()
+    paper = LineView()
     seen = {}
 
     def color() -> str:
@@ -88,7 +88,7 @@ def test_a_paper_follows_the_theme_of_its_app() -> None:
         return str(style.color.name) if style and style.color else ""
 
     async def act(sight: Sight) -> None:
-        paper.show([Sheet("a", (Line("risk", "look"),))])
+        paper.show([Section("a", (Line("risk", "look"),))])
         for name in THEMES:
             sight.theme = TEXTUAL[name]
             await sight.pilot.pause()

@@ -3,7 +3,7 @@
 from tests.cli.scripts import turn, write
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.host import Start
+from assent.tui.host import StartOptions
 
 
 def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> None:
@@ -20,7 +20,7 @@ def test_f149_files_and_lines_of_each_turn_and_the_diff_of_one(stage: Stage) -> 
         await seat.shows("+two")
         await seat.shows("-one")
 
-    stage.show(act, Start(mode="auto-edit"), (100, 50))
+    stage.show(act, StartOptions(mode="auto-edit"), (100, 50))
 
 
 def test_a_turn_that_fails_says_so_once_with_the_next_step(stage: Stage) -> None:

@@ -7,16 +7,16 @@ import pytest
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.acts import decided_words
-from assent.tui.panels.approval import ApprovalPanel
-from assent.tui.panels.approval_state import Stage as At
+from assent.tui.line_view.view import LineView
+from assent.tui.outcome_text import decision_text
+from assent.tui.panels.approval.panel import ApprovalPanel
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
-from assent.tui.paper import Paper
 
 Elsewhere = Callable[[Stage, str], None]
 
@@ -269,7 +269,7 @@ def test_an_open_list_of_runs_follows_and_stays_at_its_run(stage: Stage) -> None
         approve(stage, stage.ok("status")["plan"]["digest"])
         elsewhere(stage, "build")
         await seat.until(lambda: len(panel._names) == 2)
-        paper = panel.query_one(Paper)
+        paper = panel.query_one(LineView)
         assert paper.position is not None
         assert paper.position.key == first
         undo(stage)
@@ -390,9 +390,9 @@ def test_what_decides_nothing_says_nothing(stage: Stage) -> None:
     with stage.here():
         engine = stage.host().engine()
         record = engine.plans.find()
-        assert decided_words(record, ()) == ""
+        assert decision_text(record, ()) == ""
         events = [one.event for one in engine.log()]
-        assert decided_words(record, events) == ""
+        assert decision_text(record, events) == ""
         engine.close()
 
 

@@ -7,8 +7,8 @@ from tests.tui.reading import LONG, Reader, proposed
 from tests.tui.stage import Seat, Stage
 
 from assent.core.plan.lifecycle import PlanState
-from assent.tui.host import Start
-from assent.tui.panels.approval_state import Stage as At
+from assent.tui.host import StartOptions
+from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.undo import UndoPanel
 
@@ -223,4 +223,4 @@ def test_f128_an_undo_on_the_screen_restores_the_todos_that_stood_before_the_run
         await reader.seat.until(lambda: todos() == ["pending"])
         await reader.seat.rest()
 
-    stage.show(read_by(act), Start(mode="plan"))
+    stage.show(read_by(act), StartOptions(mode="plan"))

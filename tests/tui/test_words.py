@@ -5,20 +5,20 @@ from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 from textual.events import Key, Paste
 
-from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.words import NO_TAB, WordsArea, WordsPanel, hidden_words
+from assent.tui.panels.text_input import NO_TAB, TextInputArea, TextInputPanel, hidden_chars_text
 
 LATE = "abcdefghijklmnopqrstuvwxyz"
 
 
-async def opened(seat: Seat, words: str = "") -> tuple[WordsArea, list[str | None]]:
+async def opened(seat: Seat, words: str = "") -> tuple[TextInputArea, list[str | None]]:
     """Opens a panel for words; what it ends with is put into the list."""
     kept: list[str | None] = []
-    panel = WordsPanel("Words", (), words)
+    panel = TextInputPanel("Words", (), words)
     seat.app.open_panel(panel, kept.append)
-    await seat.opened(WordsPanel)
-    return panel.query_one(WordsArea), kept
+    await seat.opened(TextInputPanel)
+    return panel.query_one(TextInputArea), kept
 
 
 def at_once(seat: Seat, *keys: str) -> None:
@@ -94,6 +94,6 @@ def test_g6_what_hides_in_them_is_named_and_does_nothing_to_the_screen(stage: St
     ],
 )
 def test_hidden_words(text: str, told: str) -> None:
-    found = hidden_words(text)
+    found = hidden_chars_text(text)
     assert found.endswith(told)
     assert bool(found) == bool(told)

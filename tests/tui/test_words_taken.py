@@ -5,8 +5,8 @@ from pathlib import Path
 from tests.cli.scripts import turn
 from tests.tui.stage import Seat, Stage
 
-from assent.tui.commands.table import COMMANDS
-from assent.tui.host import Start
+from assent.tui.commands.registry import COMMANDS
+from assent.tui.host import StartOptions
 from assent.tui.panels.run import RunPanel
 
 RAW = ("Invalid value", "No such command", "Missing argument", "No such option")
@@ -108,4 +108,4 @@ def test_a_script_that_is_not_there_names_a_next_step(stage: Stage) -> None:
         await seat.until(lambda: "next: /model" in told(seat))
         assert any("scripted:nofile.json cannot be read" in text for text in told(seat))
 
-    stage.show(act, Start(model="scripted:nofile.json"))
+    stage.show(act, StartOptions(model="scripted:nofile.json"))

@@ -7,7 +7,14 @@ from rich.cells import cell_len
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK
 from assent.render.lines import GUTTER, Line, Style
-from assent.tui.wrapping import MARKED, NARROW, SPOKEN, _split, _split_long, wrapped_line
+from assent.tui.line_view.line_wrap import (
+    CODE_STYLES,
+    MIN_WIDTH,
+    TEXT_STYLES,
+    _split,
+    _split_long,
+    wrapped_line,
+)
 
 STYLES: tuple[Style, ...] = (
     "plain",
@@ -42,7 +49,7 @@ def letters(text: str) -> str:
 @example("plain", GUTTER + "word " * 30, 20)
 def test_nothing_is_lost_whatever_the_width(style: Style, text: str, width: int) -> None:
     found = pieces(style, text, width)
-    if text.startswith(GUTTER) and width >= NARROW:
+    if text.startswith(GUTTER) and width >= MIN_WIDTH:
         found = [found[0], *[piece.removeprefix(GUTTER[0]) for piece in found[1:]]]
     assert letters("".join(found)) == letters(text)
 
@@ -60,18 +67,18 @@ def test_a_piece_that_goes_on_is_marked_or_deeper(style: Style, text: str, width
     lead = len(text) - len(text.lstrip(" "))
     if not others:
         assert text in (first, first + " ")  # a blank at a break is the break
-    elif width < NARROW:
+    elif width < MIN_WIDTH:
         assert set(others[::2]) == {SIGN}
     elif text.startswith(GUTTER):
         assert all(piece.startswith(GUTTER[0] + SIGN) for piece in others)
-    elif style in MARKED:
+    elif style in CODE_STYLES:
         assert all(piece.startswith(SIGN) for piece in others)
     else:
-        deeper = " " * (lead if style in SPOKEN and lead else lead + 1)
+        deeper = " " * (lead if style in TEXT_STYLES and lead else lead + 1)
         assert all(piece.startswith((deeper, SIGN)) for piece in others)
 
 
-@given(st.sampled_from(sorted(MARKED)), LETTERS, st.integers(NARROW, 200))
+@given(st.sampled_from(sorted(CODE_STYLES)), LETTERS, st.integers(MIN_WIDTH, 200))
 def test_what_others_wrote_is_not_changed_by_a_break(style: Style, text: str, width: int) -> None:
     first, *others = pieces(style, f"+{text}", width)
     assert first + "".join(piece.removeprefix(CONTINUATION_MARK) for piece in others) == f"+{text}"

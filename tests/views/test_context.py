@@ -8,12 +8,21 @@ from assent.core.event import StoredEvent
 from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
 from assent.render.lines import BLANK, Line
-from assent.views.context import EMPTY, FULL, Allowance, Taken, bar, context_lines, count, money
-from assent.views.context import taken as taken_one
+from assent.tui.sidebar.context import (
+    EMPTY,
+    FULL,
+    SessionUsage,
+    UsageLimits,
+    context_lines,
+    dollars_text,
+    token_count_text,
+    usage_bar,
+)
+from assent.tui.sidebar.context import add_usage as taken_one
 
 
-def taken(*events: SessionEvent) -> Taken:
-    took = Taken()
+def taken(*events: SessionEvent) -> SessionUsage:
+    took = SessionUsage()
     for seq, event in enumerate(events, 1):
         took = taken_one(took, StoredEvent(seq, "session/w/s", seq, "now", event))
     return took
@@ -28,7 +37,7 @@ def test_f126_the_last_step_is_what_the_window_holds() -> None:
         StepEnded(StopReason.END, last, None),
         TurnEnded("end"),
     )
-    assert took == Taken(5, "a/two", 2, last, None)
+    assert took == SessionUsage(5, "a/two", 2, last, None)
     assert took.used == 220
 
 
@@ -47,14 +56,14 @@ def test_f126_the_last_step_is_what_the_window_holds() -> None:
 def test_f126_the_bar_is_full_only_if_everything_is_used(
     used: int, most: int, expected: str
 ) -> None:
-    assert bar(used, most, 10) == expected
+    assert usage_bar(used, most, 10) == expected
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(2, 80))
 def test_the_bar_has_its_width_and_grows(used: int, most: int, width: int) -> None:
-    drawn = bar(used, most, width)
+    drawn = usage_bar(used, most, width)
     assert len(drawn) == width
-    assert drawn.count(FULL) <= bar(used + 1 + most // width, most, width).count(FULL)
+    assert drawn.count(FULL) <= usage_bar(used + 1 + most // width, most, width).count(FULL)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +80,7 @@ def test_the_bar_has_its_width_and_grows(used: int, most: int, width: int) -> No
     ],
 )
 def test_tokens_are_counted_as_people_read_them(number: int, expected: str) -> None:
-    assert count(number) == expected
+    assert token_count_text(number) == expected
 
 
 @pytest.mark.parametrize(
@@ -79,11 +88,11 @@ def test_tokens_are_counted_as_people_read_them(number: int, expected: str) -> N
     [(None, "unknown"), (0.0, "$0.00"), (0.0123, "$0.0123"), (0.5, "$0.50"), (12.345, "$12.35")],
 )
 def test_money(dollars: float | None, expected: str) -> None:
-    assert money(dollars) == expected
+    assert dollars_text(dollars) == expected
 
 
 def test_a_window_of_unknown_size_has_no_bar() -> None:
-    assert [*context_lines(Taken(), TokenUsage(), 0.0, Allowance())] == [
+    assert [*context_lines(SessionUsage(), TokenUsage(), 0.0, UsageLimits())] == [
         Line("plain", "0 tokens"),
         BLANK,
         Line("plain", "spent  $0.00"),
@@ -91,8 +100,10 @@ def test_a_window_of_unknown_size_has_no_bar() -> None:
 
 
 def test_f126_a_window_that_is_nearly_full_says_so_in_words() -> None:
-    took = Taken(1, "", 0, TokenUsage(80, 0))
-    lines = [*context_lines(took, TokenUsage(), None, Allowance(100, tokens=500, spent_tokens=600))]
+    took = SessionUsage(1, "", 0, TokenUsage(80, 0))
+    lines = [
+        *context_lines(took, TokenUsage(), None, UsageLimits(100, tokens=500, spent_tokens=600))
+    ]
     assert lines == [
         Line("risk", f"{FULL * 16}{EMPTY * 4} 80%"),
         Line("risk", "80 of 100 tokens, nearly full"),

@@ -28,19 +28,19 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.text.redaction import redaction_text
-from assent.views.blocks import (
-    Asked,
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
     Block,
-    Called,
-    Child,
-    Ended,
-    Gone,
-    Note,
-    Said,
-    Spoken,
-    Thought,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
 )
-from assent.views.feed import Feed, folded
+from assent.tui.conversation.timeline import Timeline, timeline_blocks
 
 AT = "2026-01-01T00:00:{:02d}.000Z"
 STEP = StepStarted(1, "plan", "m", "plan")
@@ -65,51 +65,51 @@ def ended(text: str = "one\ntwo", *, failed: bool = False, **more: Any) -> CallE
 TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
     "the person's words": (
         (MessageAdded("m1", "plan", (TextPart("Do it"),)),),
-        [Said("s:1", "Do it", 0, "m1")],
+        [UserMessageBlock("s:1", "Do it", 0, "m1")],
     ),
-    "text": ((STEP, PartSaid(TextPart("Hello"))), [Spoken("s:1", "Hello")]),
-    "a secret": ((STEP, PartSaid(TextPart(KEY))), [Spoken("s:1", MASK)]),
+    "text": ((STEP, PartSaid(TextPart("Hello"))), [AssistantMessageBlock("s:1", "Hello")]),
+    "a secret": ((STEP, PartSaid(TextPart(KEY))), [AssistantMessageBlock("s:1", MASK)]),
     "reasoning with its time": (
         (STEP, PartSaid(ReasoningPart("Hm.\nWell."), 2.5)),
-        [Thought("s:1", "Hm.", 2, 2.5)],
+        [ReasoningBlock("s:1", "Hm.", 2, 2.5)],
     ),
-    "a pending call": ((STEP, CALL), [Called("s:1", "read", about="a.py")]),
+    "a pending call": ((STEP, CALL), [ToolCallBlock("s:1", "read", about="a.py")]),
     "a call that is judged": (
         (STEP, CALL, BatchPlanned((PlannedCall("c1", "read", ("read a.py",), "run"),))),
-        [Called("s:1", "read", about="a.py", verdict="run")],
+        [ToolCallBlock("s:1", "read", about="a.py", verdict="run")],
     ),
     "a running call": (
         (STEP, CALL, CallStarted("c1", "read")),
-        [Called("s:1", "read", "running", "a.py")],
+        [ToolCallBlock("s:1", "read", "running", "a.py")],
     ),
     "a completed call": (
         (STEP, CALL, CallStarted("c1", "read"), ended(title="a.py, 2 lines", verdict="run")),
-        [Called("s:1", "read", "completed", "a.py, 2 lines", "one", 2, 0.5, "run")],
+        [ToolCallBlock("s:1", "read", "completed", "a.py, 2 lines", "one", 2, 0.5, "run")],
     ),
     "a failed call": (
         (STEP, CALL, CallStarted("c1", "read"), ended("It is not there.", failed=True)),
-        [Called("s:1", "read", "error", "a.py", "It is not there.", 1, 0.5)],
+        [ToolCallBlock("s:1", "read", "error", "a.py", "It is not there.", 1, 0.5)],
     ),
     "a retry takes back what was said": (
         (STEP, PartSaid(TextPart("Half")), CALL, StepRetried(1, 2.0, "It is overloaded.")),
         [
-            Gone("s:1"),
-            Gone("s:2"),
-            Note("s:3", "retry", "It is overloaded. Try 2 follows in 2 s."),
+            RemovedBlock("s:1"),
+            RemovedBlock("s:2"),
+            NoteBlock("s:3", "retry", "It is overloaded. Try 2 follows in 2 s."),
         ],
     ),
-    "a mode": ((ModeChanged("ask", "So."),), [Note("s:1", "mode", "Mode ask: So.")]),
+    "a mode": ((ModeChanged("ask", "So."),), [NoteBlock("s:1", "mode", "Mode ask: So.")]),
     "a mode of one's own": (
         (ModeChanged("plan", custom="careful"),),
-        [Note("s:1", "mode", "Mode careful (plan)")],
+        [NoteBlock("s:1", "mode", "Mode careful (plan)")],
     ),
     "a summary": (
         (Compacted("All of it.", 2),),
-        [Note("s:1", "compacted", "The conversation was summarised to make room.", 1)],
+        [NoteBlock("s:1", "compacted", "The conversation was summarised to make room.", 1)],
     ),
     "what the model is told": (
         (MessageAdded("m1", "plan", (TextPart("It was applied."),), synthetic="run"),),
-        [Note("s:1", "told", "The model is told what was applied", 1)],
+        [NoteBlock("s:1", "told", "The model is told what was applied", 1)],
     ),
     "reminders are not shown": (
         (MessageAdded("m1", "plan", (TextPart("You plan."),), synthetic="reminder"),),
@@ -117,26 +117,26 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
     ),
     "an open question": (
         (QuestionAsked("q1", "c1", (QUESTION,)),),
-        [Asked("s:1", "q1", (QUESTION,))],
+        [QuestionBlock("s:1", "q1", (QUESTION,))],
     ),
     "an answer": (
         (QuestionAsked("q1", "c1", (QUESTION,)), QuestionAnswered("q1", (("Red",),), "ada")),
-        [Asked("s:1", "q1", (QUESTION,), "answered", (("Red",),), "ada")],
+        [QuestionBlock("s:1", "q1", (QUESTION,), "answered", (("Red",),), "ada")],
     ),
     "nobody's answer": (
         (QuestionAsked("q1", "c1", (QUESTION,)), QuestionAnswered("q1", None)),
-        [Asked("s:1", "q1", (QUESTION,), "unanswered")],
+        [QuestionBlock("s:1", "q1", (QUESTION,), "unanswered")],
     ),
     "a child": (
         (ChildStarted("c1", "kid", "explore", "Look around"),),
-        [Child("s:1", "kid", "explore 1", "Look around")],
+        [ChildSessionBlock("s:1", "kid", "explore 1", "Look around")],
     ),
     "a child at rest": (
         (
             ChildStarted("c1", "kid", "explore", "Look", background=True),
             ChildEnded("kid", "end", "Seen."),
         ),
-        [Child("s:1", "kid", "explore 1", "Look", True, (), "end", "Seen.")],
+        [ChildSessionBlock("s:1", "kid", "explore 1", "Look", True, (), "end", "Seen.")],
     ),
     "the end of a turn with all that its steps took": (
         (
@@ -147,16 +147,16 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
             StepEnded(StopReason.END, TokenUsage(20, 2), 0.5),
             TurnEnded("presented"),
         ),
-        [Ended("s:1", "presented", "", 5.0, TokenUsage(30, 3, 5, 0, 2), 0.75)],
+        [TurnEndBlock("s:1", "presented", "", 5.0, TokenUsage(30, 3, 5, 0, 2), 0.75)],
     ),
     "one unknown price makes the sum unknown": (
         (TurnStarted(1), STEP, StepEnded(StopReason.END, TokenUsage(1, 1), None), TurnEnded("end")),
-        [Ended("s:1", "end", "", 3.0, TokenUsage(1, 1), None)],
+        [TurnEndBlock("s:1", "end", "", 3.0, TokenUsage(1, 1), None)],
     ),
     "an answer that was cut off": (
         (STEP, StepEnded(StopReason.LENGTH)),
         [
-            Note(
+            NoteBlock(
                 "s:1",
                 "halted",
                 "The answer was cut off: it was longer than the model can say at once.",
@@ -169,7 +169,7 @@ TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
 @pytest.mark.parametrize("case", TABLE)
 def test_f124_every_typed_part_becomes_its_block(case: str) -> None:
     events, blocks = TABLE[case]
-    assert folded("s", stored(*events)) == blocks
+    assert timeline_blocks("s", stored(*events)) == blocks
 
 
 @pytest.mark.parametrize("case", TABLE)
@@ -177,7 +177,7 @@ def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
     events, blocks = TABLE[case]
     recorded = stored(*events)
     for at in range(len(recorded) + 1):
-        feed = Feed("s")
+        feed = Timeline("s")
         feed.add_events(recorded[:at])
         feed.add_events(
             recorded
@@ -187,41 +187,43 @@ def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
 
 
 def test_f125_a_call_is_pending_then_running_then_settled() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     states = []
     for one in stored(STEP, CALL, CallStarted("c1", "read"), ended()):
-        states += [block.state for block in feed.add_events([one]) if isinstance(block, Called)]
+        states += [
+            block.state for block in feed.add_events([one]) if isinstance(block, ToolCallBlock)
+        ]
     assert states == ["pending", "running", "completed"]
 
 
 def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events(stored(STEP))
     assert feed.add_events([StreamDelta("reasoning", "I think ")]) == [
-        Thought("s:1", "I think", 1, live=True)
+        ReasoningBlock("s:1", "I think", 1, live=True)
     ]
     shown = feed.add_events(
         [StreamDelta("text", "Hello "), StreamDelta("text", "wor"), StreamDelta("text", "ld, ")]
     )
-    assert shown == [Spoken("s:2", "Hello world, ", live=True)]
+    assert shown == [AssistantMessageBlock("s:2", "Hello world, ", live=True)]
     done = stored(
         PartSaid(ReasoningPart("I think so."), 1.0),
         PartSaid(TextPart("Hello world, all.")),
         first=2,
     )
     assert feed.add_events(done) == [
-        Thought("s:1", "I think so.", 1, 1.0),
-        Spoken("s:2", "Hello world, all."),
+        ReasoningBlock("s:1", "I think so.", 1, 1.0),
+        AssistantMessageBlock("s:2", "Hello world, all."),
     ]
 
 
 def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     shown = [
         feed.add_events([StreamDelta("text", piece)])[-1]
         for piece in ("The key ", KEY[:9], KEY[9:], " is")
     ]
-    assert [block.text for block in shown if isinstance(block, Spoken)] == [
+    assert [block.text for block in shown if isinstance(block, AssistantMessageBlock)] == [
         "The key ",
         "The key ",
         "The key ",
@@ -230,27 +232,30 @@ def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
 
 
 def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events([*stored(STEP), StreamDelta("text", "Half of it ")])
     feed.add_events(stored(StepRetried(1, 0, "It was cut off."), first=2))
     feed.add_events([StreamDelta("text", "All of it. ")])
     assert list(feed.blocks.values()) == [
-        Gone("s:1"),
-        Note("s:2", "retry", "It was cut off."),
-        Spoken("s:3", "All of it. ", live=True),
+        RemovedBlock("s:1"),
+        NoteBlock("s:2", "retry", "It was cut off."),
+        AssistantMessageBlock("s:3", "All of it. ", live=True),
     ]
 
 
 def test_what_was_said_before_a_turn_broke_off_stays() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events([*stored(TurnStarted(1), STEP), StreamDelta("text", "Half of")])
     blocks = feed.add_events(stored(TurnEnded("interrupted", "You did."), first=3))
-    assert blocks == [Spoken("s:1", "Half of\n"), Ended("s:2", "interrupted", "You did.", 2.0)]
+    assert blocks == [
+        AssistantMessageBlock("s:1", "Half of\n"),
+        TurnEndBlock("s:2", "interrupted", "You did.", 2.0),
+    ]
 
 
 def test_events_that_come_out_of_order_are_all_heard() -> None:
     one, two, three = stored(ModeChanged("ask"), ModeChanged("plan"), ModeChanged("ask"))
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events([one, three])
     assert feed.seq == 1
     feed.add_events([two, three])
@@ -259,18 +264,18 @@ def test_events_that_come_out_of_order_are_all_heard() -> None:
 
 
 def test_what_a_command_prints_is_in_its_call_until_its_result_is() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events(
         [*stored(STEP, CALL, CallStarted("c1", "read")), StreamDelta("output", "1\n2\n")]
     )
-    assert feed.blocks["s:1"] == Called("s:1", "read", "running", "a.py", "2", 2)
+    assert feed.blocks["s:1"] == ToolCallBlock("s:1", "read", "running", "a.py", "2", 2)
     assert feed.full("s:1") == "1\n2\n"
     feed.add_events(stored(ended("all"), first=4))
     assert feed.full("s:1") == "all"
 
 
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events(stored(ChildStarted("c1", "kid", "explore", "Look")))
     feed.add_events(
         stored(
@@ -282,7 +287,9 @@ def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves(
         )
     )
     assert list(feed.blocks.values()) == [
-        Child("s:1", "kid", "explore 1", "Look", False, ("read: a.py", "read failed: No.")),
-        Asked("s:2", "q", (QUESTION,), child="explore 1"),
+        ChildSessionBlock(
+            "s:1", "kid", "explore 1", "Look", False, ("read: a.py", "read failed: No.")
+        ),
+        QuestionBlock("s:2", "q", (QUESTION,), child="explore 1"),
     ]
     assert feed.seq == 1

@@ -17,8 +17,15 @@ from assent.core.session.event import (
     SessionRewound,
     StepStarted,
 )
-from assent.views.blocks import Block, Called, Gone, Note, Said, Spoken
-from assent.views.feed import Feed, folded
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    NoteBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.timeline import Timeline, timeline_blocks
 
 STEP = StepStarted(1, "plan", "m", "plan")
 PERMISSION = Question(
@@ -27,11 +34,11 @@ PERMISSION = Question(
 
 
 def blocks(*events: Event) -> list[Block]:
-    return folded("s", stored(*events))
+    return timeline_blocks("s", stored(*events))
 
 
-def calls(*events: Event) -> list[Called]:
-    return [block for block in blocks(*events) if isinstance(block, Called)]
+def calls(*events: Event) -> list[ToolCallBlock]:
+    return [block for block in blocks(*events) if isinstance(block, ToolCallBlock)]
 
 
 def asked(answers: tuple[tuple[str, ...], ...], *, failed: bool) -> tuple[Event, ...]:
@@ -64,7 +71,7 @@ def test_the_name_of_a_tool_is_said_once_and_an_answer_is_no_json() -> None:
 
 
 def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events(
         stored(
             MessageAdded("m1", "plan", (TextPart("First"),)),
@@ -77,23 +84,23 @@ def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> 
     )
     words = "You went back; the model no longer knows this and what followed: Second"
     assert list(feed.blocks.values()) == [
-        Said("s:1", "First", 0, "m1"),
-        Spoken("s:2", "Yes."),
-        Note("s:3", "rewound", words, 3),
-        Gone("s:4"),
-        Said("s:5", "Third", 0, "m3"),
+        UserMessageBlock("s:1", "First", 0, "m1"),
+        AssistantMessageBlock("s:2", "Yes."),
+        NoteBlock("s:3", "rewound", words, 3),
+        RemovedBlock("s:4"),
+        UserMessageBlock("s:5", "Third", 0, "m3"),
     ]
     assert feed.full("s:3") == "> Second\n\nNo."
 
 
 def test_going_back_to_what_is_not_shown_is_a_note_of_its_own() -> None:
     (note,) = blocks(SessionRewound("m9", "Long ago", 0))
-    assert isinstance(note, Note)
+    assert isinstance(note, NoteBlock)
     assert (note.kind, note.lines) == ("rewound", 0)
 
 
 def test_a_no_is_told_with_the_persons_own_words() -> None:
     text = "The person rejected the plan. Their words:\n\nDownload nothing\nat all"
     (note,) = blocks(MessageAdded("m1", "plan", (TextPart(text),), synthetic="rejected"))
-    assert isinstance(note, Note)
+    assert isinstance(note, NoteBlock)
     assert note.words == "The model is told your no: Download nothing"

@@ -8,7 +8,13 @@ from assent.core.digest import sha256
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord, TextRevision
 from assent.render.lines import GUTTER, Line
-from assent.views.live import DIFFERS, changed_lines, plan_about, plan_title, text_lines
+from assent.tui.sidebar.plan_text import (
+    DIFFERS,
+    changed_lines,
+    plan_header_lines,
+    plan_title,
+    text_lines,
+)
 
 TEXT = b"# Fix it\n\nwords\n"
 PATH = b".opencode/plans/s/PLAN_p.md"
@@ -22,7 +28,7 @@ def plan(state: PlanState = PlanState.DRAFTING, digest: str = "") -> PlanRecord:
 
 
 def test_a_draft_has_a_title_and_a_state_and_no_digest() -> None:
-    assert [*plan_about(plan(), TEXT, approved=False)] == [
+    assert [*plan_header_lines(plan(), TEXT, approved=False)] == [
         Line("heading", "Fix it"),
         Line("plain", "DRAFTING"),
         Line("dim", PATH.decode()),
@@ -32,16 +38,18 @@ def test_a_draft_has_a_title_and_a_state_and_no_digest() -> None:
 def test_a_proposed_plan_has_a_digest_and_says_if_its_file_differs() -> None:
     proposed = plan(PlanState.AWAITING_APPROVAL, "ab" * 32)
     for undone, words in (("", ""), ("some", ", partly undone"), ("all", ", undone")):
-        told = [line.text for line in plan_about(proposed, TEXT, approved=False, undone=undone)]
+        told = [
+            line.text for line in plan_header_lines(proposed, TEXT, approved=False, undone=undone)
+        ]
         assert told[1].endswith(f"not approved{words}")
-    same = [*plan_about(proposed, TEXT, approved=True)]
+    same = [*plan_header_lines(proposed, TEXT, approved=True)]
     assert same == [
         Line("heading", "Fix it"),
         Line("digest", "AWAITING_APPROVAL, approved"),
         Line("digest", "digest abababababab"),
         Line("dim", PATH.decode()),
     ]
-    other = [*plan_about(proposed, TEXT + b"more\n", approved=True)]
+    other = [*plan_header_lines(proposed, TEXT + b"more\n", approved=True)]
     assert other == [*same, Line("risk", DIFFERS)]
 
 

@@ -13,8 +13,8 @@ from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnde
 from assent.core.text.redaction import redaction_text
 from assent.render import redaction
 from assent.render.redaction import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
-from assent.views.blocks import Called, Spoken
-from assent.views.feed import LIVE, Feed
+from assent.tui.conversation.blocks import AssistantMessageBlock, ToolCallBlock
+from assent.tui.conversation.timeline import LIVE, Timeline
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 PIECE = 64 << 10
@@ -86,32 +86,32 @@ def recorded(seq: int, event: Event) -> StoredEvent:
 
 @pytest.mark.parametrize("piece", ["spam ham ", "spam\n", "s" * 9])
 def test_of_a_long_text_that_still_comes_its_newest_is_shown(piece: str) -> None:
-    feed, pieces = Feed("s"), [StreamDelta("text", piece)] * (3 * LIVE // len(piece))
+    feed, pieces = Timeline("s"), [StreamDelta("text", piece)] * (3 * LIVE // len(piece))
     [block] = feed.add_events(pieces)
-    assert isinstance(block, Spoken)
+    assert isinstance(block, AssistantMessageBlock)
     assert block.live
     assert len(block.text) <= LIVE
     text = piece * len(pieces)
     [whole] = feed.add_events([recorded(1, PartSaid(TextPart(text)))])
-    assert whole == Spoken(block.key, text)
+    assert whole == AssistantMessageBlock(block.key, text)
 
 
 def test_a_long_text_that_breaks_off_is_kept_whole() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_events([StreamDelta("text", "spam\n")] * LIVE)
     blocks = feed.add_events([recorded(1, TurnEnded("interrupted"))])
-    assert isinstance(blocks[0], Spoken)
+    assert isinstance(blocks[0], AssistantMessageBlock)
     assert (blocks[0].text, blocks[0].live) == ("spam\n" * LIVE + "\n", False)
 
 
 def test_of_much_output_the_newest_is_kept_and_all_lines_are_counted() -> None:
-    feed = Feed("s")
+    feed = Timeline("s")
     feed.add_event(recorded(1, CallStarted("c", "shell")))
     for _ in range(4):
         [block] = feed.add_events([StreamDelta("output", "spam\n")] * LIVE)
-    assert isinstance(block, Called)
+    assert isinstance(block, ToolCallBlock)
     assert (block.lines, block.brief) == (4 * LIVE, "spam")
     assert len(feed.full(block.key)) <= LIVE
     [over] = feed.add_events([recorded(2, CallEnded("c", "shell", ToolResult("c", "One.\nTwo.")))])
-    assert isinstance(over, Called)
+    assert isinstance(over, ToolCallBlock)
     assert (over.lines, feed.full(over.key)) == (2, "One.\nTwo.")

@@ -13,7 +13,7 @@ from assent.render.staged_operations import (
     operation_title,
     staged_lines,
 )
-from assent.views.todos import todo_count, todo_lines
+from assent.tui.sidebar.todos import todo_count, todo_lines
 
 FILE = FileState("0" * 64, 1, 0o644)
 DIFF = """diff --git a/a b/a

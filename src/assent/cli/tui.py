@@ -12,7 +12,7 @@ from assent.core.errors import AssentError, UsageError
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
-    from assent.tui.host import Host, Start
+    from assent.tui.host import ScreenHost, StartOptions
 
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
 STOPPING: Final = "Stopping the run…"
@@ -36,12 +36,12 @@ def wants_screen(goal: Goal) -> bool:
 def screen(goal: Goal) -> int:
     """Opens the screen for a folder, and returns the exit code once it is closed."""
     from assent.cli.tui_host import LocalScreenHost
-    from assent.tui.host import Start
+    from assent.tui.host import StartOptions
 
     if goal.folder and not os.path.isdir(goal.folder):
         raise UsageError(f"{goal.folder} is no folder.")
     check_tui_options(goal)
-    start = Start(
+    start = StartOptions(
         mode=goal.mode, model=goal.model, agent=goal.agent, plan=goal.plan,
         resume=goal.resume, going_on=goal.going_on,
     )  # fmt: skip
@@ -49,22 +49,22 @@ def screen(goal: Goal) -> int:
     app = _shown(host, start)
     while app.wants_demo and not app.messages.mishaps:
         show_demo(host)
-        app = _shown(host, Start(resume=app.slug))
+        app = _shown(host, StartOptions(resume=app.slug))
     code = _farewell(app.slug, app.messages.mishaps, failed=bool(app.return_code))
     return app.return_value or code
 
 
-def show_demo(host: "Host") -> int:
+def show_demo(host: "ScreenHost") -> int:
     """Opens the screen on the demo's place, which is gone when the screen is closed."""
     from assent.app.demo import GOAL, WELCOME
-    from assent.tui.host import Start
+    from assent.tui.host import StartOptions
 
     with closing(host.demo()) as place:
-        app = _shown(place, Start(draft=GOAL, told=WELCOME))
+        app = _shown(place, StartOptions(draft=GOAL, told=WELCOME))
     return _farewell("", app.messages.mishaps, failed=bool(app.return_code))
 
 
-def _shown(host: "Host", start: "Start") -> "TerminalApp":
+def _shown(host: "ScreenHost", start: "StartOptions") -> "TerminalApp":
     """Shows the screen until the person leaves it."""
     from assent.tui.app import TerminalApp
 

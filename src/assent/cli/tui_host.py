@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assent.core.errors import AssentError, UsageError
 from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
-from assent.tui.host import Host, Start, Told
+from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
 
 if TYPE_CHECKING:
     from assent.agent.tool_environment import ToolEnvironment
@@ -64,10 +64,10 @@ class LocalScreenHost:
                     self._engine.warn(words)
             return self._engine
 
-    def defaults(self) -> Start:
+    def defaults(self) -> StartOptions:
         from assent.app.models import default_model
 
-        return Start(mode=self._settings.mode, model=default_model(self._folder))
+        return StartOptions(mode=self._settings.mode, model=default_model(self._folder))
 
     def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
         from assent.app.session import SessionOptions, open_session_runtime
@@ -119,7 +119,7 @@ class LocalScreenHost:
 
         return discover_models(self._folder)
 
-    def command(self, arguments: Sequence[str]) -> Told:
+    def command(self, arguments: Sequence[str]) -> CommandLineResult:
         from assent.cli.output import CAPTURED_LINES
         from assent.cli.registry import COMMANDS
 
@@ -128,9 +128,9 @@ class LocalScreenHost:
         lines: list[Line] = []
         before = CAPTURED_LINES.set(lines)
         try:
-            return Told(self._ran(arguments), tuple(lines))
+            return CommandLineResult(self._ran(arguments), tuple(lines))
         except AssentError as error:
-            return Told(error.exit, tuple(lines), error)
+            return CommandLineResult(error.exit, tuple(lines), error)
         finally:
             CAPTURED_LINES.reset(before)
 
@@ -162,7 +162,7 @@ class LocalScreenHost:
     def notify_after(self) -> float:
         return self._settings.notify.after_s
 
-    def demo(self) -> Host:
+    def demo(self) -> ScreenHost:
         return DemoScreenHost()
 
     def close(self) -> None:

@@ -14,28 +14,28 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
-from assent.tui import habits
-from assent.tui.completion import Choice
-from assent.tui.conversation import opened, session_events
-from assent.tui.errands import Errands
-from assent.tui.frame import Frame
-from assent.tui.held import Held
-from assent.tui.hints import in_place, next_step
-from assent.tui.host import Host, Start
-from assent.tui.letters import Unread
-from assent.tui.lookout import Lookout, Stood
-from assent.tui.mailbox import Mailbox
+from assent.tui import key_actions
+from assent.tui.base_app import BaseApp
+from assent.tui.conversation.view import load_session, session_events
+from assent.tui.deferred_actions import DeferredActions
+from assent.tui.hints import next_step, with_screen_commands
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.panel import Panel
-from assent.tui.postman import Postman
-from assent.tui.prompt import Prompt
-from assent.tui.running import Running
-from assent.tui.shelling import Shelling
-from assent.tui.sitting import Sitting
-from assent.tui.standing import Standing, known_standing, read_standing
-from assent.tui.status import StatusLine
-from assent.tui.theme import THEMES
-from assent.tui.themes import TEXTUAL, fitting, register_themes
+from assent.tui.prompt.completion import Completion
+from assent.tui.prompt.input import PromptInput
+from assent.tui.run_controller import RunController
+from assent.tui.session_controller import SessionController
+from assent.tui.shell_controller import ShellController
+from assent.tui.status.line import StatusLine
+from assent.tui.status.poller import StatusLoaded, StatusPoller
+from assent.tui.status.snapshot import StatusSnapshot, initial_snapshot, read_snapshot
+from assent.tui.theme.styles import THEMES
+from assent.tui.theme.textual_themes import TEXTUAL, detect_theme, register_themes
+from assent.tui.workers.dispatcher import MessageDispatcher
+from assent.tui.workers.message_queue import MessageQueue
+from assent.tui.workers.messages import SessionLoadFailed
+from assent.tui.workers.tasks import BackgroundTasks
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -44,33 +44,35 @@ if TYPE_CHECKING:
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5
-KEPT: Final = "What you wrote was for a question that is gone. It stands in the prompt, unsent."
+ANSWER_KEPT: Final = (
+    "What you wrote was for a question that is gone. It stands in the prompt, unsent."
+)
 PASTE_CUT: Final = "That paste was too long: only its first 4,000,000 characters are kept."
 
 
-class TerminalApp(Frame):
+class TerminalApp(BaseApp):
     """What everybody else on the screen may rely on: the methods without an underscore."""
 
-    def __init__(self, host: Host, start: Start | None = None) -> None:
+    def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host)
-        self.beginning = start or Start()
-        self.dispatcher = Postman(self)
-        self.messages = Mailbox(self.dispatcher.wake)
-        self.session_controller = Sitting(host, self.messages, self.beginning)
+        self.beginning = start or StartOptions()
+        self.dispatcher = MessageDispatcher(self)
+        self.messages = MessageQueue(self.dispatcher.wake)
+        self.session_controller = SessionController(host, self.messages, self.beginning)
         self.session_controller.seen = lambda: (
             self.conversation.feed.session,
             self.conversation.feed.seq,
         )
-        self.run_controller = Running(host, self.messages)
-        self.shell_controller = Shelling(host, self.session_controller, self.messages)
-        self.tasks = Errands(self.messages)
-        self.status_poller = Lookout(self)
-        self.deferred: Held = Held(self)
-        self.status_snapshot = Standing(
+        self.run_controller = RunController(host, self.messages)
+        self.shell_controller = ShellController(host, self.session_controller, self.messages)
+        self.tasks = BackgroundTasks(self.messages)
+        self.status_poller = StatusPoller(self)
+        self.deferred: DeferredActions = DeferredActions(self)
+        self.status_snapshot = StatusSnapshot(
             mode=self.beginning.mode or "plan", model=self.beginning.model
         )
-        self.theme_name = fitting(self.beginning.theme, host.environment)
-        self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
+        self.theme_name = detect_theme(self.beginning.theme, host.environment)
+        self.own_commands: tuple[Completion, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
         self.ready = False  # whether what the person wanted to go on with is on the screen
         self.wanted = ""  # the session that is being read, or was last
@@ -109,9 +111,9 @@ class TerminalApp(Frame):
     def on_mount(self) -> None:
         self.dispatcher.home = asyncio.get_running_loop()
         if not self.is_headless:
-            from assent.tui.driver import look_at_terminal
+            from assent.tui.driver import exit_without_terminal
 
-            self.set_interval(TICK_S, partial(look_at_terminal, self))
+            self.set_interval(TICK_S, partial(exit_without_terminal, self))
         register_themes(self)
         self.set_theme(self.theme_name)
         self.prompt.focus_text()
@@ -166,7 +168,7 @@ class TerminalApp(Frame):
         """Says what could not be done, and what to do next."""
         from assent.core.text.redaction import redact
 
-        self.add_note(Line("risk", visible_line(redact(in_place(error.message)))))
+        self.add_note(Line("risk", visible_line(redact(with_screen_commands(error.message)))))
         if error.next:
             self.add_note(Line("dim", f"next: {visible_line(redact(next_step(error.next)))}"))
 
@@ -180,7 +182,7 @@ class TerminalApp(Frame):
 
     def review_plan(self, plan_id: str = "") -> None:
         """Opens the approval panel for a plan, else for the session's own."""
-        from assent.tui.panels.approval import ApprovalPanel
+        from assent.tui.panels.approval.panel import ApprovalPanel
 
         def opened(found: str) -> None:
             top = self.screen  # who is impatient asks for it twice
@@ -215,7 +217,7 @@ class TerminalApp(Frame):
 
     def ask_next(self) -> None:
         """Opens the panel of the question that waits longest."""
-        from assent.tui.panels.question import QuestionPanel
+        from assent.tui.panels.question.panel import QuestionPanel
 
         self._due = False
         if not self.is_open(QuestionPanel):
@@ -245,7 +247,7 @@ class TerminalApp(Frame):
         They stand below whatever is there already.
         """
         self._put_below(words)
-        self.add_note(Line("risk", KEPT))
+        self.add_note(Line("risk", ANSWER_KEPT))
 
     def _put_below(self, words: str) -> None:
         self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
@@ -263,7 +265,7 @@ class TerminalApp(Frame):
         """Shows another session, or an empty one that begins with what is said next."""
         with self.failing():
             self.session_controller.switch(record)
-            self.status_snapshot = known_standing(
+            self.status_snapshot = initial_snapshot(
                 self.session_controller, record
             )  # nothing of the one before
             self.conversation.empty()
@@ -290,9 +292,11 @@ class TerminalApp(Frame):
 
         def act() -> None:
             try:
-                self.messages.post(opened(record.session, session_events(self.engine, record)))
+                self.messages.post(
+                    load_session(record.session, session_events(self.engine, record))
+                )
             except Exception:
-                self.messages.post(Unread(record.session))
+                self.messages.post(SessionLoadFailed(record.session))
                 raise
 
         self.messages.work(act)
@@ -303,7 +307,7 @@ class TerminalApp(Frame):
 
         def act() -> None:
             self.session_controller.set_mode(name)
-            self.messages.post(Stood(read_standing(self.session_controller, seq)))
+            self.messages.post(StatusLoaded(read_snapshot(self.session_controller, seq)))
 
         self.deferred.lead("", act, lambda _: None)
 
@@ -328,7 +332,7 @@ class TerminalApp(Frame):
         """Reads anew where session, plan and questions are, and shows it."""
         self.status_poller.refresh()
 
-    def apply_status(self, standing: Standing) -> None:
+    def apply_status(self, standing: StatusSnapshot) -> None:
         """Shows where things stand."""
         self.status_snapshot = standing
         if standing.news and standing.session == self.conversation.feed.session:
@@ -360,15 +364,15 @@ class TerminalApp(Frame):
             return
         if self.at_work or self.tasks.activity_text:
             self._busy_since = self._busy_since or monotonic()
-            self.activity(habits.activity(self, monotonic() - self._busy_since))
+            self.activity(key_actions.activity_text(self, monotonic() - self._busy_since))
         elif self._busy_since or self._due:
             self._busy_since = 0.0
-            self.activity(habits.WAITS if self._due else "")
+            self.activity(key_actions.QUESTION_WAITING if self._due else "")
 
     def draw_side(self) -> None:
         """Has the side area read and show its parts, if it is in sight."""
         if self.screen_stack[0].has_class("side") and self.ready:
-            habits.draw_side(self)
+            key_actions.draw_side(self)
 
     def leave(self) -> None:
         """Lets go of everything, after the screen is gone; a turn is ended in good order.
@@ -378,7 +382,7 @@ class TerminalApp(Frame):
         """
         self.shell_controller.end()
         self.run_controller.end()
-        if not habits.waits_for_answer(self) and self.session_controller.interrupt():
+        if not key_actions.has_pending_question(self) and self.session_controller.interrupt():
             self.session_controller.join(LEAVE_S)
         if not self.at_work:
             self.host.close()
@@ -392,13 +396,13 @@ class TerminalApp(Frame):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Has keys of the screen mean nothing while a panel is open, but for leaving."""
-        of_screen = action == "do" and parameters != (habits.LEAVING,)
+        of_screen = action == "do" and parameters != (key_actions.LEAVE_ACTION,)
         return not (of_screen and len(self.screen_stack) > 1)
 
     def action_do(self, habit: str) -> None:
         """Does what a key of the table stands for."""
         with self.failing():
-            habits.HABITS[habit](self)
+            key_actions.KEY_ACTIONS[habit](self)
 
     def action_toggle_side(self) -> None:
         """Shows or hides the side area; where there is no room for both, over the rest."""
@@ -406,17 +410,17 @@ class TerminalApp(Frame):
         self.side_wanted = not screen.has_class("side")
         screen.set_class(self.side_wanted, "side")
         self.draw_side()
-        self.call_after_refresh(habits.focus_what_is_seen, self)
+        self.call_after_refresh(key_actions.focus_what_is_seen, self)
 
     # What the prompt says.
 
-    def on_prompt_input_submitted(self, event: Prompt.Submitted) -> None:
+    def on_prompt_input_submitted(self, event: PromptInput.Submitted) -> None:
         self.deferred.do(partial(self.say, event.words))
 
-    def on_prompt_input_slash(self, event: Prompt.Slash) -> None:
+    def on_prompt_input_slash(self, event: PromptInput.Slash) -> None:
         self.deferred.slash(event.text)
 
-    def on_prompt_input_shell(self, event: Prompt.Shell) -> None:
+    def on_prompt_input_shell(self, event: PromptInput.Shell) -> None:
         self.deferred.do(partial(self.run_shell, event.line))
 
     def on_paste_truncated(self) -> None:

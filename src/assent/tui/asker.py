@@ -5,10 +5,10 @@ from threading import Event
 from typing import Final
 
 from assent.core.session.event import Question
-from assent.tui.letters import Asked
-from assent.tui.mailbox import Mailbox
+from assent.tui.workers.message_queue import MessageQueue
+from assent.tui.workers.messages import QuestionArrived
 
-LOOK_S: Final = 0.1
+POLL_INTERVAL_S: Final = 0.1
 
 
 class PanelAsker:
@@ -21,16 +21,16 @@ class PanelAsker:
     defers = False
     present = True
 
-    def __init__(self, mailbox: Mailbox) -> None:
+    def __init__(self, mailbox: MessageQueue) -> None:
         self._mailbox = mailbox
         self._look = Event()
 
     def ask(
         self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
-        self._mailbox.post(Asked())
+        self._mailbox.post(QuestionArrived())
         while not answered():
-            self._look.wait(LOOK_S)
+            self._look.wait(POLL_INTERVAL_S)
             self._look.clear()
         return None
 

@@ -16,16 +16,24 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 from textual.message import Message
 
-from assent.tui.pasting import END, Pasted, Pasting, Piece, Typed
+from assent.tui.bracketed_paste import (
+    END,
+    BracketedPasteParser,
+    PastedText,
+    TerminalInput,
+    TypedText,
+)
 
 if TYPE_CHECKING:
     from textual.app import App
 
-LOOK_S: Final = 0.1  # between two looks at what the parser waits for, such as the rest of an Esc
-MUCH: Final = 1 << 16
+POLL_INTERVAL_S: Final = (
+    0.1  # between two looks at what the parser waits for, such as the rest of an Esc
+)
+READ_BYTES: Final = 1 << 16
 
 
-class PasteCut(Message):
+class PasteTruncated(Message):
     """A paste was longer than what is kept of it."""
 
 
@@ -49,10 +57,10 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Reads until the screen is closed, or nobody can type any more."""
-        parser, pasting = XTermParser(self._debug), Pasting()
+        parser, pasting = XTermParser(self._debug), BracketedPasteParser()
         decode = getincrementaldecoder("utf-8")("replace").decode
         while not self.exit_event.is_set():
-            if select([self.fileno], [], [], LOOK_S)[0]:
+            if select([self.fileno], [], [], POLL_INTERVAL_S)[0]:
                 read = self._read()
                 if not read:
                     # Asked again it would say so again at once, for as long as the screen is open.
@@ -67,7 +75,7 @@ class TerminalDriver(LinuxDriver):
     def _read(self) -> bytes:
         """Returns what was typed; nothing if the terminal is gone."""
         try:
-            return os.read(self.fileno, MUCH)
+            return os.read(self.fileno, READ_BYTES)
         except OSError:
             return b""
 
@@ -76,21 +84,21 @@ class TerminalDriver(LinuxDriver):
             self.process_message(message)
 
 
-def look_at_terminal(app: "App[int]") -> None:
+def exit_without_terminal(app: "App[int]") -> None:
     """Ends where the terminal was taken away without a word, as by whoever owned it."""
     if not os.isatty(0):
         app.exit(128 + signal.SIGHUP)
 
 
-def messages(pieces: Iterable[Piece], parser: XTermParser) -> Iterable[Message]:
+def messages(pieces: Iterable[TerminalInput], parser: XTermParser) -> Iterable[Message]:
     """Returns what the screen gets: keys and such from the parser, and each paste as one."""
     for piece in pieces:
         match piece:
-            case Typed(text):
+            case TypedText(text):
                 yield from parser.feed(text)
-            case Pasted(text, cut):
+            case PastedText(text, cut):
                 for _ in parser.feed(END):
                     pass  # it knows that a paste began, and takes this for an empty one
                 yield Paste(text)
                 if cut:
-                    yield PasteCut()
+                    yield PasteTruncated()

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-FAR: Final = (4, 0)  # of what does not have the letters
+NO_MATCH_RANK: Final = (4, 0)  # of what does not have the letters
 
 
-def fitting(query: str, texts: Sequence[str], names: Sequence[str] = ()) -> list[int]:
+def fuzzy_matches(query: str, texts: Sequence[str], names: Sequence[str] = ()) -> list[int]:
     """Returns the places of the texts that have all words of a query in them.
 
     Where no text has a word as it is, its letters in their order will do. With names, which are
@@ -17,16 +17,22 @@ def fitting(query: str, texts: Sequence[str], names: Sequence[str] = ()) -> list
     folded = [text.casefold() for text in texts]
     called = [name.casefold() for name in names] or [""] * len(folded)
     both = list(enumerate(zip(folded, called, strict=True)))
-    found = [at for at, (text, name) in both if all(w in text or spread(w, name) for w in words)]
+    found = [
+        at for at, (text, name) in both if all(w in text or is_subsequence(w, name) for w in words)
+    ]
     if not found:
-        found = [at for at, text in enumerate(folded) if all(spread(w, text) for w in words)]
+        found = [
+            at for at, text in enumerate(folded) if all(is_subsequence(w, text) for w in words)
+        ]
     if not names or not words:
         return found
     first = words[0]
-    return sorted(found, key=lambda at: (nearness(first, called[at]), nearness(first, folded[at])))
+    return sorted(
+        found, key=lambda at: (match_rank(first, called[at]), match_rank(first, folded[at]))
+    )
 
 
-def nearness(word: str, text: str) -> tuple[int, int]:
+def match_rank(word: str, text: str) -> tuple[int, int]:
     """Returns how far a text is from a word: the less, the nearer.
 
     It begins with it, a word in it does, it has it, or it has its letters with gaps between them.
@@ -38,10 +44,10 @@ def nearness(word: str, text: str) -> tuple[int, int]:
         return 1, 0
     if word in plain:
         return 2, 0
-    return (3, _gaps(word, plain)) if spread(word, plain) else FAR
+    return (3, _gaps(word, plain)) if is_subsequence(word, plain) else NO_MATCH_RANK
 
 
-def spread(word: str, text: str) -> bool:
+def is_subsequence(word: str, text: str) -> bool:
     """Tells whether a text has the letters of a word in their order."""
     letters = iter(text)
     return all(letter in letters for letter in word)

@@ -90,11 +90,11 @@ def next_step(text: str) -> str:
     if text.partition(" ")[0] in PROGRAMS:
         return f"{SHELL}{text}"
     if not text.startswith("assent "):
-        return in_place(text)
-    return _WHOLE.sub(lambda found: here(found[1]), text, count=1)
+        return with_screen_commands(text)
+    return _WHOLE.sub(lambda found: screen_command(found[1]), text, count=1)
 
 
-def in_place(text: str) -> str:
+def with_screen_commands(text: str) -> str:
     """Returns a sentence of ours with what does it here, wherever it advises a command."""
     if "assent " not in text:
         return text
@@ -102,18 +102,18 @@ def in_place(text: str) -> str:
     return _LAST.sub(_last, text)
 
 
-def told(error: AssentError) -> str:
+def error_text(error: AssentError) -> str:
     """Returns an error and its next step in one sentence after the other."""
     step = f"Next: {next_step(error.next)}" if error.next else ""
-    return f"{in_place(error.message)} {step}".strip()
+    return f"{with_screen_commands(error.message)} {step}".strip()
 
 
-def hinted(lines: Iterable[Line]) -> list[Line]:
+def lines_with_screen_commands(lines: Iterable[Line]) -> list[Line]:
     """Returns lines with steps that can be taken here; what others wrote stays as it is."""
     return [_hinted(line) for line in lines]
 
 
-def here(command: str) -> str:
+def screen_command(command: str) -> str:
     """Returns what does a command here: a slash command, a key, or the command in a shell."""
     words = _words(command)
     beginning = _beginning(words)
@@ -168,7 +168,7 @@ def _last(found: re.Match[str]) -> str:
 
 
 def _quoted(found: re.Match[str]) -> str:
-    does = here(found[1])
+    does = screen_command(found[1])
     if does.startswith(SHELL):
         return f"`{does.removeprefix(SHELL)}` in a shell"
     command, comma, key = does.partition(",")
@@ -178,4 +178,4 @@ def _quoted(found: re.Match[str]) -> str:
 def _hinted(line: Line) -> Line:
     if line.style not in _OURS or line.text.startswith(GUTTER) or "assent " not in line.text:
         return line
-    return Line(line.style, in_place(line.text))
+    return Line(line.style, with_screen_commands(line.text))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.ports import Asker, ProcessRunner
 
 
-class Start(msgspec.Struct, frozen=True):
+class StartOptions(msgspec.Struct, frozen=True):
     """How a person wants the screen to begin."""
 
     words: str = ""  # said at once
@@ -33,7 +33,7 @@ class Start(msgspec.Struct, frozen=True):
     theme: str = ""
 
 
-class Told(msgspec.Struct, frozen=True):
+class CommandLineResult(msgspec.Struct, frozen=True):
     """What a command of the command line answered."""
 
     code: int
@@ -41,7 +41,7 @@ class Told(msgspec.Struct, frozen=True):
     error: AssentError | None = None  # why it was not done
 
 
-class Host(Protocol):
+class ScreenHost(Protocol):
     """Opens engines and models, and knows the machine. Its methods may be slow: call in threads."""
 
     @property
@@ -59,7 +59,7 @@ class Host(Protocol):
     def engine(self) -> "Engine":
         """Returns the engine of the workspace, opened once; it needs no model."""
 
-    def defaults(self) -> Start:
+    def defaults(self) -> StartOptions:
         """Returns mode and model of a session for which the person names none; may be slow."""
 
     def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
@@ -85,7 +85,7 @@ class Host(Protocol):
     def findings(self) -> SetupFindings:
         """Returns what was looked for to find a model, and what there is."""
 
-    def command(self, arguments: Sequence[str]) -> Told:
+    def command(self, arguments: Sequence[str]) -> CommandLineResult:
         """Runs a command of the command line that asks nothing, and returns what it says."""
 
     def files(self) -> list[str]:
@@ -101,7 +101,7 @@ class Host(Protocol):
     def notify_after(self) -> float:
         """How many seconds a turn takes before its end is worth a signal to a person who looks."""
 
-    def demo(self) -> "Host":
+    def demo(self) -> "ScreenHost":
         """Returns a host for the demonstration: a scratch workspace and a scripted model."""
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 """Slash commands: what a line that begins with `/` does on this screen."""
 
-from assent.tui.commands.calling import choices, learn, run
+from assent.tui.commands.dispatcher import choices, learn, run
 
 __all__ = ["choices", "learn", "run"]

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from assent.core.errors import Busy
-from assent.tui import habits
+from assent.tui import key_actions
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -20,11 +20,11 @@ def help(app: "TerminalApp", rest: str) -> None:
 
 def palette(app: "TerminalApp", rest: str) -> None:
     """Opens everything that can be done, by name."""
-    from assent.tui.commands.table import COMMANDS
-    from assent.tui.panels.palette import Palette
+    from assent.tui.commands.registry import COMMANDS
+    from assent.tui.panels.palette import CommandPalette
 
     table = [one for one in COMMANDS if one.name != "/palette"]
-    app.open_panel(Palette(table, app.own_commands), lambda name: _taken(app, name))
+    app.open_panel(CommandPalette(table, app.own_commands), lambda name: _taken(app, name))
 
 
 def demo(app: "TerminalApp", rest: str) -> None:
@@ -42,18 +42,18 @@ def clear(app: "TerminalApp", rest: str) -> None:
 
 def leave(app: "TerminalApp", rest: str) -> None:
     """Leaves; everything is kept."""
-    habits.leave(app)
+    key_actions.leave(app)
 
 
 def _taken(app: "TerminalApp", name: str | None) -> None:
     """Runs what was picked, or puts it into the prompt where it needs words."""
-    from assent.tui.commands.calling import find
+    from assent.tui.commands.dispatcher import find
 
     if not name:
         return
     found = find(name)
     if found is None or found.needs_argument:
-        if habits.is_covered(app):
+        if key_actions.is_covered(app):
             app.action_toggle_side()
         app.prompt.load(f"{name} ")
     else:

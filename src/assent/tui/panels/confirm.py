@@ -8,12 +8,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.render.lines import Line
-from assent.tui.panels.asking import AskingPanel
-from assent.tui.paper import Paper, Sheet
-from assent.tui.quiet import AGREE, TOO_QUICK
+from assent.tui.key_timing import CONFIRM_KEY, TOO_QUICK
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.panels.debounced import DebouncedPanel
 
 
-class ConfirmPanel(AskingPanel[bool]):
+class ConfirmPanel(DebouncedPanel[bool]):
     """Ends with True for Ctrl+Y, and with nothing for any other key: Enter confirms nothing."""
 
     DEFAULT_CSS = """
@@ -29,14 +29,14 @@ class ConfirmPanel(AskingPanel[bool]):
         self._about = tuple(about)
 
     def body(self) -> list[Widget]:
-        paper = Paper(id="about")
+        paper = LineView(id="about")
         paper.can_focus = False
         return [paper]
 
     def on_mount(self) -> None:
-        paper = self.query_one("#about", Paper)
+        paper = self.query_one("#about", LineView)
         paper.styles.height = len(self._about) + 2  # long ones take a second row
-        paper.show([Sheet("about", self._about)])
+        paper.show([Section("about", self._about)])
         self.asks()
 
     def on_key(self, event: Key) -> None:
@@ -48,7 +48,7 @@ class ConfirmPanel(AskingPanel[bool]):
             return
         if self.pace.is_quick(event.time):
             self.cancel_question()
-        elif event.key == AGREE:
+        elif event.key == CONFIRM_KEY:
             self.hold(event.time, partial(self.dismiss, True))
 
     def on_paste(self, event: Paste) -> None:

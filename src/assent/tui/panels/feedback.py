@@ -11,14 +11,14 @@ from textual.widgets import Label, Static
 from assent.core.errors import AssentError, StaleError
 from assent.core.plan.feedback import Feedback
 from assent.render.comments import comment_lines
-from assent.tui.acts import sent_lines
-from assent.tui.panels.approval_verbs import in_words, sent_back
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.outcome_text import feedback_sent_lines
+from assent.tui.panels.approval.service_calls import error_line, reject_plan
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.words import WordsArea, hidden_words
-from assent.tui.paper import Paper, Sheet
+from assent.tui.panels.text_input import TextInputArea, hidden_chars_text
 
 if TYPE_CHECKING:
-    from assent.tui.panels.approval_verbs import Reading
+    from assent.tui.panels.approval.service_calls import DisplayedPlan
 
 PARTS: Final = {
     "notes": "What should be different?",
@@ -54,7 +54,7 @@ class FeedbackPanel(Panel[str]):
     heading = "Feedback"
     keys = "Ctrl+S send · Tab next field · Esc back without sending"
 
-    def __init__(self, reading: "Reading", written: Feedback) -> None:
+    def __init__(self, reading: "DisplayedPlan", written: Feedback) -> None:
         super().__init__()
         self._reading = reading
         self._record, self._comments = reading.record, reading.review.comments
@@ -65,23 +65,23 @@ class FeedbackPanel(Panel[str]):
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
-            area = WordsArea({"ctrl+s": self.action_send}, getattr(self.feedback, name), name)
+            area = TextInputArea({"ctrl+s": self.action_send}, getattr(self.feedback, name), name)
             fields += [Label(words, markup=False), area]
-        paper = Paper(id="comments")
+        paper = LineView(id="comments")
         paper.can_focus = False
         paper.display = bool(self._comments)
         told = Static(id="told", markup=False)
         return [VerticalScroll(*fields, id="form", can_focus=False), paper, told]
 
     def on_mount(self) -> None:
-        paper = self.query_one("#comments", Paper)
+        paper = self.query_one("#comments", LineView)
         lines = tuple(comment_lines(self._comments))[:-1]  # the last says what sends them elsewhere
         paper.styles.height = min(len(lines), 12)
-        paper.show([Sheet("comments", lines)])
+        paper.show([Section("comments", lines)])
         self.query_one("#notes").focus()
 
     def on_text_area_changed(self) -> None:
-        self._tell(hidden_words("".join([area.text for area in self.query(WordsArea)])))
+        self._tell(hidden_chars_text("".join([area.text for area in self.query(TextInputArea)])))
 
     def action_leave(self) -> None:
         self.feedback = self._written()
@@ -96,13 +96,13 @@ class FeedbackPanel(Panel[str]):
             self._tell(EMPTY)
             return
         self._sending, self.feedback = True, feedback
-        act = partial(sent_back, self.terminal.engine, self._reading, feedback)
+        act = partial(reject_plan, self.terminal.engine, self._reading, feedback)
         self.terminal.tasks.run("", act, self._sent, self._failed)
 
     def _sent(self, _: object) -> None:
         """Goes on with the session, so that the model reads it and revises the plan."""
         app, session = self.terminal, self._record.session
-        app.add_note(*sent_lines(self.feedback, len(self._comments)))
+        app.add_note(*feedback_sent_lines(self.feedback, len(self._comments)))
         app.add_note(SENT)
         self.dismiss("sent")
         current = app.session_controller.record
@@ -120,10 +120,10 @@ class FeedbackPanel(Panel[str]):
             self.feedback, self.refusal = self._written(), error
             self.dismiss(None)
         else:
-            self._tell(in_words(error))
+            self._tell(error_line(error))
 
     def _written(self) -> Feedback:
-        texts = {name: self.query_one(f"#{name}", WordsArea).text for name in PARTS}
+        texts = {name: self.query_one(f"#{name}", TextInputArea).text for name in PARTS}
         return Feedback(**{name: text for name, text in texts.items() if text.strip()})
 
     def _tell(self, words: str) -> None:

@@ -5,12 +5,16 @@ from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
-from assent.tui.commands.table import COMMANDS, GROUPS, Command
-from assent.tui.completion import Choice
-from assent.tui.keys import PLACES, rows_of
+from assent.tui.commands.registry import COMMANDS, GROUPS, BuiltinCommand
+from assent.tui.keymap import KEY_CONTEXTS, rows_of
 from assent.tui.panels.lines import LinesPanel
+from assent.tui.prompt.completion import Completion
 
-OF_PLACE: Final = {"anywhere": "Keys", "prompt": "In the prompt", "conversation": "Conversation"}
+CONTEXT_TITLES: Final = {
+    "anywhere": "Keys",
+    "prompt": "In the prompt",
+    "conversation": "Conversation",
+}
 HEAD: Final = (
     Line("plain", "Say what should be done. In plan mode the model explores and plans; nothing"),
     Line("plain", "changes before you have read the plan and approved it. A build can be undone."),
@@ -20,16 +24,16 @@ HEAD: Final = (
 class HelpPanel(LinesPanel):
     """Shows keys and commands; `/` searches in them."""
 
-    def __init__(self, own: Sequence[Choice] = ()) -> None:
+    def __init__(self, own: Sequence[Completion] = ()) -> None:
         super().__init__("Help", list(help_lines(own)))
 
 
-def help_lines(own: Sequence[Choice] = ()) -> Iterator[Line]:
+def help_lines(own: Sequence[Completion] = ()) -> Iterator[Line]:
     """Renders all keys by place, and all commands by what they are about."""
     yield from HEAD
-    for place in PLACES:
+    for place in KEY_CONTEXTS:
         yield BLANK
-        yield Line("heading", OF_PLACE[place])
+        yield Line("heading", CONTEXT_TITLES[place])
         yield from _rows(list(rows_of(place)))
     for group, words in GROUPS.items():
         yield BLANK
@@ -41,7 +45,7 @@ def help_lines(own: Sequence[Choice] = ()) -> Iterator[Line]:
         yield from _rows([(visible_line(one.text), visible_line(one.about)) for one in own])
 
 
-def _told(one: Command) -> tuple[str, str]:
+def _told(one: BuiltinCommand) -> tuple[str, str]:
     also = f" (also {', '.join(one.aliases)})" if one.aliases else ""
     return one.usage, f"{one.about}{also}"
 

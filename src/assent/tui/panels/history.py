@@ -12,8 +12,8 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import text_diff
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import BLANK, Line
+from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.paper import Paper, Sheet, Spot
 
 if TYPE_CHECKING:
     pass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHORT: Final = 12
 LIST: Final = "list"
 SAME: Final = "These two are the same, byte for byte."
-UNSHOWN: Final = "Not shown as text, because it is binary or too large."
+NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
 NO_TEXT: Final = "The plan has no text yet."
 
 
@@ -42,15 +42,15 @@ class HistoryPanel(Panel[None]):
         self.with_ = max(len(record.revisions) - 2, 0)  # which the chosen one is compared with
 
     def body(self) -> list[Widget]:
-        revisions = Paper(pointing=True, id="revisions")
-        difference = Paper(id="difference")
+        revisions = LineView(pointing=True, id="revisions")
+        difference = LineView(id="difference")
         revisions.can_focus = difference.can_focus = False
         return [revisions, difference]
 
     def on_mount(self) -> None:
         self.query_one("#revisions").styles.height = max(len(self._revisions), 1)
         self._list()
-        paper = self.query_one("#revisions", Paper)
+        paper = self.query_one("#revisions", LineView)
         self.call_after_refresh(paper.point, len(self._revisions) - 1)
         self.call_after_refresh(self._compare)
 
@@ -58,7 +58,7 @@ class HistoryPanel(Panel[None]):
         if event.key == "escape":
             return
         event.stop()
-        paper = self.query_one("#revisions", Paper)
+        paper = self.query_one("#revisions", LineView)
         match event.key:
             case "up" | "k" | "down" | "j":
                 paper.point(paper.cursor + (1 if event.key in ("down", "j") else -1))
@@ -68,7 +68,7 @@ class HistoryPanel(Panel[None]):
                 self._list()
                 self._compare()
             case "pageup" | "pagedown":
-                difference = self.query_one("#difference", Paper)
+                difference = self.query_one("#difference", LineView)
                 step = max(difference.size.height - 1, 1)
                 way = step if event.key == "pagedown" else -step
                 difference.scroll_relative(y=way, animate=False, force=True)
@@ -77,8 +77,8 @@ class HistoryPanel(Panel[None]):
 
     def _list(self) -> None:
         lines = [self._row(n, each) for n, each in enumerate(self._revisions)]
-        sheet = Sheet(LIST, tuple(lines) or (Line("plain", NO_TEXT),))
-        self.query_one("#revisions", Paper).put(sheet)
+        sheet = Section(LIST, tuple(lines) or (Line("plain", NO_TEXT),))
+        self.query_one("#revisions", LineView).put(sheet)
 
     def _row(self, index: int, revision: TextRevision) -> Line:
         sign = "*" if index == self.with_ else " "
@@ -86,7 +86,7 @@ class HistoryPanel(Panel[None]):
         return Line("plain", f"{sign} {revision.n:>4}  {at}  {revision.content_hash[:SHORT]}")
 
     def _chosen(self) -> int:
-        spot = self.query_one("#revisions", Paper).position or Spot(LIST, 0)
+        spot = self.query_one("#revisions", LineView).position or LinePosition(LIST, 0)
         return spot.line
 
     def _compare(self) -> None:
@@ -111,11 +111,11 @@ class HistoryPanel(Panel[None]):
         if not self.is_attached:
             return
         head = Line("heading", f"From revision {pair[0].n} to revision {pair[1].n}")
-        difference = self.query_one("#difference", Paper)
-        difference.show([Sheet("difference", (head, *lines, BLANK))])
+        difference = self.query_one("#difference", LineView)
+        difference.show([Section("difference", (head, *lines, BLANK))])
 
 
 def _difference(diff: str | None) -> list[Line]:
     if diff is None:
-        return [Line("plain", UNSHOWN)]
+        return [Line("plain", NOT_SHOWN)]
     return diff_lines(diff) if diff else [Line("plain", SAME)]

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from textual.widget import Widget
 
 from assent.render.lines import Line
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.paper import Paper, Sheet
 
 
 class LinesPanel(Panel[None]):
@@ -24,7 +24,7 @@ class LinesPanel(Panel[None]):
         self._lines = tuple(lines)
 
     def body(self) -> list[Widget]:
-        return [Paper(id="lines")]
+        return [LineView(id="lines")]
 
     def on_mount(self) -> None:
-        self.query_one("#lines", Paper).show([Sheet("lines", self._lines)])
+        self.query_one("#lines", LineView).show([Section("lines", self._lines)])

@@ -5,9 +5,9 @@ from typing import Final
 
 from assent.core.permission.mode import mode_names
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.panels.picker import Picker, Row
+from assent.tui.panels.picker import Picker, PickerRow
 
-ABOUT: Final = {
+MODE_DESCRIPTIONS: Final = {
     "plan": "nothing changes before you approved a plan",
     "ask": "you are asked before every change and command",
     "auto-edit": "files are edited unasked, commands are asked",
@@ -21,14 +21,14 @@ class ModeList(Picker):
     heading = "Modes"
     keys = "Enter go on in this one · PgUp PgDn page · Esc close"
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         now, own = self.terminal.status_snapshot.mode, self.terminal.engine.sessions.modes
         about = {
             name: f"{mode.base}, narrowed. {visible_line(mode.label)}".rstrip()
             for name, mode in own.items()
         }
-        about |= ABOUT
+        about |= MODE_DESCRIPTIONS
         return [
-            Row(name, (f"{'*' if name == now else ' '} {visible_line(name)}", about[name]))
+            PickerRow(name, (f"{'*' if name == now else ' '} {visible_line(name)}", about[name]))
             for name in mode_names(own)
         ]

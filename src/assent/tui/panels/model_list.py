@@ -5,10 +5,10 @@ from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, untrusted_lines
-from assent.tui.panels.picker import Picker, Row
-from assent.views.context import count, model_name
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.sidebar.context import model_name, token_count_text
 
-USUAL: Final = "the mode's own"
+DEFAULT_MODEL: Final = "the mode's own"
 
 
 class ModelList(Picker):
@@ -25,7 +25,7 @@ class ModelList(Picker):
     def _loaded(self, rows: object, told: str) -> None:
         super()._loaded(rows, told or self._troubles)
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         found, troubles = self.terminal.host.models()
         self._troubles = visible_line(" ".join(troubles))
         now = self.terminal.status_snapshot.model
@@ -42,11 +42,11 @@ class AgentList(Picker):
     keys = "Enter let this one work from now on · PgUp PgDn page · Esc close"
     previews = True
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         now = self.terminal.status_snapshot.agent
         agents = [each for each in self.terminal.host.agents() if each.kind != "subagent"]
         return [
-            Row(
+            PickerRow(
                 each.name,
                 (
                     f"{'*' if each.name == now else ' '} {visible_line(each.name)}",
@@ -58,7 +58,7 @@ class AgentList(Picker):
             for each in agents
         ]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         agent = next(each for each in self.terminal.host.agents() if each.name == row.key)
         head = [
             Line("heading", visible_line(agent.name)),
@@ -68,17 +68,17 @@ class AgentList(Picker):
         return [*head, *untrusted_lines(agent.prompt)]
 
 
-def _asked_now(name: str) -> Row:
+def _asked_now(name: str) -> PickerRow:
     """Returns the row of a model that is asked, though nothing here lists it."""
     shown = visible_line(model_name(name))
-    return Row(name, (f"* {shown}", "", "", ""), "asked now", visible_line(name))
+    return PickerRow(name, (f"* {shown}", "", "", ""), "asked now", visible_line(name))
 
 
-def _model(row: dict[str, object], now: str) -> Row:
+def _model(row: dict[str, object], now: str) -> PickerRow:
     name, context, output = str(row["model"]), row["context"], row["output"]
     sign = "*" if name == now else " "
-    reads = f"reads {count(context)}" if isinstance(context, int) and context else ""
-    says = f"says {count(output)}" if isinstance(output, int) and output else ""
+    reads = f"reads {token_count_text(context)}" if isinstance(context, int) and context else ""
+    says = f"says {token_count_text(output)}" if isinstance(output, int) and output else ""
     usual = "default" if row["default"] else ""
     group = f"{visible_line(str(row['provider']))}: {visible_line(str(row['why']))}"
-    return Row(name, (f"{sign} {visible_line(name)}", reads, says, usual), group)
+    return PickerRow(name, (f"{sign} {visible_line(name)}", reads, says, usual), group)

@@ -4,8 +4,8 @@ from textual.widget import Widget
 
 from assent.render.review import OperationReview
 from assent.render.staged_operations import operation_detail_lines, operation_title
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.paper import Paper, Sheet
 
 
 class OperationPanel(Panel[None]):
@@ -16,7 +16,7 @@ class OperationPanel(Panel[None]):
     def __init__(self, number: int, operation: OperationReview, theme: str) -> None:
         super().__init__()
         self.heading = operation_title(number, operation)
-        self._paper = Paper(id="operation-paper")
+        self._paper = LineView(id="operation-paper")
         self._paper.theme_name = theme
         self._operation = operation
 
@@ -24,5 +24,5 @@ class OperationPanel(Panel[None]):
         return [self._paper]
 
     def on_mount(self) -> None:
-        self._paper.show([Sheet("operation", tuple(operation_detail_lines(self._operation)))])
+        self._paper.show([Section("operation", tuple(operation_detail_lines(self._operation)))])
         self._paper.focus()

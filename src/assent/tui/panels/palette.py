@@ -3,28 +3,30 @@
 from collections.abc import Sequence
 
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.commands.table import Command
-from assent.tui.completion import Choice
-from assent.tui.panels.picker import Picker, Row
+from assent.tui.commands.registry import BuiltinCommand
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.prompt.completion import Completion
 
 
-class Palette(Picker):
+class CommandPalette(Picker):
     """Ends with a line that is run, or that goes to the prompt for the words it still needs."""
 
     heading = "What can be done"
     keys = "Enter do it · PgUp PgDn page · Esc close"
     ranked = True
 
-    def __init__(self, table: Sequence[Command], own: Sequence[Choice]) -> None:
+    def __init__(self, table: Sequence[BuiltinCommand], own: Sequence[Completion]) -> None:
         super().__init__()
         self._table = table
         self._own = own
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         usual = [
-            Row(one.name, (one.usage, one.about), also=" ".join(one.aliases)) for one in self._table
+            PickerRow(one.name, (one.usage, one.about), also=" ".join(one.aliases))
+            for one in self._table
         ]
         own = [
-            Row(one.text, (visible_line(one.text), visible_line(one.about))) for one in self._own
+            PickerRow(one.text, (visible_line(one.text), visible_line(one.about)))
+            for one in self._own
         ]
         return [*usual, *own]

@@ -11,10 +11,10 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from assent.tui.paper import Paper
-from assent.tui.quiet import Silence
-from assent.tui.small import Small
-from assent.tui.status import StatusLine
+from assent.tui.key_timing import KeyDebounce
+from assent.tui.line_view.view import LineView
+from assent.tui.min_size import TooSmallOverlay
+from assent.tui.status.line import StatusLine
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -47,7 +47,7 @@ class Panel(ModalScreen[R], Generic[R]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.silence = Silence()
+        self.silence = KeyDebounce()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="frame"):
@@ -55,7 +55,7 @@ class Panel(ModalScreen[R], Generic[R]):
             yield from self.body()
             yield Static(self.keys, id="panel-keys", markup=False)
         yield StatusLine(id="panel-status")
-        yield Small()
+        yield TooSmallOverlay()
 
     def body(self) -> list[Widget]:
         """Returns what stands between title and keys."""
@@ -97,6 +97,6 @@ class Panel(ModalScreen[R], Generic[R]):
 
     def _redraw(self) -> None:
         """Draws papers anew whose end may have been drawn while something lay over them."""
-        for paper in self.query(Paper):
+        for paper in self.query(LineView):
             if not paper.reached_end:
                 paper.refresh()

@@ -17,25 +17,25 @@ from textual.widgets import Static
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
-from assent.tui.fuzzy import fitting
-from assent.tui.hints import told
+from assent.tui.fuzzy import fuzzy_matches
+from assent.tui.hints import error_text
+from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.paper import Paper, Sheet, Spot
 
 if TYPE_CHECKING:
     pass
 
-WIDE: Final = 110  # columns from which a preview stands beside the list
-WIDEST: Final = 44  # columns of a cell that is not the last
+PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview stands beside the list
+MAX_CELL_WIDTH: Final = 44  # columns of a cell that is not the last
 GROUP: Final = "group:"
-READING: Final = "Reading…"
+LOADING: Final = "Reading…"
 NONE_FIT: Final = "Nothing here has these letters. Backspace takes one away."
 _STEPS: Final = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 _ENDS: Final = {"home": 0, "end": -1}
 _PAGES: Final = {"pageup": -1, "pagedown": 1}
 
 
-class Row(msgspec.Struct, frozen=True):
+class PickerRow(msgspec.Struct, frozen=True):
     """One thing that can be picked. Its cells are harmless, each on one line."""
 
     key: str
@@ -44,7 +44,7 @@ class Row(msgspec.Struct, frozen=True):
     also: str = ""  # what a person may know it by, too
 
 
-class ListPaper(Paper, inherit_bindings=False):
+class PickerLineView(LineView, inherit_bindings=False):
     """A paper whose keys belong to the panel around it."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -76,41 +76,41 @@ class Picker(Panel[str]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._all: tuple[Row, ...] = ()
-        self._shown: tuple[Row, ...] = ()
+        self._all: tuple[PickerRow, ...] = ()
+        self._shown: tuple[PickerRow, ...] = ()
         self._at = 0
         self._query = ""
-        self._told = READING
+        self._told = LOADING
         self._looked = ""  # the key of the row whose preview is wanted
         self._reads = 0  # of the list; only the last of them counts
 
     # What a list of its own kind says.
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         """Returns what there is to pick from; in a thread."""
         raise NotImplementedError
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         """Returns what is shown beside a row; in a thread."""
         return ()
 
-    def chosen(self, row: Row) -> None:
+    def chosen(self, row: PickerRow) -> None:
         """Takes what the person picked."""
         self.dismiss(row.key)
 
-    def pointed(self, row: Row) -> None:
+    def pointed(self, row: PickerRow) -> None:
         """Hears which row the person is at."""
 
     # What it does with it.
 
     @property
-    def row(self) -> Row | None:
+    def row(self) -> PickerRow | None:
         """The row that the person is at."""
         return self._shown[self._at] if self._shown else None
 
     def body(self) -> list[Widget]:
-        list_ = ListPaper(pointing=True, id="list")
-        beside = Paper(id="preview")
+        list_ = PickerLineView(pointing=True, id="list")
+        beside = LineView(id="preview")
         beside.can_focus = False
         self.set_class(not self.previews, "alone")
         self.set_class(self.below, "below")
@@ -120,12 +120,12 @@ class Picker(Panel[str]):
         self.load()
 
     def on_resize(self, event: Resize) -> None:
-        self.set_class(event.size.width < WIDE, "narrow")
+        self.set_class(event.size.width < PREVIEW_MIN_WIDTH, "narrow")
         self.call_after_refresh(self._draw)
 
     def load(self, told: str = "") -> None:
         """Reads the list anew, and stays where the person is."""
-        self._told = told or READING
+        self._told = told or LOADING
         self._label()
         self._reads += 1
         read = self._reads
@@ -134,17 +134,17 @@ class Picker(Panel[str]):
             if read == self._reads:
                 self._loaded(rows, told)
 
-        self.in_thread(READING, self.rows, loaded)
+        self.in_thread(LOADING, self.rows, loaded)
 
     def follow(self) -> None:
         """Reads the list anew in silence, and stays where the person is."""
-        if not self.follows or self.is_over or self._told == READING:
+        if not self.follows or self.is_over or self._told == LOADING:
             return
         self._reads += 1
         read = self._reads
 
         def loaded(rows: object) -> None:
-            if read == self._reads and tuple(cast("Sequence[Row]", rows)) != self._all:
+            if read == self._reads and tuple(cast("Sequence[PickerRow]", rows)) != self._all:
                 self._looked = ""  # what is shown of a row may have changed with it
                 self._loaded(rows, self._told)
 
@@ -161,7 +161,7 @@ class Picker(Panel[str]):
 
         def failed(error: AssentError) -> None:
             if self.is_attached:
-                self.show_note(told(error))
+                self.show_note(error_text(error))
 
         self.terminal.tasks.run(words, act, done, failed)
 
@@ -175,7 +175,7 @@ class Picker(Panel[str]):
         self._filter(self._query + visible_line(event.text))
 
     def on_click(self, event: Click) -> None:
-        spot = self.query_one(ListPaper).position
+        spot = self.query_one(PickerLineView).position
         places = [at for at, row in enumerate(self._shown) if spot and row.key == spot.key]
         self._point(places[0] if places else self._at)
 
@@ -194,7 +194,7 @@ class Picker(Panel[str]):
         if key in _STEPS:
             self._point(self._at + _STEPS[key])
         elif key in _PAGES:
-            self._point(self._at + _PAGES[key] * max(self.query_one(ListPaper).height - 2, 1))
+            self._point(self._at + _PAGES[key] * max(self.query_one(PickerLineView).height - 2, 1))
         elif key in _ENDS:
             self._point(_ENDS[key] % max(len(self._shown), 1))
         else:
@@ -219,7 +219,7 @@ class Picker(Panel[str]):
 
     def _loaded(self, rows: object, told: str) -> None:
         at = self.row
-        self._all = tuple(cast("Sequence[Row]", rows))
+        self._all = tuple(cast("Sequence[PickerRow]", rows))
         self._told = told
         self._fit()
         keys = [row.key for row in self._shown]
@@ -230,7 +230,7 @@ class Picker(Panel[str]):
         """Finds the rows that the filter leaves."""
         texts = [" ".join((*row.cells, row.group, row.also)) for row in self._all]
         names = [f"{row.key} {row.also}" for row in self._all] if self.ranked else ()
-        found = fitting(self._query, texts, names)
+        found = fuzzy_matches(self._query, texts, names)
         self._shown = tuple(self._all[at] for at in found)
         self._draw()
 
@@ -238,15 +238,15 @@ class Picker(Panel[str]):
         if not self.is_attached:
             return
         self._label()
-        paper = self.query_one(ListPaper)
+        paper = self.query_one(PickerLineView)
         # The cursor's sign has two columns of its own.
         width = max(paper.scrollable_content_region.width - 2, 20)
-        paper.show(list_sheets(self._shown, width) or [self._empty()])
+        paper.show(list_sections(self._shown, width) or [self._empty()])
         self._point(self._at)
 
-    def _empty(self) -> Sheet:
+    def _empty(self) -> Section:
         words = NONE_FIT if self._all else self._told or self.nothing
-        return Sheet("nothing", (Line("dim", words),))
+        return Section("nothing", (Line("dim", words),))
 
     def _label(self) -> None:
         query = f"Filter: {self._query}▏" if self._query else "Type to filter."
@@ -260,12 +260,12 @@ class Picker(Panel[str]):
         if row is None:
             self._show_preview("", ())
             return
-        paper = self.query_one(ListPaper)
-        paper.point(paper.row_of(Spot(row.key, 0)))
+        paper = self.query_one(PickerLineView)
+        paper.point(paper.row_of(LinePosition(row.key, 0)))
         self.pointed(row)
         self._look(row)
 
-    def _look(self, row: Row) -> None:
+    def _look(self, row: PickerRow) -> None:
         """Has the preview of a row made in a thread, where there is room for it."""
         hidden = not self.previews or (self.has_class("narrow") and not self.below)
         if hidden or self._looked == row.key:
@@ -275,28 +275,28 @@ class Picker(Panel[str]):
         def shown(lines: object) -> None:
             self._show_preview(row.key, cast("Sequence[Line]", lines))
 
-        self.in_thread(READING, lambda: list(self.preview(row)), shown)
+        self.in_thread(LOADING, lambda: list(self.preview(row)), shown)
 
     def _show_preview(self, key: str, lines: Sequence[Line]) -> None:
         if key in ("", self._looked):
             self._looked = key
-            self.query_one("#preview", Paper).show([Sheet("preview", tuple(lines))])
+            self.query_one("#preview", LineView).show([Section("preview", tuple(lines))])
 
 
-def list_sheets(rows: Sequence[Row], width: int) -> list[Sheet]:
+def list_sections(rows: Sequence[PickerRow], width: int) -> list[Section]:
     """Renders rows in columns, each on one line however narrow it is, under their groups."""
     columns = list(zip(*[row.cells for row in rows], strict=True))
-    widths = [min(max(map(cell_len, column)), WIDEST) for column in columns]
-    sheets: list[Sheet] = []
+    widths = [min(max(map(cell_len, column)), MAX_CELL_WIDTH) for column in columns]
+    sheets: list[Section] = []
     group = ""
     for row in rows:
         if row.group and row.group != group:
             group = row.group
-            sheets.append(Sheet(f"{GROUP}{group}", (Line("heading", _cut(group, width)),)))
+            sheets.append(Section(f"{GROUP}{group}", (Line("heading", _cut(group, width)),)))
         *cells, last = row.cells
         padded = [_padded(cell, size) for cell, size in zip(cells, widths, strict=False)]
         text = "  ".join([*padded, last])
-        sheets.append(Sheet(row.key, (Line("plain", _cut(text, width)),)))
+        sheets.append(Section(row.key, (Line("plain", _cut(text, width)),)))
     return sheets
 
 

@@ -13,9 +13,9 @@ from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import plan_row
 from assent.render.status import plan_lines
 from assent.render.times import local_time
-from assent.tui.hints import hinted
+from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.picker import Picker, Row
+from assent.tui.panels.picker import Picker, PickerRow
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 CURRENT: Final = "* "
 OTHER: Final = "  "
 DISCARDED: Final = "discarded"
-OVER: Final = "This plan was discarded. Ctrl+Y shows its texts; say what should be done instead."
+PLAN_DISCARDED: Final = (
+    "This plan was discarded. Ctrl+Y shows its texts; say what should be done instead."
+)
 NO_SESSION: Final = "no session"
-GONE: Final = "Its file is removed. What its runs did stays, and can still be undone."
+PLAN_FILE_REMOVED: Final = "Its file is removed. What its runs did stays, and can still be undone."
 
 
 class PlanList(Picker):
@@ -47,22 +49,22 @@ class PlanList(Picker):
         "ctrl+d": "delete",
     }
 
-    def rows(self) -> Sequence[Row]:
-        return plan_rows(self.terminal.engine)
+    def rows(self) -> Sequence[PickerRow]:
+        return plan_picker_rows(self.terminal.engine)
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         engine = self.terminal.engine
         record = engine.plans.find(row.key)
         about = plan_row(record, approved=engine.approvals.is_approved(record))
         named, step = engine.plans.reference(record), engine.reviews.next_step(record)
-        lines = hinted(plan_lines(about, step, named))
+        lines = lines_with_screen_commands(plan_lines(about, step, named))
         return [*lines, BLANK, *untrusted_lines(display_path(engine.reviews.text(record)))]
 
-    def chosen(self, row: Row) -> None:
+    def chosen(self, row: PickerRow) -> None:
         """Makes a plan the current one, and opens its session where none is open."""
         app, engine = self.terminal, self.terminal.engine
         if row.cells[1] == DISCARDED:
-            self.show_note(OVER)
+            self.show_note(PLAN_DISCARDED)
             return
 
         def use() -> object:
@@ -96,11 +98,11 @@ class PlanList(Picker):
         if row is None:
             return
         name = row.cells[0].removeprefix(CURRENT).strip()
-        about = [Line("plain", f"Plan {name} is discarded."), Line("plain", GONE)]
+        about = [Line("plain", f"Plan {name} is discarded."), Line("plain", PLAN_FILE_REMOVED)]
         panel = ConfirmPanel(f"Delete plan {name}?", about, "delete it")
         self.terminal.open_panel(panel, lambda yes: self._deleted(row, name) if yes else None)
 
-    def _deleted(self, row: Row, name: str) -> None:
+    def _deleted(self, row: PickerRow, name: str) -> None:
         plans = self.terminal.engine.plans
 
         def done(_: object) -> None:
@@ -110,7 +112,7 @@ class PlanList(Picker):
         self.in_thread("Deleting", lambda: plans.delete([plans.find(row.key)]), done)
 
 
-def plan_rows(engine: "Engine") -> list[Row]:
+def plan_picker_rows(engine: "Engine") -> list[PickerRow]:
     """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29).
 
     Those that were discarded stand there, too, and say so, as long as their files are there.
@@ -128,7 +130,7 @@ def plan_rows(engine: "Engine") -> list[Row]:
     return [_row(engine, each, current) for group in by_session.values() for each in group]
 
 
-def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
+def _row(engine: "Engine", record: PlanRecord, current: str) -> PickerRow:
     state = "approved" if engine.approvals.is_approved(record) else str(record.state)
     sign = CURRENT if record.plan_id == current else OTHER
     cells = (
@@ -138,7 +140,7 @@ def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
         visible_path(record.path) if record.path else "",
     )
     session = visible_line(record.session) or NO_SESSION
-    return Row(record.plan_id, cells, session, visible_line(record.goal))
+    return PickerRow(record.plan_id, cells, session, visible_line(record.goal))
 
 
 def _current(engine: "Engine") -> str:

@@ -11,14 +11,14 @@ from assent.core.text.redaction import redact
 from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.times import local_time
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.picker import Picker, Row
+from assent.tui.panels.picker import Picker, PickerRow
 
 if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview
 
-FORGETS = "The model forgets this and all after it."
-MOST = 40  # letters of what was said, in the question
-STAYS = "Plan and files stay as they are, and nothing is removed from the log."
+MODEL_FORGETS = "The model forgets this and all after it."
+MAX_MESSAGE_CHARS = 40  # letters of what was said, in the question
+FILES_STAY = "Plan and files stay as they are, and nothing is removed from the log."
 
 
 class RewindPanel(Picker):
@@ -33,11 +33,11 @@ class RewindPanel(Picker):
         super().__init__()
         self._record = record
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         spoken = self.terminal.engine.sessions.messages(self._record)
         return [_row(each) for each in reversed(spoken)]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
         record = sessions.load(self._record.session)  # turns may have come since it was read
         spoken = sessions.user_message(record, row.key)
@@ -45,11 +45,11 @@ class RewindPanel(Picker):
         return [
             *untrusted_lines(redact(spoken.text)),
             BLANK,
-            *since_lines(since),
-            Line("dim", STAYS),
+            *changes_since_lines(since),
+            Line("dim", FILES_STAY),
         ]
 
-    def chosen(self, row: Row) -> None:
+    def chosen(self, row: PickerRow) -> None:
         """Says what was done since, and asks once more."""
         sessions, record = self.terminal.engine.sessions, self._record
 
@@ -57,18 +57,20 @@ class RewindPanel(Picker):
             if not self.is_active:
                 return  # Enter was pressed twice
             about = [
-                Line("plain", FORGETS),
-                Line("dim", STAYS),
-                *since_lines(cast("RewindPreview", since)),
+                Line("plain", MODEL_FORGETS),
+                Line("dim", FILES_STAY),
+                *changes_since_lines(cast("RewindPreview", since)),
             ]
-            panel = ConfirmPanel(f"Go back to before: {row.cells[-1][:MOST]}?", about, "go back")
+            panel = ConfirmPanel(
+                f"Go back to before: {row.cells[-1][:MAX_MESSAGE_CHARS]}?", about, "go back"
+            )
             self.terminal.open_panel(panel, lambda yes: self._go_back(row) if yes else None)
 
         self.in_thread(
             "Reading", lambda: sessions.since(sessions.load(record.session), row.key), asked
         )
 
-    def _go_back(self, row: Row) -> None:
+    def _go_back(self, row: PickerRow) -> None:
         app, sessions, record = self.terminal, self.terminal.engine.sessions, self._record
 
         def back() -> object:
@@ -82,12 +84,12 @@ class RewindPanel(Picker):
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
-            app.deferred.add_note(Line("heading", "You went back."), *since_lines(since))
+            app.deferred.add_note(Line("heading", "You went back."), *changes_since_lines(since))
 
         self.in_thread("Going back", back, went)
 
 
-def since_lines(since: "RewindPreview") -> list[Line]:
+def changes_since_lines(since: "RewindPreview") -> list[Line]:
     """Says what was done since a message, and what takes it back."""
     count = len(since.turns)
     turns = Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")
@@ -98,12 +100,12 @@ def since_lines(since: "RewindPreview") -> list[Line]:
     return [*lines, Line("risk", "Files were changed since; these take it back:"), *names]
 
 
-def _row(spoken: UserMessage) -> Row:
+def _row(spoken: UserMessage) -> PickerRow:
     words = visible_line(" ".join(redact(spoken.text).split()))
-    return Row(spoken.id, (local_time(spoken.at), f"turn {spoken.turn}", words))
+    return PickerRow(spoken.id, (local_time(spoken.at), f"turn {spoken.turn}", words))
 
 
-def check_said(record: SessionRecord | None) -> SessionRecord:
+def require_session(record: SessionRecord | None) -> SessionRecord:
     """Returns the session, or says that there is none to go back in."""
     if record is None:
         raise NotFound("Nothing was said here yet, so there is nothing to go back to.")

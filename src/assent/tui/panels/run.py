@@ -11,23 +11,23 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError, StaleError
 from assent.core.run.journal import RecoveryChoice, ReportedOutcome
-from assent.tui.letters import RunBegan, RunLive, RunOver
-from assent.tui.panels.asking import AskingPanel
-from assent.tui.paper import Paper, Sheet
-from assent.tui.quiet import AGREE, TOO_QUICK
+from assent.tui.key_timing import CONFIRM_KEY, TOO_QUICK
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.workers.messages import RunActivity, RunBegan, RunOver
 
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRun
     from assent.runs.runs import RunReport
 
 # What is asked before each way on is taken, by the key that asks.
-WAYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
+RECOVER_KEYS: Final[dict[str, tuple[RecoveryChoice, str]]] = {
     "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
     "b": ("roll_back", "Put everything back as it was before the run?"),
     "a": ("accept", "Keep everything as it stands now, and end the run?"),
 }
 STOP: Final = "x"
-AT_WORK: Final = "x stop the command · Esc close this view; the run goes on"
+RUNNING_HINT: Final = "x stop the command · Esc close this view; the run goes on"
 HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
 ENDED: Final = "u undo · Esc close"
 CLOSED: Final = "Esc close"
@@ -40,7 +40,7 @@ ENDS: Final[dict[ReportedOutcome, str]] = {
 }
 
 
-class RunPanel(AskingPanel[str]):
+class RunPanel(DebouncedPanel[str]):
     """Watches the run that is at work, or shows the last one. A way on takes two keys."""
 
     DEFAULT_CSS = """
@@ -64,7 +64,7 @@ class RunPanel(AskingPanel[str]):
         return report is not None and report.outcome == "needs_you"
 
     def body(self) -> list[Widget]:
-        return [Paper(following=True, id="all"), Static(id="question", markup=False)]
+        return [LineView(following=True, id="all"), Static(id="question", markup=False)]
 
     def on_mount(self) -> None:
         if self.terminal.run_controller.watched is None:
@@ -77,7 +77,7 @@ class RunPanel(AskingPanel[str]):
 
     def hear(self, letter: object) -> None:
         """Hears of the run."""
-        if isinstance(letter, RunBegan | RunLive | RunOver):
+        if isinstance(letter, RunBegan | RunActivity | RunOver):
             if isinstance(letter, RunOver):
                 self._asked = ""
                 self.forget()
@@ -129,7 +129,7 @@ class RunPanel(AskingPanel[str]):
         """Returns the keys that ask for something now."""
         if self.terminal.run_controller.at_work:
             return (STOP,)
-        return WAYS if self._halted else ()
+        return RECOVER_KEYS if self._halted else ()
 
     def _ask(self, key: str) -> None:
         self._asked = key
@@ -140,7 +140,7 @@ class RunPanel(AskingPanel[str]):
         """Takes the answer to the open question: Ctrl+Y, or anything else, which is a no."""
         if event.key == self._asked:
             return  # the key that asked is no answer
-        if event.key == AGREE:
+        if event.key == CONFIRM_KEY:
             self.hold(event.time, partial(self._agreed, self._asked, self._shown))
         else:
             self._asked = ""
@@ -152,7 +152,7 @@ class RunPanel(AskingPanel[str]):
             self.terminal.run_controller.interrupt()
         elif not self.terminal.run_controller.at_work:
             with self.terminal.failing():
-                self.terminal.run_controller.recover(WAYS[asked][0], run)
+                self.terminal.run_controller.recover(RECOVER_KEYS[asked][0], run)
                 self._taken = True
         self._paint()
 
@@ -183,7 +183,7 @@ class RunPanel(AskingPanel[str]):
         self._shown = running.report.run if running.report else ""
         state = "at work" if running.at_work else _ended(running.report)
         self.query_one("#panel-title", Static).update(f"{watched.verb.capitalize()}: {state}")
-        self.query_one("#all", Paper).put(Sheet("run", watched.lines()))
+        self.query_one("#all", LineView).put(Section("run", watched.lines()))
         self.query_one("#question", Static).update(self._question())
         self.query_one("#panel-keys", Static).update(self._keys())
 
@@ -191,12 +191,12 @@ class RunPanel(AskingPanel[str]):
         if not self._asked:
             return self._told
         words = "Stop the command? The run halts, and you decide how it goes on."
-        asked = words if self._asked == STOP else WAYS[self._asked][1]
+        asked = words if self._asked == STOP else RECOVER_KEYS[self._asked][1]
         return f"{asked}\nCtrl+Y yes · any other key: no"
 
     def _keys(self) -> str:
         if self.terminal.run_controller.at_work:
-            return AT_WORK
+            return RUNNING_HINT
         if self._halted:
             return HALTED
         return ENDED if self._can_undo() else CLOSED

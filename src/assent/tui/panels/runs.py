@@ -9,8 +9,8 @@ from textual.widget import Widget
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.paper import Paper, Sheet
 
 if TYPE_CHECKING:
     from assent.runs.history import PastRun
@@ -34,7 +34,7 @@ class RunsPanel(Panel[str]):
         self._reads = 0  # of the list; only the last of them counts
 
     def body(self) -> list[Widget]:
-        paper = Paper(pointing=True, id="runs")
+        paper = LineView(pointing=True, id="runs")
         paper.can_focus = False
         return [paper]
 
@@ -47,7 +47,7 @@ class RunsPanel(Panel[str]):
             self._read(lambda _: None)
 
     def on_key(self, event: Key) -> None:
-        paper = self.query_one(Paper)
+        paper = self.query_one(LineView)
         if event.key in _STEPS:
             event.stop()
             paper.point(paper.cursor + _STEPS[event.key])
@@ -72,15 +72,15 @@ class RunsPanel(Panel[str]):
 
     def _show(self, rows: "list[PastRun]") -> None:
         self._names = [kept.unit.name for kept in rows]
-        none = Sheet("none", (Line("plain", NONE),))
-        self._lay([Sheet(kept.unit.name, (_row(kept),)) for kept in rows] or [none])
+        none = Section("none", (Line("plain", NONE),))
+        self._lay([Section(kept.unit.name, (_row(kept),)) for kept in rows] or [none])
 
     def _failed(self, error: AssentError) -> None:
-        self._lay([Sheet("failed", (Line("risk", visible_line(error.message)),))])
+        self._lay([Section("failed", (Line("risk", visible_line(error.message)),))])
 
-    def _lay(self, sheets: list[Sheet]) -> None:
+    def _lay(self, sheets: list[Section]) -> None:
         if self.is_attached:
-            self.query_one(Paper).renew(sheets)
+            self.query_one(LineView).renew(sheets)
 
 
 _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10}

@@ -10,12 +10,12 @@ from assent.render.redaction import redacted_row
 from assent.render.rows import session_row, session_state
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.render.times import local_time
-from assent.tui.hints import hinted
+from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.picker import Picker, Row
-from assent.tui.panels.words import WordsPanel
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.panels.text_input import TextInputPanel
 
-STAYS = "Its plans stay, and what its runs did can still be undone."
+PLANS_STAY = "Its plans stay, and what its runs did can still be undone."
 
 
 class SessionList(Picker):
@@ -36,19 +36,23 @@ class SessionList(Picker):
         "ctrl+d": "delete",
     }
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         sessions, here = self.terminal.engine.sessions, self.terminal.session_controller.record
         records = with_children(sessions.all())
         return [_row(sessions.now(each), here.session if here else "") for each in records]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
         record = sessions.load(row.key)
         missing = sessions.missing_mode(record)
         about = session_row(sessions.now(record), sessions.failure(record), missing)
-        return [*hinted(session_lines(about)), BLANK, *transcript_lines(sessions.events(record))]
+        return [
+            *lines_with_screen_commands(session_lines(about)),
+            BLANK,
+            *transcript_lines(sessions.events(record)),
+        ]
 
-    def chosen(self, row: Row) -> None:
+    def chosen(self, row: PickerRow) -> None:
         app, sessions = self.terminal, self.terminal.engine.sessions
 
         def found(record: object) -> None:
@@ -73,10 +77,10 @@ class SessionList(Picker):
         """Asks for another title."""
         row = self.row
         if row is not None:
-            panel = WordsPanel(f"A title for session {row.cells[0].strip()}", (), row.cells[-1])
+            panel = TextInputPanel(f"A title for session {row.cells[0].strip()}", (), row.cells[-1])
             self.terminal.open_panel(panel, lambda words: self._renamed(row, words))
 
-    def _renamed(self, row: Row, words: str | None) -> None:
+    def _renamed(self, row: PickerRow, words: str | None) -> None:
         sessions = self.terminal.engine.sessions
         if words and words.strip():
             self.in_thread(
@@ -95,11 +99,14 @@ class SessionList(Picker):
             self.show_note("This is the session on the screen; /new begins another one first.")
             return
         slug = row.cells[0].strip()
-        about = [Line("plain", f"Session {slug} is taken off the lists."), Line("plain", STAYS)]
+        about = [
+            Line("plain", f"Session {slug} is taken off the lists."),
+            Line("plain", PLANS_STAY),
+        ]
         panel = ConfirmPanel(f"Delete session {slug}?", about, "delete it")
         self.terminal.open_panel(panel, lambda yes: self._deleted(row) if yes else None)
 
-    def _deleted(self, row: Row) -> None:
+    def _deleted(self, row: PickerRow) -> None:
         sessions = self.terminal.engine.sessions
         self.in_thread(
             "Deleting",
@@ -108,7 +115,7 @@ class SessionList(Picker):
         )
 
 
-def _row(record: SessionRecord, here: str) -> Row:
+def _row(record: SessionRecord, here: str) -> PickerRow:
     sign = "* " if record.session == here else "  "
     row = redacted_row({"title": record.title or record.goal})
     cells = (
@@ -118,4 +125,4 @@ def _row(record: SessionRecord, here: str) -> Row:
         local_time(record.updated_at),
         visible_line(str(row["title"])),
     )
-    return Row(record.session, cells)
+    return PickerRow(record.session, cells)

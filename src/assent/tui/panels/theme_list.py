@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.render.lines import Line
-from assent.tui.panels.picker import Picker, Row
-from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.theme.styles import DARK, LIGHT, PLAIN, THEMES
 
-ABOUT: Final = {
+THEME_DESCRIPTIONS: Final = {
     DARK: "light letters on a dark ground",
     LIGHT: "dark letters on a light ground",
     PLAIN: "the terminal's own colours, and no others",
@@ -37,14 +37,14 @@ class ThemeList(Picker):
         super().__init__()
         self._before = before
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         ordered = [self._before, *[name for name in THEMES if name != self._before]]
-        return [Row(name, (name, ABOUT[name])) for name in ordered]
+        return [PickerRow(name, (name, THEME_DESCRIPTIONS[name])) for name in ordered]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         return SAMPLE
 
-    def pointed(self, row: Row) -> None:
+    def pointed(self, row: PickerRow) -> None:
         if row.key != self.terminal.theme_name:
             self.terminal.set_theme(row.key)
 

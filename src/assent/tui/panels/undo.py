@@ -10,13 +10,13 @@ from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.undo import gap_lines
-from assent.tui.acts import UNDONE, undone_words
-from assent.tui.panels.approval_pages import number_of, pages, title_lines
-from assent.tui.panels.approval_state import Act, Stage, Standing
-from assent.tui.panels.approval_verbs import TERMINAL
-from assent.tui.panels.deciding import DecidingPanel
+from assent.tui.line_view.view import Section
+from assent.tui.outcome_text import UNDONE, undone_text
+from assent.tui.panels.approval.sections import number_of, review_sections, title_lines
+from assent.tui.panels.approval.service_calls import TERMINAL
+from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage, ApprovalState
+from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.runs import RunsPanel
-from assent.tui.paper import Sheet
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -24,21 +24,23 @@ if TYPE_CHECKING:
     from assent.runs.undo.service import UndoPlan
 
 NOTHING: Final = "There is nothing left to take back."
-MOVED: Final = "Files changed while you read; nothing was taken back. This is how it would be now."
+FILES_CHANGED: Final = (
+    "Files changed while you read; nothing was taken back. This is how it would be now."
+)
 ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
 NOT_ONE: Final = "A command's own undo goes with its whole run."
 
 
-class Preview(msgspec.Struct, frozen=True):
+class DisplayedUndo(msgspec.Struct, frozen=True):
     """What would be taken back, as it is shown: a yes is a yes to exactly this."""
 
     undo: "UndoPlan"
     review: "Review"
-    sheets: tuple[Sheet, ...]
+    sheets: tuple[Section, ...]
     takers: frozenset[str] = frozenset()  # runs that had taken back any of it by then
 
 
-def taken_since(engine: "Engine", shown: Preview) -> str:
+def undone_since_text(engine: "Engine", shown: DisplayedUndo) -> str:
     """Says who undid, or redid, elsewhere what is shown; nothing where nobody did."""
     undo = shown.undo
     new = [one for one in engine.history.undos_of(undo.target) if one[1].run not in shown.takers]
@@ -46,38 +48,38 @@ def taken_since(engine: "Engine", shown: Preview) -> str:
         return ""
     taken = engine.history.undone(undo.target.runs[0])
     what = UNDONE["" if undo.extent.again else taken]
-    return undone_words(undo.run, undo.source.name, what, new[-1])
+    return undone_text(undo.run, undo.source.name, what, new[-1])
 
 
-def preview(engine: "Engine", reference: str, operation: str, *, again: bool) -> Preview:
+def load_undo(engine: "Engine", reference: str, operation: str, *, again: bool) -> DisplayedUndo:
     """Works out what takes a run, a turn or one operation back, or an undo; records nothing."""
     engine.runs.record_lost_command()
     undoing = engine.undo
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
     review = engine.reviews.undo_review(undo.source, undo.plan, again=undo.extent.again)
     takers = frozenset(note.run for _, note in engine.history.undos_of(undo.target))
-    return Preview(undo, review, (*_left_alone(undo), *pages(review)), takers)
+    return DisplayedUndo(undo, review, (*_left_alone(undo), *review_sections(review)), takers)
 
 
-class UndoPanel(DecidingPanel):
+class UndoPanel(DecisionPanel):
     """Ends with "undone" or "redone" when the run has begun; else with None."""
 
     def __init__(self, reference: str = "", operation: str = "", *, again: bool = False) -> None:
         super().__init__()
-        self.standing = Standing(undo=True)
+        self.standing = ApprovalState(undo=True)
         self._reference = reference
         self._operation = operation
         self._again = again
-        self._preview: Preview | None = None
+        self._preview: DisplayedUndo | None = None
 
     def load(self, told: str = "") -> None:
         """Works out what there is to take back now."""
         engine, names = self.terminal.engine, (self._reference, self._operation)
         again = self._again
         self.work(
-            lambda: preview(engine, *names, again=again),
+            lambda: load_undo(engine, *names, again=again),
             lambda p: self._show(p, told),
-            Stage.LOADING,
+            ApprovalStage.LOADING,
         )
 
     def failed(self, error: AssentError) -> None:
@@ -90,7 +92,7 @@ class UndoPanel(DecidingPanel):
 
     def decided_elsewhere(self) -> Callable[[], str] | None:
         shown = self._preview
-        return partial(taken_since, self.terminal.engine, shown) if shown else None
+        return partial(undone_since_text, self.terminal.engine, shown) if shown else None
 
     def titles(self, width: int) -> Sequence[Line]:
         if self._preview is None:
@@ -116,7 +118,7 @@ class UndoPanel(DecidingPanel):
     def digest(self) -> str:
         return self._preview.review.digest if self._preview else ""
 
-    def do(self, act: Act) -> None:
+    def do(self, act: ApprovalAction) -> None:
         """Does what a key asks for."""
         if act in _ACTS:
             _ACTS[act](self)
@@ -125,11 +127,13 @@ class UndoPanel(DecidingPanel):
     def _what(self) -> str:
         return "redo" if self._again else "undo"
 
-    def _show(self, found: Preview, told: str) -> None:
+    def _show(self, found: DisplayedUndo, told: str) -> None:
         self._preview = found
         some = bool(found.undo.plan.operations)
         one = bool(self._operation)
-        standing = Standing(Stage.READING, open=True, awaited=some, undo=True, marked=one, part=one)
+        standing = ApprovalState(
+            ApprovalStage.READING, open=True, awaited=some, undo=True, marked=one, part=one
+        )
         self.show(found.sheets, standing, told or ("" if some else NOTHING))
 
     def _take_back(self) -> None:
@@ -137,16 +141,16 @@ class UndoPanel(DecidingPanel):
         shown, engine, again = self._preview, self.terminal.engine, self._again
         names = (self._reference or (shown.undo.run if shown else ""), self._operation)
 
-        def act() -> Preview | str:
-            gone = taken_since(engine, shown) if shown else ""
-            return gone or preview(engine, *names, again=again)
+        def act() -> DisplayedUndo | str:
+            gone = undone_since_text(engine, shown) if shown else ""
+            return gone or load_undo(engine, *names, again=again)
 
-        def done(found: Preview | str) -> None:
+        def done(found: DisplayedUndo | str) -> None:
             if isinstance(found, str):
                 self.closes(found)
                 return
             if shown is None or found.undo.plan.digest != shown.undo.plan.digest:
-                self._show(found, MOVED)
+                self._show(found, FILES_CHANGED)
                 return
             app = self.terminal
             self.dismiss("redone" if again else "undone")
@@ -154,7 +158,7 @@ class UndoPanel(DecidingPanel):
                 app.run_controller.undo(found.undo, TERMINAL)
                 app.show_run()
 
-        self.work(act, done, Stage.RECORDING)
+        self.work(act, done, ApprovalStage.RECORDING)
 
     def _only(self) -> None:
         """Shows what takes only the operation under the cursor back."""
@@ -189,21 +193,21 @@ class UndoPanel(DecidingPanel):
         self.told = NOTHING
 
 
-_ACTS: Final[dict[Act, Callable[[UndoPanel], None]]] = {
-    Act.BUILD: UndoPanel._take_back,
-    Act.MARK: UndoPanel._only,
-    Act.WHOLE: UndoPanel._whole,
-    Act.HISTORY: UndoPanel._choose,
-    Act.CLOSED: UndoPanel._nothing,
+_ACTS: Final[dict[ApprovalAction, Callable[[UndoPanel], None]]] = {
+    ApprovalAction.BUILD: UndoPanel._take_back,
+    ApprovalAction.MARK: UndoPanel._only,
+    ApprovalAction.WHOLE: UndoPanel._whole,
+    ApprovalAction.HISTORY: UndoPanel._choose,
+    ApprovalAction.CLOSED: UndoPanel._nothing,
 }
 
 
-def _left_alone(undo: "UndoPlan") -> Sequence[Sheet]:
+def _left_alone(undo: "UndoPlan") -> Sequence[Section]:
     """Returns what is not taken back, before everything that is."""
     lines: list[Line] = []
     for _, reason in undo.inversion.skipped:
         lines += wrapped_lines("risk", f"left alone: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
     return (
-        [Sheet("left alone", (Line("heading", "Not taken back"), *lines, BLANK))] if lines else []
+        [Section("left alone", (Line("heading", "Not taken back"), *lines, BLANK))] if lines else []
     )

@@ -7,7 +7,7 @@ from assent.render.lines import GUTTER, Line
 from assent.render.pending_decisions import PendingDecision
 from assent.render.redaction import redacted_row
 from assent.render.times import local_time
-from assent.tui.panels.picker import Picker, Row
+from assent.tui.panels.picker import Picker, PickerRow
 
 SHORT = 12  # letters of a digest
 
@@ -24,12 +24,12 @@ class WaitingList(Picker):
         super().__init__()
         self._waits: dict[str, PendingDecision] = {}
 
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[PickerRow]:
         waits = redacted_row(self.terminal.engine.waiting())
         self._waits = {f"{one.kind}:{one.id}": one for one in waits}
         return [_row(key, one) for key, one in self._waits.items()]
 
-    def preview(self, row: Row) -> Sequence[Line]:
+    def preview(self, row: PickerRow) -> Sequence[Line]:
         one = self._waits.get(row.key)
         if one is None:  # it was decided elsewhere meanwhile
             return ()
@@ -38,8 +38,8 @@ class WaitingList(Picker):
         text = [Line("plain", f"{GUTTER}{visible_line(line)}") for line in one.preview]
         return [Line("heading", visible_line(one.title)), *told, *text]
 
-    def chosen(self, row: Row) -> None:
-        from assent.tui.panels.question import QuestionPanel
+    def chosen(self, row: PickerRow) -> None:
+        from assent.tui.panels.question.panel import QuestionPanel
 
         app, one = self.terminal, self._waits.get(row.key)
         if one is None:  # it was decided elsewhere meanwhile
@@ -55,9 +55,9 @@ class WaitingList(Picker):
                 app.review_plan(one.plan_id)
 
 
-def _row(key: str, one: PendingDecision) -> Row:
+def _row(key: str, one: PendingDecision) -> PickerRow:
     cells = (one.kind, local_time(one.at), visible_line(one.session), visible_line(one.title))
-    return Row(key, cells, also=" ".join(map(visible_line, one.preview)))
+    return PickerRow(key, cells, also=" ".join(map(visible_line, one.preview)))
 
 
 def _risks(one: PendingDecision) -> str:

@@ -1,0 +1,111 @@
+"""Commands that look: where things stand, what they cost, what is allowed and remembered."""
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING
+
+from assent.core.errors import UsageError
+from assent.core.event import FactRemembered
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.redaction import redact
+from assent.tui.commands.output import run_cli_command, show_lines
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+    from assent.tui.sidebar.data import SidebarData
+
+
+def status(app: "TerminalApp", rest: str) -> None:
+    """Shows where the plan stands."""
+    named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
+    run_cli_command(app, "Status", "status", *named)
+
+
+def waiting(app: "TerminalApp", rest: str) -> None:
+    """Opens the list of everything that waits."""
+    from assent.tui.panels.waiting_list import WaitingList
+
+    app.open_panel(WaitingList())
+
+
+def questions(app: "TerminalApp", rest: str) -> None:
+    """Opens the question that waits longest, or says that none does."""
+    pending = app.engine.pending_questions.pending
+    app.tasks.run(
+        "Looking for questions",
+        pending,
+        lambda found: app.ask_next() if found else app.add_note("Nobody asks you anything."),
+    )
+
+
+def cost(app: "TerminalApp", rest: str) -> None:
+    """Tells what the session took."""
+    from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
+
+    standing = app.status_snapshot
+    usage, record = standing.usage, standing.record
+    turns, requests = (record.turns, record.steps) if record else (0, 0)
+    app.add_note(
+        f"{short_token_count(usage.input)} tokens in ({short_token_count(usage.cache_read)} cached), "
+        f"{short_token_count(usage.output)} out ({short_token_count(usage.reasoning)} thinking)",
+        f"{cost_text(standing.cost)} in {plural(turns, 'turn')}, {plural(requests, 'request')}",
+    )
+
+
+def context(app: "TerminalApp", rest: str) -> None:
+    """Shows how full the model's window is."""
+    from assent.tui.sidebar.context import context_lines
+    from assent.tui.sidebar.data import read_sidebar_data, usage_limits
+
+    allowance = partial(usage_limits, app.session_controller.work)
+    engine, record = app.engine, app.session_controller.record
+
+    def shown(found: "SidebarData") -> None:
+        lines = context_lines(found.took, found.total, found.cost, found.allowance)
+        show_lines(app, "Context", list(lines))
+
+    app.tasks.run("Reading", lambda: read_sidebar_data(engine, record, allowance), shown)
+
+
+def rules(app: "TerminalApp", rest: str) -> None:
+    """Shows the rules, or has one explained, tested or taken back."""
+    run_cli_command(app, "Rules", "rules", *(_words(rest) or ["list"]), slash="/rules")
+
+
+def memory(app: "TerminalApp", rest: str) -> None:
+    """Shows what every session here is told, or has a fact forgotten."""
+    if rest == "forget":
+        from assent.tui.panels.memory_list import MemoryList
+
+        app.open_panel(MemoryList(), lambda fact: memory(app, f"forget {fact}") if fact else None)
+        return
+    run_cli_command(app, "Memory", "memory", *(_words(rest) or ["list"]), slash="/memory")
+
+
+def remember(app: "TerminalApp", rest: str) -> None:
+    """Keeps a fact that every later session is told."""
+    if not rest:
+        raise UsageError("What should be remembered?", "/remember Tests run with make test")
+    facts = app.engine.memory
+
+    def kept(fact: FactRemembered) -> None:
+        app.add_note(f"Every later session here is told: {visible_line(redact(fact.text))}")
+
+    app.tasks.run("Remembering", lambda: facts.remember(rest), kept)
+
+
+def init(app: "TerminalApp", rest: str) -> None:
+    """Makes the folder a workspace."""
+    run_cli_command(app, "Making a workspace", "init")
+
+
+def doctor(app: "TerminalApp", rest: str) -> None:
+    """Tries on this machine what must not be possible."""
+    run_cli_command(app, "The doctor is trying what must not be possible", "doctor")
+
+
+def _words(rest: str) -> list[str]:
+    try:
+        return shlex.split(rest)
+    except ValueError as error:
+        raise UsageError(f"This line cannot be read: {error}.", "/help") from None

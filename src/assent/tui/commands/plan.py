@@ -1,0 +1,120 @@
+"""Commands about plans: reading, choosing, comparing and editing them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from assent.core.errors import NotFound, UsageError
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.tui.commands.output import run_cli_command
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.tui.app import TerminalApp
+
+NO_FILE = "This plan has no file that could be edited here."
+NO_PLAN = "This session has no plan."
+
+
+def review(app: "TerminalApp", rest: str) -> None:
+    """Opens the approval panel."""
+    if not rest:
+        app.review_plan()
+        return
+    plans = app.engine.plans
+    app.deferred.lead(
+        "Looking for the plan",
+        lambda: plans.find(rest),
+        lambda found: app.review_plan(found.plan_id),
+    )
+
+
+def choose(app: "TerminalApp", rest: str) -> None:
+    """Opens the plan selector."""
+    from assent.tui.panels.plan_list import PlanList
+
+    app.open_panel(PlanList())
+
+
+def history(app: "TerminalApp", rest: str) -> None:
+    """Opens the revisions of a plan."""
+    from assent.tui.panels.history import HistoryPanel
+
+    _with_plan(app, rest, lambda found: app.open_panel(HistoryPanel(found)))
+
+
+def edit(app: "TerminalApp", rest: str) -> None:
+    """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
+    engine = app.engine
+    reference, session = rest or app.session_controller.plan_id, app.session_controller.session
+
+    def own() -> PlanRecord:
+        return engine.plans.find(reference or session_plan(engine, session, "/edit"))
+
+    app.deferred.lead("Looking for the plan", own, lambda found: _edited(app, found))
+
+
+def diff(app: "TerminalApp", rest: str) -> None:
+    """Shows what is staged in the plan, or what turns changed."""
+    record = app.session_controller.record
+    if rest and record is None:
+        raise UsageError(
+            "There is no session on the screen, so no turn changed anything.", "/plans"
+        )
+    if rest == "turns" and record is not None:
+        run_cli_command(app, "What each turn changed", "sessions", "diff", record.session)
+    elif rest and record is not None:
+        line = ("sessions", "diff", record.session, f"--turn={rest}")
+        run_cli_command(app, f"Turn {rest}", *line, slash="/diff")
+    else:
+        named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
+        run_cli_command(app, _staged(app), "diff", *named)
+
+
+def _staged(app: "TerminalApp") -> str:
+    """Says what the operations of the plan are by now: built, or only staged."""
+    record = app.status_snapshot.plan
+    built = record is not None and record.state is PlanState.COMPLETED
+    return "What was built" if built else "What is staged"
+
+
+def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:
+    plans, reference = app.engine.plans, rest or app.session_controller.plan_id
+    app.deferred.lead("Looking for the plan", lambda: plans.find(reference), then)
+
+
+def session_plan(engine: "Engine", session: str, command: str) -> str:
+    """Returns the plan of a session, as it is by now; without a session the current one is meant.
+
+    What changes something never takes the plan of another session unless it is named.
+    """
+    plan_id = engine.sessions.load(session).plan_id if session else ""
+    if session and not plan_id:
+        raise NotFound(NO_PLAN, _by_name(engine, command))
+    return plan_id
+
+
+def _by_name(engine: "Engine", command: str) -> str:
+    try:
+        return f"{command} {engine.plans.find().name}"
+    except NotFound:
+        return "/plans"
+
+
+def _edited(app: "TerminalApp", record: PlanRecord) -> None:
+    """Has the editor opened, takes in what it left, and opens the review of it."""
+    from assent.tui.external_editor import edit_file
+    from assent.tui.panels.approval.service_calls import propose_if_changed
+
+    if not record.path or record.imported:
+        raise UsageError(NO_FILE, "/review")
+    edit_file(app, record.path)
+    engine, before = app.engine, record.digest
+
+    def taken(now: PlanRecord) -> None:
+        if now.digest != before:
+            app.add_note("You changed the text: it is a new plan, and nobody has approved it.")
+        app.refresh_status()
+        app.review_plan(now.plan_id)
+
+    app.deferred.lead("Reading the plan", lambda: propose_if_changed(engine, record), taken)

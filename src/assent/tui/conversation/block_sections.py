@@ -1,0 +1,267 @@
+"""Talk: how the blocks of a conversation look, as sheets of lines. Nothing that was said is hidden.
+
+What the model wrote is indented, so that nothing of it can pass for a line of ours.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from assent.core.llm.request import TokenUsage
+from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
+from assent.render.lines import BLANK, Line, Style
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    CallState,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.markdown import INDENT, MarkdownRenderer
+from assent.tui.line_view.view import Section
+
+Full: TypeAlias = Callable[[str], str]
+
+INNER: Final = "    "
+SOON: Final = 0.05  # seconds of a thought below which there is no time to tell
+TAIL: Final = 3  # lines of a thought that is being thought
+UNFOLD: Final = "Ctrl+O"
+CENT: Final = 0.01
+THOUSAND, MILLION = 1_000, 1_000_000
+MINUTE: Final = 60
+EXACTLY: Final = 10  # seconds up to which tenths are told
+INSTANT: Final = 0.1
+_SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
+    "pending": ("○", "dim"),
+    "running": ("▸", "plain"),
+    "completed": ("✓", "plain"),
+    "error": ("✗", "risk"),
+    "declined": ("✗", "plain"),
+}
+_RESTS: Final = {  # how a session that works for another came to rest
+    "end": "finished",
+    "presented": "presented its plan",
+    "limit": "ended: as many requests as it may make",
+    "budget": "ended: its budget is used up",
+    "waiting": "waits for an answer",
+    "declined": "ended with your no",
+}
+_ENDS: Final = {
+    "presented": "The plan is ready for your review: Ctrl+T or /review.",
+    "limit": "The turn ended: it made as many requests as it may.",
+    "budget": "The turn ended: its budget is used up.",
+    "interrupted": "The turn was interrupted.",
+    "failed": "The turn failed.",
+    "declined": "The turn ended with your no.",
+    "waiting": "The turn waits for an answer.",
+    "paused": "The work is paused.",
+    "cancelled": "The work is cancelled.",
+}
+
+
+def block_section(block: Block, full: Full, *, unfolded: bool = False) -> Section:
+    """Returns a block as a sheet; folded, unless its whole text is wanted."""
+    return Section(block.key, tuple(_lines(block, full, unfolded)))
+
+
+def streaming_section(block: AssistantMessageBlock, speech: MarkdownRenderer) -> Section:
+    """Returns what is being said as a sheet; `speech` rendered it when it was shorter."""
+    return Section(block.key, tuple(_spoken(block, speech)))
+
+
+def is_foldable(block: Block) -> bool:
+    """Tells whether a block has more to show than it does when folded."""
+    match block:
+        case ReasoningBlock(lines=lines) | ToolCallBlock(lines=lines) | NoteBlock(lines=lines):
+            return lines > 0
+        case ChildSessionBlock(deeds=deeds):
+            return len(deeds) > 1
+        case _:
+            return False
+
+
+def notice_section(key: str, lines: Iterable[Line]) -> Section:
+    """Returns what the screen itself tells, between what others said."""
+    return Section(key, (BLANK, *(Line(line.style, INDENT + line.text) for line in lines)))
+
+
+def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
+    match block:
+        case UserMessageBlock():
+            yield BLANK
+            yield from _said(block)
+        case AssistantMessageBlock():
+            yield from _spoken(block, MarkdownRenderer())
+        case ReasoningBlock():
+            yield BLANK
+            yield from _thought(block, full, unfolded)
+        case ToolCallBlock():
+            yield from _called(block, full, unfolded)
+        case QuestionBlock():
+            yield BLANK
+            yield from _asked(block)
+        case _:
+            yield from _others(block, full, unfolded)
+
+
+def _others(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
+    match block:
+        case ChildSessionBlock():
+            yield from _child(block, unfolded)
+        case NoteBlock():
+            yield from _note(block, full, unfolded)
+        case TurnEndBlock():
+            yield from _ended(block)
+        case RemovedBlock():
+            pass
+        case _:
+            raise TypeError(f"nobody shows a {type(block).__name__}")
+
+
+def _spoken(block: AssistantMessageBlock, speech: MarkdownRenderer) -> list[Line]:
+    going_on = [Line("dim", f"{INDENT}…")] if block.live else []
+    return [BLANK, *speech.lines(block.text), *going_on]
+
+
+def _said(block: UserMessageBlock) -> Iterator[Line]:
+    sign = "> "
+    for line in visible_text(block.text).strip("\n").split("\n"):
+        for piece in fold_long(line):
+            yield Line("said", sign + piece)
+            sign = INDENT
+    if block.pictures:
+        yield Line("dim", f"{INDENT}[{plural(block.pictures, 'picture')}]")
+
+
+def _thought(block: ReasoningBlock, full: Full, unfolded: bool) -> Iterator[Line]:
+    took = f" for {duration_text(block.seconds)}" if block.seconds >= SOON else ""
+    if unfolded:
+        yield Line("dim", f"{INDENT}~ {'thinking' if block.live else 'thought'}{took}:")
+        yield from _quoted(full(block.key))
+    elif block.live:
+        yield Line("dim", f"{INDENT}~ thinking…")
+        tail = full(block.key).strip("\n").split("\n")[-TAIL:]
+        yield from _quoted("\n".join(tail))
+    else:
+        more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        yield Line("dim", f"{INDENT}~ thought{took}: {visible_line(block.brief)}{more}")
+
+
+def _called(block: ToolCallBlock, full: Full, unfolded: bool) -> Iterator[Line]:
+    sign, style = _SIGNS[block.state]
+    about = f" {visible_line(block.about)}" if block.about else ""
+    state = "failed" if block.state == "error" else block.state
+    word = "" if block.state == "completed" else f" · {state}"
+    staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
+    timed = block.seconds >= INSTANT and block.state != "declined"
+    took = f" · {duration_text(block.seconds)}" if timed else ""
+    yield Line(style, f"{INDENT}{sign} {visible_line(block.tool)}{about}{word}{staged}{took}")
+    if unfolded:
+        if block.decided:
+            yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
+        yield from _quoted(full(block.key))
+    elif block.brief:
+        more = f" ({plural(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        yield Line("dim", f"{INNER}└ {visible_line(block.brief)}{more}")
+
+
+def _asked(block: QuestionBlock) -> Iterator[Line]:
+    who = f"{visible_line(block.child)} asks: " if block.child else ""
+    for question in block.questions:
+        text = visible_line(question.question)
+        yield Line("heading", f"{INDENT}? {who}{visible_line(question.header)}: {text}")
+    match block.state:
+        case "open":
+            yield Line("risk", f"{INNER}waits for your answer")
+        case "unanswered":
+            yield Line("dim", f"{INNER}nobody answered, which is a no")
+        case "answered":
+            yield from _answer(block)
+
+
+def _answer(block: QuestionBlock) -> Iterator[Line]:
+    words = "; ".join([", ".join([each.strip() for each in answer]) for answer in block.answers])
+    by = f" ({visible_line(block.by)})" if block.by else ""
+    *lines, last = visible_text(words).strip("\n").split("\n")
+    yield from (Line("said", f"{INNER}{piece}") for line in lines for piece in fold_long(line))
+    *pieces, end = fold_long(last)
+    yield from (Line("said", f"{INNER}{piece}") for piece in pieces)
+    yield Line("said", f"{INNER}{end or 'no'}{by}")
+
+
+def _child(block: ChildSessionBlock, unfolded: bool) -> Iterator[Line]:
+    state = _RESTS.get(block.ended, block.ended) if block.ended else "working"
+    behind = ", in the background" if block.background else ""
+    calls = f", {plural(len(block.deeds), 'call')}" if block.deeds else ""
+    title = visible_line(block.title)
+    yield Line("plain", f"{INDENT}◆ {visible_line(block.name)}: {title} · {state}{behind}{calls}")
+    for deed in block.deeds if unfolded else block.deeds[-1:]:
+        yield Line("dim", f"{INNER}· {visible_line(deed)}")
+    if block.ended and block.words:
+        yield Line("dim", f"{INNER}└ {visible_line(block.words)}")
+
+
+def _note(block: NoteBlock, full: Full, unfolded: bool) -> Iterator[Line]:
+    more = f" ({UNFOLD})" if block.lines and not unfolded else ""
+    yield Line("dim", f"{INDENT}· {visible_line(block.words)}{more}")
+    if unfolded and block.lines:
+        yield from _quoted(full(block.key))
+
+
+def _ended(block: TurnEndBlock) -> Iterator[Line]:
+    if block.why in _ENDS:
+        style: Style = "heading" if block.why == "presented" else "plain"
+        words = visible_line(block.words)
+        own = "" if words and block.why == "interrupted" else f"{_ENDS[block.why]} "
+        yield BLANK
+        yield Line(style, f"{INDENT}{own}{words}".rstrip())
+    if told := usage_text(block.usage, block.cost, block.seconds):
+        yield Line("dim", f"{INDENT}{told}")
+
+
+def _quoted(text: str) -> Iterator[Line]:
+    for line in visible_text(text).strip("\n").split("\n"):
+        for piece in fold_long(line):
+            yield Line("dim", f"{INNER}│ {piece}")
+
+
+def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:
+    """Returns what something took: tokens in and out, money as far as it is known, time."""
+    if not usage.input and not usage.output:
+        return ""
+    cached = f" ({short_token_count(usage.cache_read)} cached)" if usage.cache_read else ""
+    thought = f" ({short_token_count(usage.reasoning)} thinking)" if usage.reasoning else ""
+    tokens = f"{short_token_count(usage.input)} in{cached}, {short_token_count(usage.output)} out{thought}"
+    paid = cost_text(cost)
+    return " · ".join(filter(None, [tokens, paid, duration_text(took) if took else ""]))
+
+
+def short_token_count(tokens: int) -> str:
+    """Returns a number of tokens in a few letters."""
+    if tokens < THOUSAND:
+        return str(tokens)
+    return f"{tokens / THOUSAND:.1f}k" if tokens < MILLION else f"{tokens / MILLION:.1f}M"
+
+
+def cost_text(cost: float | None) -> str:
+    """Returns dollars; nothing that is not known passes for free."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.4f}" if 0 < cost < CENT else f"${cost:.2f}"
+
+
+def duration_text(took: float) -> str:
+    """Returns a time as people say it."""
+    if took < MINUTE:
+        return f"{took:.1f} s" if took < EXACTLY else f"{took:.0f} s"
+    return f"{took // MINUTE:.0f} min {took % MINUTE:.0f} s"
+
+
+def plural(number: int, what: str) -> str:
+    """Returns a number of things, of one or of several."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,411 @@
+"""The feed: what happened in a session and its children, folded into blocks as faces show them."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import StreamDelta, TokenUsage
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    PlannedCall,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionRewound,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.core.session.question import is_permission, read_permission_answer
+from assent.core.session.record import add_usage
+from assent.core.text.redaction import redact
+from assent.render.child_names import ChildNames
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.rewound import blocks_text, rewound_blocks, rewound_note
+from assent.tui.conversation.streaming_text import StreamingText
+from assent.tui.conversation.summaries import (
+    call_subject,
+    call_summary,
+    count_lines,
+    event_note,
+    first_line,
+    seconds_between,
+    touched_text,
+    without_tool_name,
+)
+
+QUESTION = "question"  # the tool with which a model asks
+LIVE = 64_000  # characters of a text that are shown while it still comes: its newest
+_with = msgspec.structs.replace
+
+
+class _TimelineEvents:
+    """Which events of a stream were heard: all up to one, and some behind it."""
+
+    def __init__(self) -> None:
+        self.all_to = 0
+        self._ahead: set[int] = set()
+
+    def add(self, seq: int) -> bool:
+        """Tells whether an event is another than those before."""
+        if seq <= self.all_to or seq in self._ahead:
+            return False
+        self._ahead.add(seq)
+        while self.all_to + 1 in self._ahead:
+            self.all_to += 1
+            self._ahead.remove(self.all_to)
+        return True
+
+
+class Timeline:
+    """Takes events and pieces in order, and tells which blocks they made or changed.
+
+    An event that was heard before is ignored, so that what is read from the log and what is heard
+    live may overlap.
+    """
+
+    def __init__(self, session: str = "") -> None:
+        self.session = session
+        self.blocks: dict[str, Block] = {}
+        self._full: dict[str, str] = {}  # long texts, as they came
+        self._heard: dict[str, _TimelineEvents] = {}  # by session
+        self._fresh: dict[str, None] = {}
+        self._live: dict[str, tuple[str, StreamingText]] = {}  # kind and pieces by key
+        self._printed: dict[str, list[str]] = {}  # by calls that run, and not in their blocks yet
+        self._lines: dict[str, int] = {}  # that such a call printed, but for those
+        self._step: list[str] = []  # keys of what the step said, void if it is tried again
+        self._calls: dict[str, str] = {}  # keys by call,
+        self._children: dict[str, str] = {}  # by child,
+        self._asked: dict[str, str] = {}  # and by question
+        self._held: dict[str, tuple[str, str]] = {}  # by question: the call, and since when
+        self._waited: dict[str, float] = {}  # by call: seconds that it waited for a person
+        self._declined: set[str] = set()  # calls that a person said no to
+        self._at = ""  # when what is being taken happened
+        self._kin = ChildNames(session)
+        self._began = ""
+        self._usage = TokenUsage()
+        self._cost: float | None = 0.0
+        self._count = 0
+
+    @property
+    def seq(self) -> int:
+        """The event of the session itself up to which nothing is missing."""
+        return self._heard[self.session].all_to if self.session in self._heard else 0
+
+    def full(self, key: str) -> str:
+        """Returns all of what a block only begins to tell."""
+        return redact(self._full.get(key, ""))
+
+    def fresh(self) -> list[Block]:
+        """Returns the blocks that were made or changed since the last time, in their order."""
+        for key, (kind, speech) in self._live.items():
+            if key in self._fresh:
+                self._show_live(key, kind, speech)
+        self._show_printed()
+        found = [self.blocks[key] for key in self._fresh]
+        self._fresh = {}
+        return found
+
+    def add_events(self, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
+        """Takes many at once, and returns what they made or changed."""
+        for one in heard:
+            self.add_event(one)
+        return self.fresh()
+
+    def add_event(self, heard: StoredEvent | StreamDelta) -> None:
+        """Takes one event, or one piece of what is being said."""
+        if isinstance(heard, StreamDelta):
+            self._piece(heard.kind, heard.text)
+            return
+        session = heard.stream.rpartition("/")[2]
+        if not self._heard.setdefault(session, _TimelineEvents()).add(heard.seq):
+            return
+        self._kin.add_event(heard)
+        self._at = heard.at
+        if session == self.session:
+            self._take(heard.event, heard.at)
+        else:
+            self._take_child(session, heard.event)
+
+    def _piece(self, kind: str, text: str) -> None:
+        match kind:
+            case "text" | "reasoning":
+                key = next((k for k, (live, _) in self._live.items() if live == kind), "")
+                if not key:
+                    key = self._new()
+                    self._live[key] = (kind, StreamingText())
+                    self._step.append(key)
+                    self.blocks[key] = RemovedBlock(key)
+                self._live[key][1].take(text)
+                self._fresh[key] = None
+            case "output":
+                self._output(text)
+            case _:
+                pass  # arguments of a call are shown with the call
+
+    def _show_live(self, key: str, kind: str, speech: StreamingText, *, over: bool = False) -> None:
+        text = speech.shown()
+        text = text if over else tail_text(text)
+        if kind == "text":
+            self.blocks[key] = AssistantMessageBlock(key, text, live=True)
+        else:
+            self._full[key] = text
+            self.blocks[key] = ReasoningBlock(key, first_line(text), count_lines(text), live=True)
+
+    def _output(self, text: str) -> None:
+        """Adds what a command prints to the call that is running."""
+        key = next((key for key in reversed(self._calls.values()) if self._is_running(key)), "")
+        if key:
+            self._printed.setdefault(key, []).append(text)
+            self._fresh[key] = None
+
+    def _show_printed(self) -> None:
+        """Brings what calls printed into their blocks; of very much, the newest is kept."""
+        printed, self._printed = self._printed, {}
+        for key, pieces in printed.items():
+            block, text = self.blocks[key], self._full.get(key, "") + "".join(pieces)
+            if not isinstance(block, ToolCallBlock) or block.state != "running":
+                continue
+            kept = tail_text(text)
+            self._full[key] = kept
+            gone = self._lines.get(key, 0) + text.count("\n") - kept.count("\n")
+            self._lines[key] = gone
+            last = kept.rstrip("\n").rpartition("\n")[2]
+            self._put(_with(block, brief=first_line(last), lines=count_lines(kept) + gone))
+
+    def _is_running(self, key: str) -> bool:
+        block = self.blocks[key]
+        return isinstance(block, ToolCallBlock) and block.state == "running"
+
+    def _take(self, event: Event, at: str) -> None:
+        match event:
+            case MessageAdded(id=id, parts=parts, synthetic=""):
+                texts = [part.text for part in parts if isinstance(part, TextPart)]
+                pictures = len(parts) - len(texts)
+                self._put(UserMessageBlock(self._new(), redact("\n\n".join(texts)), pictures, id))
+            case PartSaid(part=part, seconds=seconds):
+                self._part(part, seconds)
+            case SessionRewound(message=message, words=words):
+                self._withdraw(message, redact(words))
+            case TurnStarted():
+                self._began, self._usage, self._cost, self._calls = at, TokenUsage(), 0.0, {}
+            case TurnEnded(why, words):
+                self._let_go()
+                took = seconds_between(self._began, at)
+                ended = TurnEndBlock(self._new(), why, redact(words), took, self._usage, self._cost)
+                self._put(ended)
+            case _:
+                self._take_step(event)
+
+    def _take_step(self, event: Event) -> None:
+        match event:
+            case StepStarted():
+                self._let_go()
+                self._step = []
+            case StepRetried():
+                self._void()
+                self._note(event)
+            case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+                self._usage = add_usage(self._usage, usage)
+                known = self._cost is not None and cost is not None
+                self._cost = (self._cost or 0.0) + (cost or 0.0) if known else None
+                self._note(event)
+            case BatchPlanned(calls):
+                for call in calls:
+                    self._planned(call)
+            case _:
+                self._take_call(event)
+
+    def _take_call(self, event: Event) -> None:
+        match event:
+            case CallStarted(call, tool):
+                self._put(_with(self._call(call, tool), state="running"))
+            case CallEnded():
+                self._settled(event)
+            case QuestionAsked(id=id, call=call, questions=questions):
+                self._asked[id] = key = self._new()
+                self._held[id] = (call, self._at)
+                self._put(QuestionBlock(key, id, questions))
+            case QuestionAnswered(id=id, answers=answers, by=by):
+                self._answered(id, answers, by)
+            case ChildStarted(child=child, title=title, background=background):
+                self._children[child] = key = self._new()
+                name = self._kin.name(child)
+                self._put(
+                    ChildSessionBlock(key, child, name, first_line(redact(title)), background)
+                )
+            case ChildEnded(child=child, why=why, words=words):
+                if block := self._child(child):
+                    self._put(_with(block, ended=why, words=first_line(redact(words))))
+            case _:
+                self._note(event)
+
+    def _take_child(self, session: str, event: Event) -> None:
+        """Takes what a child does: its settled calls are lines of its block."""
+        match event:
+            case CallEnded():
+                if block := self._child(session):
+                    self._put(_with(block, deeds=(*block.deeds, call_summary(event))))
+            case QuestionAsked(id=id, questions=questions):
+                self._asked[id] = key = self._new()
+                self._put(QuestionBlock(key, id, questions, child=self._kin.name(session)))
+            case QuestionAnswered(id=id, answers=answers, by=by):
+                self._answered(id, answers, by)
+            case _:
+                pass
+
+    def _part(self, part: TextPart | ReasoningPart | ToolCall, seconds: float) -> None:
+        match part:
+            case TextPart(text):
+                key = self._finished("text")
+                self._put(AssistantMessageBlock(key, redact(text)))
+            case ReasoningPart(text):
+                key = self._finished("reasoning")
+                self._full[key] = text
+                self._put(ReasoningBlock(key, first_line(redact(text)), count_lines(text), seconds))
+            case ToolCall(id=id, tool=tool):
+                self._calls[id] = key = self._new()
+                self._step.append(key)
+                self._put(ToolCallBlock(key, redact(tool), about=call_subject(part)))
+
+    def _finished(self, kind: str) -> str:
+        """Returns the key of the part whose pieces came first, or of one that had none."""
+        key = next((k for k, (live, _) in self._live.items() if live == kind), "")
+        if key:
+            del self._live[key]
+            return key
+        key = self._new()
+        self._step.append(key)
+        return key
+
+    def _planned(self, call: PlannedCall) -> None:
+        block = self._call(call.call, call.tool)
+        about = block.about or without_tool_name(block.tool, touched_text(call))
+        self._put(_with(block, about=about, verdict=call.verdict))
+
+    def _settled(self, event: CallEnded) -> None:
+        block, result = self._call(event.call, event.tool), event.result
+        self._printed.pop(block.key, None)
+        self._lines.pop(block.key, None)
+        self._full[block.key] = result.text
+        declined = result.failed and event.call in self._declined
+        failed = "declined" if declined else "error"
+        # The answer to a question stands with the question.
+        told = "" if event.tool == QUESTION and not result.failed else result.text
+        self._put(
+            _with(
+                block,
+                state=failed if result.failed else "completed",
+                about=without_tool_name(block.tool, redact(event.title)) or block.about,
+                brief=first_line(redact(told[:2000])),
+                lines=count_lines(result.text),
+                seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
+                verdict=event.verdict,
+                decided=redact(event.decided),
+            )
+        )
+
+    def _call(self, call: str, tool: str) -> ToolCallBlock:
+        block = self.blocks.get(self._calls.get(call, ""))
+        if isinstance(block, ToolCallBlock):
+            return block
+        self._calls[call] = key = self._new()
+        return ToolCallBlock(key, redact(tool))
+
+    def _child(self, session: str) -> ChildSessionBlock | None:
+        block = self.blocks.get(self._children.get(session, ""))
+        return block if isinstance(block, ChildSessionBlock) else None
+
+    def _answered(self, id: str, answers: tuple[tuple[str, ...], ...] | None, by: str) -> None:
+        block = self.blocks.get(self._asked.get(id, ""))
+        if isinstance(block, QuestionBlock):
+            call, since = self._held.get(id, ("", ""))
+            waited = self._waited.get(call, 0.0)
+            self._waited[call] = waited + seconds_between(since, self._at)
+            if _is_no(block, answers):
+                self._declined.add(call)
+            state = "unanswered" if answers is None else "answered"
+            self._put(_with(block, state=state, answers=answers or (), by=by))
+
+    def _note(self, event: Event) -> None:
+        found = event_note(event)
+        if found is not None:
+            kind, words, text = found
+            key = self._new()
+            self._full[key] = text
+            self._put(NoteBlock(key, kind, redact(words), count_lines(text)))
+
+    def _withdraw(self, message: str, words: str) -> None:
+        """Folds what the model no longer knows into one note, in its place."""
+        gone = rewound_blocks(list(self.blocks.values()), message)
+        for block in gone:
+            self._put(RemovedBlock(block.key))
+        key = gone[0].key if gone else self._new()
+        self._full[key] = text = blocks_text(gone)
+        self._put(rewound_note(key, words, text))
+
+    def _void(self) -> None:
+        """Takes away what a failed attempt had said."""
+        for key in self._step:
+            self._put(RemovedBlock(key))
+        self._live, self._step = {}, []
+
+    def _let_go(self) -> None:
+        """Keeps what was said so far of parts that never came to their end."""
+        for key, (kind, speech) in self._live.items():
+            speech.take("\n")
+            self._show_live(key, kind, speech, over=True)
+            self._put(_with(self.blocks[key], live=False))
+        self._live = {}
+
+    def _new(self) -> str:
+        self._count += 1
+        return f"{self.session}:{self._count}"
+
+    def _put(self, block: Block) -> None:
+        self.blocks[block.key] = block
+        self._fresh[block.key] = None
+
+
+def tail_text(text: str) -> str:
+    """Returns the end of a text that still grows, from the beginning of a line on if it has one."""
+    if len(text) <= LIVE:
+        return text
+    line = text.find("\n", len(text) - LIVE)
+    return text[line + 1 :] if 0 <= line < len(text) - LIVE // 2 else text[-LIVE:]
+
+
+def _is_no(asked: QuestionBlock, answers: tuple[tuple[str, ...], ...] | None) -> bool:
+    """Tells whether a person was asked for a permission and did not give it."""
+    question = asked.questions[0] if asked.questions else None
+    if question is None or not is_permission(question):
+        return False
+    return not read_permission_answer(question, answers).yes
+
+
+def timeline_blocks(session: str, heard: Iterable[StoredEvent | StreamDelta]) -> list[Block]:
+    """Returns the blocks that a whole stream makes."""
+    feed = Timeline(session)
+    feed.add_events(heard)
+    return list(feed.blocks.values())

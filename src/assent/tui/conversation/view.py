@@ -1,0 +1,193 @@
+"""The conversation: shows the feed of a session, and what the screen itself has to tell."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.events import Click
+from textual.geometry import Region
+from textual.strip import Strip
+
+from assent.core.event import StoredEvent
+from assent.core.llm.request import StreamDelta
+from assent.core.session.record import SessionRecord
+from assent.render.lines import Line
+from assent.tui.conversation.block_sections import (
+    block_section,
+    is_foldable,
+    notice_section,
+    streaming_section,
+)
+from assent.tui.conversation.blocks import AssistantMessageBlock, Block, RemovedBlock
+from assent.tui.conversation.markdown import MarkdownRenderer
+from assent.tui.conversation.output_tail import OutputTail
+from assent.tui.conversation.timeline import Timeline
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.workers.background import run_in_background
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+
+MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
+
+
+class SessionLoaded(msgspec.Struct, frozen=True):
+    """A letter: a session with everything that happened in it, ready to be shown."""
+
+    feed: Timeline
+    sheets: tuple[Section, ...]
+
+
+def load_session(session: str, events: Iterable[StoredEvent]) -> SessionLoaded:
+    """Folds a whole session; it may be long, so this belongs in a thread."""
+    feed = Timeline(session)
+    feed.add_events(events)
+    blocks = [block for block in feed.blocks.values() if not isinstance(block, RemovedBlock)]
+    return SessionLoaded(feed, tuple([block_section(block, feed.full) for block in blocks]))
+
+
+def session_events(engine: "Engine", record: SessionRecord) -> list[StoredEvent]:
+    """Returns everything that happened in a session and its children, in order."""
+    events = engine.sessions.events(record)
+    if not record.children:
+        return events
+    known = {record.session}
+    for each in reversed(engine.sessions.all()):  # the oldest first: parents before children
+        if each.parent in known:
+            known.add(each.session)
+            events = [*events, *engine.sessions.events(each)]
+    return sorted(events, key=lambda recorded: recorded.position)
+
+
+class ConversationView(LineView):
+    """A paper that follows a session. A click unfolds or folds what it hits."""
+
+    DEFAULT_CSS = """
+    Conversation { height: 1fr; padding: 0 1; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(following=True, id=id)
+        self.can_focus = False
+        self.feed = Timeline()
+        self._unfolded = False  # everything
+        self._turned: set[str] = set()  # blocks that are otherwise
+        self._told = 0
+        self._printed = OutputTail()  # by the person's own command
+        self._speech = ("", MarkdownRenderer())  # of the block with that key
+        self._drawn_as: tuple[object, ...] = ()
+        self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
+
+    def begin(self, session: str) -> None:
+        """Shows a session in which nothing has happened yet, below what was told."""
+        if self.feed.session != session:
+            self.feed = Timeline(session)
+
+    def open(self, letter: SessionLoaded) -> None:
+        """Shows a session from its end."""
+        self.feed = letter.feed
+        self._turned.clear()
+        self.show(letter.sheets)
+        if self._unfolded:
+            self._again(list(self.feed.blocks.values()))
+        self.scroll_end(animate=False, immediate=True)
+
+    def empty(self) -> None:
+        """Shows nothing, for a session that is about to begin."""
+        self.feed = Timeline()
+        self.show(())
+
+    def add_events(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
+        """Takes in what happened, and shows what that changed, once."""
+        self._again(self.feed.add_events(heard))
+
+    def add_note(self, lines: Iterable[Line]) -> None:
+        """Adds something that the screen itself has to say."""
+        self._told += 1
+        self._printed = OutputTail()
+        self.put(notice_section(f"told:{self._told}", lines))
+
+    def print(self, text: str) -> None:
+        """Adds what the person's own command prints to what was told last."""
+        self._printed.add(text)
+        lines = self._printed.lines()
+        if lines:
+            self.put(notice_section(f"printed:{self._told}", lines))
+
+    def turn_all(self) -> bool:
+        """Unfolds everything, or folds it again; tells which."""
+        self._unfolded = not self._unfolded
+        self._turned.clear()
+        known = {sheet.key for sheet in self.sections}  # a screen that was emptied stays so
+        blocks = [b for b in self.feed.blocks.values() if b.key in known and is_foldable(b)]
+        if len(blocks) <= MAX_BLOCKS_AT_ONCE:
+            self._again(blocks)
+        else:
+            run_in_background(partial(self._turn_many, self.feed, blocks, unfolded=self._unfolded))
+        return self._unfolded
+
+    def _turn_many(self, feed: Timeline, blocks: Sequence[Block], *, unfolded: bool) -> None:
+        """Renders very many blocks, in a thread."""
+        made = [(block, block_section(block, feed.full, unfolded=unfolded)) for block in blocks]
+        with suppress(RuntimeError):  # the screen has just been closed
+            self.call_later(self._turned_many, feed, made, unfolded)
+
+    def _turned_many(
+        self, feed: Timeline, made: Sequence[tuple[Block, Section]], unfolded: bool
+    ) -> None:
+        # What changed meanwhile was rendered then.
+        if feed is self.feed and unfolded is self._unfolded:
+            self.put(*[sheet for block, sheet in made if feed.blocks[block.key] is block])
+
+    def turn(self, key: str) -> None:
+        """Unfolds one block, or folds it again."""
+        block = self.feed.blocks.get(key)
+        if block is not None and is_foldable(block):
+            self._turned ^= {key}
+            self._again([block])
+
+    def on_click(self, event: Click) -> None:
+        spot = self.at(event.y + self.scroll_offset.y)
+        if spot is not None:
+            self.turn(spot.key)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draws what is new in sight; a row that only moved keeps its strip, half drawn already."""
+        themes = (self.theme_name, self.app.theme)
+        looks = (crop.column_span, *themes, self.rich_style, self.background_colors)
+        if looks != self._drawn_as:
+            self._drawn_as, self._in_sight = looks, {}
+        top = self.scroll_offset.y
+        lines = [self._line_at(y + top) for y in crop.line_range]
+        missing = [at for at, line in enumerate(lines) if line not in self._in_sight]
+        if missing:
+            first, last = missing[0], missing[-1]
+            part = Region(crop.x, crop.y + first, crop.width, last - first + 1)
+            drawn = super().render_lines(part)
+            self._in_sight |= zip(lines[first : last + 1], drawn, strict=True)
+        self._in_sight = {line: self._in_sight[line] for line in lines}
+        return [self._in_sight[line] for line in lines]
+
+    def _line_at(self, row: int) -> Line | None:
+        piece = self._paged.piece(row)
+        return piece.line if piece else None
+
+    def _again(self, blocks: Sequence[Block]) -> None:
+        known = {sheet.key for sheet in self.sections} if any(map(_gone, blocks)) else set()
+        self.put(
+            *[self._sheet(block) for block in blocks if not _gone(block) or block.key in known]
+        )
+
+    def _sheet(self, block: Block) -> Section:
+        if not isinstance(block, AssistantMessageBlock) or not block.live:
+            unfolded = self._unfolded != (block.key in self._turned)
+            return block_section(block, self.feed.full, unfolded=unfolded)
+        if self._speech[0] != block.key:
+            self._speech = (block.key, MarkdownRenderer())
+        return streaming_section(block, self._speech[1])
+
+
+def _gone(block: Block) -> bool:
+    return isinstance(block, RemovedBlock)

@@ -1,0 +1,89 @@
+"""What is held until a session is on the screen: what is told about it, and what a person asks."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from assent.render.lines import Line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+
+T = TypeVar("T")
+SESSION_CHANGED: Final = (
+    "You were asked about another session than the one on the screen: nothing changed."
+)
+
+
+class DeferredActions:
+    """Nobody waits for a session to be read or found: what is typed before goes to it, in order."""
+
+    def __init__(self, app: "TerminalApp") -> None:
+        self._app = app
+        self._told: list[Line | str] = []
+        self._acts: list[Callable[[], None]] = []
+        self._leading = 0  # errands under way after which another session, plan or mode may hold
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what a person asks for now is meant for what is on the screen."""
+        return self._app.ready and not self._leading
+
+    def add_note(self, *told: Line | str) -> None:
+        """Puts a note into the conversation once the session that is being read is there."""
+        self._told += told
+        if self._app.ready:
+            self.release_notes()
+
+    def do(self, act: Callable[[], None]) -> None:
+        """Does what a person asked for, once the session that it is meant for is there."""
+        self._acts.append(act)
+        self.release_actions()
+
+    def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
+
+        Also where it fails: then that is told first.
+        """
+        self._leading += 1
+        failed = partial(self._led, self._app.fail)
+        self._app.tasks.run(words, act, partial(self._led, then), failed)
+
+    def _led(self, then: Callable[[T], object], found: T) -> None:
+        self._leading -= 1
+        with self._app.failing():
+            then(found)
+        self.release_actions()
+
+    def for_current_session(self, then: Callable[[T], None]) -> Callable[[T], None]:
+        """Has an answer count for the session alone that is on the screen while it is asked."""
+        sitting = self._app.session_controller
+        asked = sitting.session
+
+        def answered(answer: T) -> None:
+            if answer and sitting.session != asked:
+                self._app.add_note(Line("risk", SESSION_CHANGED))
+            else:
+                then(answer)
+
+        return answered
+
+    def slash(self, text: str) -> None:
+        """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
+        from assent.tui.outcome_text import echo_line
+
+        self.do(partial(self._app.add_note, echo_line(text)))
+        self.do(partial(self._app.run_slash, text))
+
+    def release_notes(self) -> None:
+        """Tells what waited."""
+        told, self._told = self._told, []
+        if told:
+            self._app.add_note(*told)
+
+    def release_actions(self) -> None:
+        """Does what waited; what such an act makes wait again comes behind it, in order."""
+        while self._acts and self.is_free:
+            with self._app.failing():
+                self._acts.pop(0)()

@@ -1,0 +1,210 @@
+"""Habits: what the keys of the screen do, each a few lines that ask the app for verbs."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from assent.core.permission.mode import MODES, CustomModes
+from assent.render.lines import Line
+from assent.tui.panels.debounced import DebouncedPanel
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+DOUBLE_PRESS_S: Final = 2.0  # in which a key that is pressed again means more
+REWIND: Final = "Esc once more goes back to an earlier message."
+LEAVE: Final = "Ctrl+C once more leaves. Everything is kept: `assent -c` goes on."
+ANSWER: Final = "Waiting for your answer · F2 opens what is asked · Esc interrupts"
+PRESS_AGAIN_TO_LEAVE: Final = "Ctrl+C once more stops it and leaves."
+STOP_HINT: Final = "Esc stops it. Ctrl+C three times stops it and leaves."
+CONFIRMED_LEAVE: Final = "leave"  # the person was told what leaving stops
+STOPPING: Final = "Interrupting…"
+QUESTION_WAITING: Final = "A question waits: F2 opens it"
+YOLO: Final = "yolo"
+
+
+def next_mode(name: str, modes: CustomModes) -> str:
+    """Returns the mode after one: from the strictest on, those of one's own beside their base.
+
+    Never yolo, nor what narrows it: that takes words and a confirmation.
+    """
+    ring: list[str] = []
+    for mode in MODES:
+        if mode != YOLO:
+            ring += [mode, *[own.id for own in modes.values() if own.base == mode]]
+    ring = list(dict.fromkeys(ring))
+    return ring[(ring.index(name) + 1) % len(ring)] if name in ring else ring[0]
+
+
+def cycle_mode(app: "TerminalApp") -> None:
+    """Goes on to the next mode."""
+    app.set_mode(next_mode(app.status_snapshot.mode, app.engine.sessions.modes))
+
+
+def step_back(app: "TerminalApp") -> None:
+    """Interrupts what is at work; where nothing is, a second time goes back."""
+    if is_covered(app):
+        app.action_toggle_side()
+    elif app.at_work:
+        app.activity(STOPPING)
+        app.messages.work(lambda: interrupt(app))
+    elif pressed_again(app, "escape"):
+        app.unhint()
+        app.deferred.do(lambda: app.run_slash("/rewind"))
+    elif app.session_controller.record is not None:
+        app.hint(REWIND)
+
+
+def interrupt(app: "TerminalApp") -> bool:
+    """Ends whatever is at work, in good order; in a thread."""
+    return (
+        app.shell_controller.interrupt()
+        or app.run_controller.interrupt()
+        or app.session_controller.interrupt()
+    )
+
+
+def clear_or_leave(app: "TerminalApp") -> None:
+    """Clears what is typed; where nothing is, a second time leaves, or a third where it stops work.
+
+    What a panel asks, and an answer that it keeps back, is taken back first; a side area over the
+    prompt is closed first. A run that is left halts as one does whose command was interrupted.
+    """
+    if isinstance(app.screen, DebouncedPanel) and app.screen.interrupted():
+        app.pressed = {}
+        return
+    if len(app.screen_stack) == 1 and is_covered(app):
+        app.action_toggle_side()
+        return
+    if len(app.screen_stack) == 1 and app.prompt.text:
+        app.prompt.clear()
+        app.pressed = {}
+        return
+    sure = CONFIRMED_LEAVE in app.pressed or not unfinished_work_text(app)
+    if not pressed_again(app, "ctrl+c"):
+        app.hint(LEAVE)
+    elif sure:
+        app.exit(0)
+    else:
+        app.pressed = dict.fromkeys(("ctrl+c", CONFIRMED_LEAVE), monotonic())
+        app.hint(f"{unfinished_work_text(app)} {PRESS_AGAIN_TO_LEAVE}")
+
+
+def leave_if_empty(app: "TerminalApp") -> None:
+    """Leaves, unless something is typed."""
+    if not app.prompt.text:
+        leave(app)
+
+
+def leave(app: "TerminalApp") -> None:
+    """Leaves, unless something is at work that would be stopped by it."""
+    if unfinished_work_text(app):
+        app.add_note(Line("risk", f"{unfinished_work_text(app)} {STOP_HINT}"))
+    else:
+        app.exit(0)
+
+
+def unfinished_work_text(app: "TerminalApp") -> str:
+    """Says what leaving would stop halfway; nothing, where nothing is at work but the model."""
+    if app.shell_controller.at_work:
+        return "Your command is running."
+    return "A run is at work." if app.run_controller.at_work else ""
+
+
+def pressed_again(app: "TerminalApp", key: str) -> bool:
+    """Tells whether a key was pressed a moment ago, too."""
+    now = monotonic()
+    again = now - app.pressed.get(key, -app.again_s) < app.again_s
+    app.pressed = {} if again else {key: now}
+    return again
+
+
+def page(app: "TerminalApp", way: int) -> None:
+    """Scrolls the conversation by most of what is in sight, laid out by Textual already or not."""
+    paper = app.conversation
+    paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False, force=True)
+
+
+def activity_text(app: "TerminalApp", took: float) -> str:
+    """Says what is at work, or that it is the person's turn."""
+    if not app.at_work:
+        return f"{app.tasks.activity_text} · {took:.0f} s"
+    if app.shell_controller.at_work:
+        who = "Your command is running"
+    elif app.session_controller.at_work and has_pending_question(app):
+        return ANSWER
+    elif app.run_controller.at_work:
+        who = "The run is at work"
+    else:
+        who = "The model is working"
+    waits = f" · {QUESTION_WAITING}" if app.status_snapshot.waiting else ""
+    return f"{who} · {took:.0f} s · Esc interrupts{waits}"
+
+
+def has_pending_question(app: "TerminalApp") -> bool:
+    """Tells whether the session on the screen, or a child of it, asks the person something."""
+    record = app.session_controller.record
+    asking = {pending.root.session for pending in app.status_snapshot.waiting}
+    return record is not None and record.session in asking
+
+
+def draw_side(app: "TerminalApp") -> None:
+    """Has the side area show the session as it is; it is loaded when it is first in sight."""
+    from functools import partial
+
+    from assent.tui.sidebar.data import usage_limits
+    from assent.tui.sidebar.sidebar import Sidebar
+
+    place = app.screen_stack[0].query_one("#side")
+    found = place.query(Sidebar)
+    standing = app.status_snapshot
+    plan_id = standing.plan.plan_id if standing.plan else ""
+    look = (
+        app.engine,
+        standing.record,
+        partial(usage_limits, app.session_controller.work),
+        plan_id,
+    )
+    if found:
+        found.first().refresh_data(*look)
+        return
+    area = Sidebar()
+    place.mount(area)
+    app.call_after_refresh(area.refresh_data, *look)
+
+
+def is_covered(app: "TerminalApp") -> bool:
+    """Tells whether the side area stands over the prompt."""
+    screen = app.screen_stack[0]
+    return screen.has_class("side") and screen.has_class("narrow")
+
+
+def focus_what_is_seen(app: "TerminalApp") -> None:
+    """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
+    from assent.tui.sidebar.sidebar import Sidebar
+
+    if is_covered(app):
+        for area in app.screen_stack[0].query(Sidebar):
+            area.focus_part()
+    else:
+        app.prompt.focus_text()
+
+
+KEY_ACTIONS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
+    "cycle_mode": lambda app: app.deferred.do(lambda: cycle_mode(app)),
+    "step_back": step_back,
+    "clear_or_leave": clear_or_leave,
+    "leave_if_empty": leave_if_empty,
+    "toggle_side": lambda app: app.action_toggle_side(),
+    "review": lambda app: app.deferred.do(app.review_plan),
+    "question": lambda app: app.deferred.do(lambda: app.run_slash("/questions")),
+    "edit_plan": lambda app: app.deferred.do(lambda: app.run_slash("/edit")),
+    "demo": lambda app: app.run_slash("/demo"),
+    "palette": lambda app: app.run_slash("/palette"),
+    "fold": lambda app: app.conversation.turn_all(),
+    "page_back": lambda app: page(app, -1),
+    "page_on": lambda app: page(app, 1),
+    "to_start": lambda app: app.conversation.scroll_home(animate=False, force=True),
+    "to_end": lambda app: app.conversation.scroll_end(animate=False, force=True),
+}
+LEAVE_ACTION: Final = "clear_or_leave"

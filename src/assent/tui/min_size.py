@@ -1,0 +1,43 @@
+"""What stands on a screen that is too small for anything to be read or decided there."""
+
+from typing import Final
+
+from rich.text import Text
+from textual.events import Event, Key
+from textual.geometry import Size
+from textual.widget import Widget
+
+MIN_SIZE: Final = Size(40, 12)
+WIDTH_BREAKPOINTS: Final = [
+    (0, "-tight"),
+    (MIN_SIZE.width, "-roomy"),
+]  # classes of a screen, by its size
+HEIGHT_BREAKPOINTS: Final = [(0, "-low"), (MIN_SIZE.height, "-high")]
+LEAVES: Final = "ctrl+c"
+
+
+class TooSmallOverlay(Widget):
+    """Covers a screen while it is too small. What is typed there decides nothing."""
+
+    SCOPED_CSS = False  # the size is said by a class of the screen
+    DEFAULT_CSS = """
+    Small { layer: small; dock: top; width: 100%; height: 100%; display: none; padding: 0 1; }
+    .-tight Small, .-low Small { display: block; }
+    """
+
+    def render(self) -> Text:
+        """Says what is needed, and what can be done meanwhile."""
+        size = self.app.size
+        least = f"{MIN_SIZE.width}x{MIN_SIZE.height}"
+        told = f"{size.width}x{size.height} is too small; {least} is the least."
+        return Text(f"{told} Make it larger. Nothing is decided. Ctrl+C twice leaves.")
+
+
+def is_too_small(size: Size) -> bool:
+    """Tells whether there is too little room."""
+    return size.width < MIN_SIZE.width or size.height < MIN_SIZE.height
+
+
+def is_ignored_input(event: Event, size: Size) -> bool:
+    """Tells whether an input means nothing because the screen that would get it is too small."""
+    return is_too_small(size) and not (isinstance(event, Key) and event.key == LEAVES)

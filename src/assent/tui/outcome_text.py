@@ -1,0 +1,162 @@
+"""Acts: what the person did on this screen and what came of it, in a few words."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.core.event import (
+    Event,
+    PlanApproved,
+    PlanDiscarded,
+    PlanRejected,
+    RunEnded,
+    RunHalted,
+    RunStarted,
+)
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.operation import Operation
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import ReportedOutcome
+from assent.core.text.hidden_chars import visible_line, visible_text
+from assent.core.text.redaction import redact
+from assent.render.lines import Line, Style
+from assent.render.operation_text import operation_brief
+from assent.render.rows import operation_kind
+
+SHORT: Final = 8  # letters of a digest
+MAX_NAMED: Final = 4  # operations that are named
+UNDO_HINTS: Final = {
+    "build": "/undo takes it back.",
+    "recover": "/undo takes it back.",
+    "redo": "/undo takes it back.",
+    "undo": "/redo does it again.",
+}
+OUTCOMES: Final[dict[ReportedOutcome, tuple[Style, str]]] = {
+    "done": ("heading", "done."),
+    "partial": ("risk", "partly done; what it left alone is named in the run (/run)."),
+    "nothing": ("heading", "there was nothing to do."),
+    "rolled_back": ("risk", "rolled back; every file is as it was before, in content and mode."),
+    "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
+}
+PLAN_STATES: Final = {  # by what came of its last run; of a plan that waits the conversation tells
+    "": "The plan was built, and is completed. /undo takes it back.",
+    "all": "The plan was built, and undone. /redo does it again.",
+    "some": "The plan was built, and partly undone. /undo takes the rest back.",
+    PlanState.HALTED: "The build of the plan halted: /recover shows the ways on.",
+    PlanState.EXECUTING: "The build of the plan has not come to its end: /recover.",
+    PlanState.DISCARDED: "The plan was discarded.",
+}
+UNDONE: Final = {"": "redone", "some": "partly undone", "all": "undone"}
+BUILDING: Final = "The build of the plan has not come to its end: /build goes on."
+APPROVED: Final = "The plan is approved, and not built yet: /build."
+
+
+def plan_state_text(plan: PlanRecord, undone: str, *, approved: bool) -> str:
+    """Says where a plan stands that was decided about; nothing of one that waits, or is a draft."""
+    if approved:
+        return APPROVED
+    if plan.building:
+        return BUILDING
+    done = plan.state is PlanState.COMPLETED
+    return PLAN_STATES.get(undone if done else plan.state, "")
+
+
+def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list[Line]:
+    """Says to what the person said yes, without what, and with which words."""
+    less = f" without {operation_names(without)}" if without else ""
+    lines = [
+        Line("said", f"You approved {digest[:SHORT]}{less}{', with a note:' if note else '.'}")
+    ]
+    return [*lines, *_words(note)]
+
+
+def decision_text(plan: PlanRecord, events: Sequence[Event], named: str = "") -> str:
+    """Says who decided about a plan elsewhere, and what; nothing, if these events decide nothing.
+
+    What was decided last counts. Nobody is named where the record names nobody. `named` is what
+    names the plan in a command: the screen may be about another one.
+    """
+    found = (_decided(plan, event, named or plan.name) for event in reversed(events))
+    what = next(filter(None, found), "")
+    return f"In another terminal, plan {visible_line(plan.name)} {what}." if what else ""
+
+
+def undone_text(run: str, name: str, what: str, by: "tuple[PlanRecord, PlanRun] | None") -> str:
+    """Says that a run of the plan with that name was undone or redone elsewhere, and by whom."""
+    who = ""
+    if by is not None:
+        plan, note = by
+        spent = [one.approval.id for one in plan.consents if one.run == note.run]
+        who = f" by run {note.run}{_approved(plan, spent[-1] if spent else '')}"
+    told = f"run {visible_line(run)} of plan {visible_line(name)} was {what}{who}"
+    return f"In another terminal, {told}."
+
+
+def _decided(plan: PlanRecord, event: Event, named: str) -> str:
+    match event:
+        case PlanApproved(approval):
+            who = _by(approval.approver.user, approval.approver.channel)
+            return f"was approved{who}; /build {visible_line(named)} builds it"
+        case PlanRejected(user=user):
+            return f"was rejected{_by(user)}, and is a draft again"
+        case PlanDiscarded(user=user):
+            return f"was discarded{_by(user)}"
+        case RunStarted(run, approval=yes):
+            return f"is being built by run {run}{_approved(plan, yes)}"
+        case RunHalted(run):
+            return f"was built by run {run}, which waits for a decision: /recover"
+        case RunEnded(run, outcome):
+            spent = next((c.approval.id for c in plan.consents if c.run == run), "")
+            how = "was built" if outcome == "done" else f"was built ({outcome.replace('_', ' ')})"
+            return f"{how} by run {run}{_approved(plan, spent)}"
+        case _:
+            return ""
+
+
+def _approved(plan: PlanRecord, yes: str) -> str:
+    found = [c.approval.approver for c in plan.consents if c.approval.id == yes]
+    return f", approved{_by(found[-1].user, found[-1].channel)}" if found else ""
+
+
+def _by(user: str, channel: str = "") -> str:
+    how = f" ({visible_line(channel)})" if channel else ""
+    return f" by {visible_line(user)}{how}" if user else how
+
+
+def feedback_sent_lines(feedback: Feedback, comments: int) -> list[Line]:
+    """Says what the person wants different."""
+    many = f", with {comments} comment{'' if comments == 1 else 's'}" if comments else ""
+    said = feedback.text()
+    return [
+        Line("said", f"You sent the plan back{many}{':' if said.strip() else '.'}"),
+        *_words(said),
+    ]
+
+
+def run_ended_lines(
+    verb: str, outcome: ReportedOutcome, operations: Sequence[Operation]
+) -> list[Line]:
+    """Says how a run ended, what it changed, and what takes it back."""
+    style, words = OUTCOMES[outcome]
+    lines = [Line(style, f"{verb.capitalize()}: {words}")]
+    if outcome != "done":
+        return lines
+    done = [Line("plain", f"{operation_names(operations)}.")] if operations else []
+    return [*lines, *done, Line("dim", UNDO_HINTS[verb])] if verb in UNDO_HINTS else [*lines, *done]
+
+
+def operation_names(operations: Sequence[Operation]) -> str:
+    """Names operations, the first of many."""
+    shown = [f"{operation_kind(op)} {operation_brief(op)}" for op in operations[:MAX_NAMED]]
+    more = len(operations) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def echo_line(line: str) -> Line:
+    """Returns a command that the person typed, as it stands above what it says."""
+    return Line("said", visible_line(redact(line.strip())))
+
+
+def _words(text: str) -> list[Line]:
+    told = visible_text(redact(text)).strip("\n")
+    return [Line("said", f"  {line}") for line in told.split("\n")] if told.strip() else []

@@ -1,0 +1,350 @@
+"""The approval panel: a plan with all that its digest covers, and what a person says to it."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.core.errors import AssentError, DigestMismatch, StaleError
+from assent.core.plan.comment import CommentAnchor, PlacedComment
+from assent.core.plan.feedback import Feedback
+from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanRecord
+from assent.render.lines import Line
+from assent.render.review import CANNOT_BE_BUILT, Review
+from assent.tui.line_view.view import Section
+from assent.tui.outcome_text import approved_lines
+from assent.tui.panels.approval import service_calls as verbs
+from assent.tui.panels.approval.sections import (
+    ReviewContext,
+    anchor_at,
+    commented_section,
+    context_lines,
+    number_of,
+    operation_section,
+    placed_at,
+    title_lines,
+)
+from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
+from assent.tui.panels.comment import comment_panel, note_panel
+from assent.tui.panels.decision import DecisionPanel
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.tui.panels.approval.service_calls import DisplayedPlan
+    from assent.tui.panels.feedback import FeedbackPanel
+
+FEEDBACK_KEPT = "Your words were not sent; 2 has them."
+NOTHING_HERE = "There is nothing to comment on in this line; the text and the operations can be."
+NO_OPERATION = "Put the cursor on an operation first ([ and ] jump to one)."
+FILE_DIFFERS = "The file is another than what is shown; p takes it in as a new plan."
+DRIFTED = "Files changed since; b makes the plan fit them, under a new digest."
+DRAFT = "It is a draft without a digest; p proposes it."
+SMALLER = "without what you marked"
+STILL_DRAFT = "It is a draft: close this and say at the prompt what should be different."
+DECIDED = "There is nothing to decide about this plan."
+
+
+class ApprovalPanel(DecisionPanel):
+    """Ends with what was decided: approved, built, rejected, discarded; or None."""
+
+    def __init__(self, plan_id: str = "") -> None:
+        super().__init__()
+        self.plan_id = plan_id
+        self._reading: DisplayedPlan | None = None
+        self._marked: dict[str, None] = {}
+        self._note = ""
+        self._words = Feedback()  # that were written and not sent
+        self._refused = False  # they were for another plan
+
+    @property
+    def _engine(self) -> "Engine":
+        return self.terminal.engine
+
+    @property
+    def _shown(self) -> "DisplayedPlan":
+        assert self._reading is not None, "nothing is decided before it is shown"
+        return self._reading
+
+    def load(self, told: str = "") -> None:
+        """Reads the plan as it is now, without marks that mean nothing any more."""
+        engine, plan_id = self.terminal.engine, self.plan_id
+        self.work(
+            lambda: verbs.load_plan(engine, plan_id),
+            lambda r: self._show(r, told),
+            ApprovalStage.LOADING,
+        )
+
+    def titles(self, width: int) -> Sequence[Line]:
+        if self._reading is None:
+            return [Line("heading", "Plan")]
+        head, *rest = title_lines(self._reading.review, width)
+        if self._reading.partial is not None:
+            head = Line(head.style, f"{head.text} · {SMALLER}")
+        return [head, *rest]
+
+    def context(self, width: int) -> Sequence[Line]:
+        if self._reading is None:
+            return []
+        beside = ReviewContext(self._reading.undo, self._note, tuple(self._marked))
+        return context_lines(self._reading.review, beside, width)
+
+    def digest(self) -> str:
+        return self._reading.review.digest if self._reading else ""
+
+    def reached(self) -> None:
+        """Has it on record that the person was shown all of the plan."""
+        reading, engine = self._shown, self._engine
+        if reading.partial is None and reading.review.digest:
+            act = partial(engine.review_history.record, reading.record)
+            self.terminal.tasks.run("", act, lambda _: None)
+
+    def do(self, act: ApprovalAction) -> None:
+        """Does what a key asks for."""
+        if act in _ACTS:
+            _ACTS[act](self)
+
+    def failed(self, error: AssentError) -> None:
+        """Says what failed; if plan or files are others by now, shows them from the beginning."""
+        decided = self.standing.stage is ApprovalStage.RECORDING
+        if decided and isinstance(error, StaleError) and self.is_attached:
+            self.load(_why(error))
+            return
+        super().failed(error)
+
+    def decided_elsewhere(self) -> Callable[[], str] | None:
+        reading = self._reading
+        return partial(verbs.decision_since, self._engine, reading) if reading else None
+
+    def close_decided(self) -> None:
+        self._end("elsewhere")
+
+    # What is shown.
+
+    def _show(self, reading: "DisplayedPlan", told: str = "") -> None:
+        self._reading, self.plan_id = reading, reading.record.plan_id
+        if reading.partial is None:
+            self._marked = verbs.valid_marks(reading.review, self._marked)
+        marked = bool(self._marked)
+        sheets = reading.sheets
+        if marked and reading.partial is None:
+            sheets = tuple(self._with_mark(reading.review, sheet) for sheet in sheets)
+        self.show(sheets, reading.state(read=False, marked=marked), told)
+
+    def _with_mark(self, review: Review, sheet: Section) -> Section:
+        number = number_of(sheet.key)
+        if number and review.operations[number - 1].id in self._marked:
+            return operation_section(review, number, self._marked)
+        return sheet
+
+    def _read_part(self) -> None:
+        engine, plan_id, without = self._engine, self.plan_id, tuple(self._marked)
+        self.work(
+            lambda: verbs.load_plan(engine, plan_id, without), self._show, ApprovalStage.LOADING
+        )
+
+    def _mark(self) -> None:
+        """Marks the operation under the cursor to be left out, or takes the mark away."""
+        review, spot = self._shown.review, self.line_view.position
+        number = number_of(spot.key) if spot else 0
+        if not number:
+            self.told = NO_OPERATION
+            return
+        name = review.operations[number - 1].id
+        self._marked = verbs.valid_marks(review, {name} ^ self._marked.keys())
+        self.line_view.put(operation_section(review, number, self._marked))
+        self.standing = msgspec.structs.replace(self.standing, marked=bool(self._marked))
+
+    def _say_why_closed(self) -> None:
+        """Says why no yes is possible now, and what makes one possible."""
+        reading = self._shown
+        why = FILE_DIFFERS if reading.live else DRIFTED if reading.review.drifted else DRAFT
+        self.told = why if self.standing.open else DECIDED
+
+    # What is decided.
+
+    def _agree(self, *, build: bool) -> None:
+        reading, engine, note = self._shown, self._engine, self._note
+        was_read = self.standing.read
+
+        def act() -> tuple[PlanRecord, str]:
+            record = verbs.approve_plan(engine, reading, note)
+            if reading.partial is not None and was_read:
+                engine.review_history.record(record)
+            return record, engine.plans.reference(record)
+
+        def agreed(found: tuple[PlanRecord, str]) -> None:
+            record, named = found
+            without = [one.op for one in reading.review.declined] if reading.partial else []
+            self.terminal.add_note(*approved_lines(reading.review.digest, without, note))
+            if build:
+                self._start(record)
+            else:
+                self._approved(record, named)
+
+        self.work(act, agreed, ApprovalStage.RECORDING)
+
+    def _approved(self, record: PlanRecord, named: str) -> None:
+        self.terminal.add_note(f"Plan {record.name} is approved, and not built yet: /build {named}")
+        for reason in self._shown.review.denied:
+            self.terminal.add_note(
+                Line("risk", f"{CANNOT_BE_BUILT} as the rules are now: {reason}")
+            )
+        self._end("approved")
+
+    def _start(self, record: PlanRecord) -> None:
+        """Has a plan that is approved built: by the executor, or by a model in its session."""
+        app = self.terminal
+        prose, digest = self._shown.prose, self.digest()
+        self._end("built")
+        app.build_plan(record.plan_id, digest, prose=prose)
+
+    def _exit(self) -> None:
+        engine, reading = self._engine, self._shown
+
+        def over(discarded: PlanRecord) -> None:
+            self.terminal.add_note(f"Planning ended; plan {discarded.name} is discarded.")
+            self._end("discarded")
+
+        self.work(lambda: verbs.discard_plan(engine, reading), over, ApprovalStage.RECORDING)
+
+    def _renew(self, verb: "Callable[[Engine, DisplayedPlan], PlanRecord]") -> None:
+        """Proposes the draft or the file as it is now, or makes the plan fit the files."""
+        engine, reading = self._engine, self._shown
+        self.work(lambda: verb(engine, reading), lambda _: self.load(), ApprovalStage.RECORDING)
+
+    def _end(self, what: str) -> None:
+        self._hand_back()
+        self.terminal.refresh_status()
+        self.dismiss(what)
+
+    def action_leave(self) -> None:
+        self._hand_back()
+        super().action_leave()
+
+    def _hand_back(self) -> None:
+        """Puts words into the prompt that could not be sent, because the plan was another."""
+        if self._refused and (words := self._words.text().strip()):
+            self.terminal.restore_input(words)
+        self._refused = False
+
+    # What is said.
+
+    def _comment(self) -> None:
+        reading, spot = self._shown, self.line_view.position
+        sheet = next(
+            (each for each in self.line_view.sections if spot and each.key == spot.key), None
+        )
+        anchor = anchor_at(reading.review, sheet, spot) if sheet and spot else None
+        if anchor is None or sheet is None or reading.partial is not None:
+            self.told = NOTHING_HERE
+            return
+        was, key = placed_at(reading.review.comments, anchor), sheet.key
+        panel = comment_panel(anchor, was)
+        self.terminal.open_panel(panel, lambda words: self._commented(anchor, words, was, key))
+
+    def _commented(
+        self, anchor: CommentAnchor, words: str | None, was: PlacedComment | None, key: str
+    ) -> None:
+        if words is None:
+            return
+        if self.is_over:  # the plan was decided elsewhere while it was written
+            self.terminal.restore_input(words)
+            return
+        reading, engine = self._shown, self._engine
+
+        def noted(review: Review) -> None:
+            self._reading = msgspec.structs.replace(reading, review=review)
+            self.line_view.put(commented_section(review, key, self._marked))
+            self.standing = msgspec.structs.replace(self.standing, stage=ApprovalStage.READING)
+            self.paint(asked=True)
+
+        self.work(
+            lambda: verbs.save_comment(engine, reading, anchor, words, was),
+            noted,
+            ApprovalStage.RECORDING,
+        )
+
+    def _open_note(self) -> None:
+        self.asks_again = True
+        self.terminal.open_panel(note_panel(self._note), self._noted)
+
+    def _noted(self, words: str | None) -> None:
+        self._note = self._note if words is None else words.strip()
+        self.paint(asked=True)
+
+    def _open_feedback(self) -> None:
+        from assent.tui.panels.feedback import FeedbackPanel
+
+        reading = self._shown
+        if reading.record.state is PlanState.DRAFTING:
+            self.told = STILL_DRAFT
+            return
+        panel = FeedbackPanel(reading, self._words)
+        self.terminal.open_panel(panel, lambda what: self._sent(what, panel))
+
+    def _sent(self, what: str | None, panel: "FeedbackPanel") -> None:
+        self._words = panel.feedback
+        if self.is_over:  # the plan was decided elsewhere while it was written
+            self._refused = what is None
+            self._hand_back()
+        elif panel.refusal is not None:
+            self._refused = True
+            self.load(f"{_why(panel.refusal)} {FEEDBACK_KEPT}")
+        elif what:
+            self._refused = False
+            self._end("rejected")
+
+    def _open_history(self) -> None:
+        from assent.tui.panels.history import HistoryPanel
+
+        self.terminal.open_panel(HistoryPanel(self._shown.record))
+
+    def _edit(self) -> None:
+        """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
+        from assent.tui.external_editor import edit_file
+
+        reading, engine = self._shown, self._engine
+        if not reading.record.path or reading.record.imported:
+            self.told = "This plan has no file that could be edited here."
+            return
+        try:
+            edit_file(self.terminal, reading.record.path)
+        except AssentError as error:
+            self.told = verbs.error_line(error)
+            return
+        self.work(
+            lambda: verbs.propose_if_changed(engine, reading.record),
+            self._edited,
+            ApprovalStage.LOADING,
+        )
+
+    def _edited(self, record: PlanRecord) -> None:
+        same = record.digest == self.digest()
+        self.load(
+            "" if same else "You changed the text: this is a new plan, and nobody approved it."
+        )
+
+
+def _why(error: AssentError) -> str:
+    return verbs.CHANGED if isinstance(error, DigestMismatch) else verbs.error_line(error)
+
+
+_ACTS: Final[dict[ApprovalAction, Callable[[ApprovalPanel], None]]] = {
+    ApprovalAction.BUILD: lambda panel: panel._agree(build=True),
+    ApprovalAction.APPROVE: lambda panel: panel._agree(build=False),
+    ApprovalAction.START: lambda panel: panel._start(panel._shown.record),
+    ApprovalAction.CLOSED: ApprovalPanel._say_why_closed,
+    ApprovalAction.MARK: ApprovalPanel._mark,
+    ApprovalAction.PART: ApprovalPanel._read_part,
+    ApprovalAction.WHOLE: lambda panel: panel.load(),
+    ApprovalAction.COMMENT: ApprovalPanel._comment,
+    ApprovalAction.NOTE: ApprovalPanel._open_note,
+    ApprovalAction.EDIT: ApprovalPanel._edit,
+    ApprovalAction.PROPOSE: lambda panel: panel._renew(verbs.propose_plan),
+    ApprovalAction.REBASE: lambda panel: panel._renew(verbs.rebase_plan),
+    ApprovalAction.EXIT: ApprovalPanel._exit,
+    ApprovalAction.FEEDBACK: ApprovalPanel._open_feedback,
+    ApprovalAction.HISTORY: ApprovalPanel._open_history,
+}

@@ -1,0 +1,341 @@
+"""A panel that shows something with a digest from beginning to end, and takes a yes to it.
+
+A yes is a key that answers a question, and never the key that asked it. What is typed before a
+question was on the screen, or too quickly after another key, takes the question back, and nothing
+that is pasted counts."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Final, TypeVar
+
+import msgspec
+from rich.text import Text
+from textual.actions import SkipAction
+from textual.events import Key, Paste, Resize
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.errors import AssentError
+from assent.render.lines import Line
+from assent.tui.key_timing import TOO_QUICK
+from assent.tui.line_view.view import LinePosition, LineView, Section
+from assent.tui.panels.approval.footer import ASKING, READ_TO_END, action_lines, key_line
+from assent.tui.panels.approval.sections import OPERATION, RISKS, number_of, unseen_text
+from assent.tui.panels.approval.service_calls import error_line
+from assent.tui.panels.approval.state import (
+    DECIDING,
+    ApprovalAction,
+    ApprovalStage,
+    ApprovalState,
+    handle_approval_key,
+)
+from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.theme.styles import chosen_theme, style_in_theme
+
+T = TypeVar("T")
+TOO_LOW: Final = "The question does not fit on the screen; make it larger."
+LOW: Final = 18  # rows, below which all room is left to what is read
+
+
+class DecisionPanel(DebouncedPanel[str]):
+    """Four zones: what it is, all of it, what stands around it, and what can be decided."""
+
+    DEFAULT_CSS = """
+    DecidingPanel #all { height: 1fr; margin: 1 0 0 0; }
+    DecidingPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
+    DecidingPanel #actions { height: auto; border-top: solid $primary; }
+    DecidingPanel.low #all { margin: 0; }
+    DecidingPanel.low #context { display: none; }
+    DecidingPanel.low #panel-title { max-height: 3; }
+    DecidingPanel.low #panel-keys { max-height: 1; }
+    """
+    AUTO_FOCUS = "#all"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.standing = ApprovalState()
+        self.told = ""
+        self.asks_again = False  # a question stays open under the panel that is about to open
+        self._missed = False  # something was recorded while it was being read
+
+    @property
+    def line_view(self) -> LineView:
+        return self.query_one("#all", LineView)
+
+    def body(self) -> list[Widget]:
+        return [LineView(pointing=True, id="all"), Static(id="context"), Static(id="actions")]
+
+    def on_mount(self) -> None:
+        self.load()
+
+    def load(self) -> None:
+        """Has what there is to decide read, and shown when that is done."""
+        raise NotImplementedError
+
+    def titles(self, width: int) -> Sequence[Line]:
+        """Returns what stands on top."""
+        raise NotImplementedError
+
+    def context(self, width: int) -> Sequence[Line]:
+        """Returns what stands between everything and the actions."""
+        raise NotImplementedError
+
+    def digest(self) -> str:
+        """Returns what a yes would be a yes to."""
+        raise NotImplementedError
+
+    def do(self, act: ApprovalAction) -> None:
+        """Does what a key asks for, but for moving around."""
+        raise NotImplementedError
+
+    def reached(self) -> None:
+        """Hears that the end was on the screen."""
+
+    def on_key(self, event: Key) -> None:
+        """Takes every key that is no letter of a search: it goes through the table of its stage."""
+        event.stop()
+        event.prevent_default()
+        asked = self.standing.stage in ASKING
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=asked):
+            return
+        if self.line_view.searching:  # and not where keys go: a click elsewhere took them away
+            self.line_view.focus()
+            return
+        if asked and not self._in_sight():
+            self._back(TOO_LOW)
+            return
+        self._press(event)
+
+    @property
+    def has_open_question(self) -> bool:
+        return self.standing.stage in ASKING
+
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
+        self._back(why)
+
+    def _back(self, told: str) -> None:
+        """Goes back to reading, and says why nothing was decided."""
+        self._change(stage=ApprovalStage.READING)
+        self.told = told
+        self.paint(asked=True)
+
+    def _press(self, event: Key) -> None:
+        told, self.told = self.told, ""
+        was = self.standing
+        if (
+            was.stage is ApprovalStage.READING
+            and event.key in _SEARCHING
+            and self._search(event.key)
+        ):
+            return
+        after, act = handle_approval_key(was, event.key)
+        if act in DECIDING:
+            self.hold(event.time, partial(self._decided, after, act))
+            return
+        self.standing = after
+        if act in _MOVES:
+            _MOVES[act](self)
+        elif act is not ApprovalAction.NOTHING:
+            self._do(act)
+        if told or act not in _MOVES:
+            self.paint(asked=self.standing.stage is not was.stage)
+
+    def _decided(self, after: ApprovalState, act: ApprovalAction) -> None:
+        self.standing = after
+        self._do(act)
+        self.paint(asked=True)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted decides nothing
+
+    def on_line_view_end_reached(self, event: LineView.EndReached) -> None:
+        event.stop()
+        if self.standing.stage is not ApprovalStage.LOADING and self.line_view.reached_end:
+            self._change(read=True)
+            self.reached()
+            self.paint()
+
+    def on_screen_suspend(self) -> None:
+        """Takes a question back when something opens over it: the next keys may be for that."""
+        if self.standing.stage in ASKING and not self.asks_again:
+            self._change(stage=ApprovalStage.READING)
+        self.asks_again = False
+
+    def on_screen_resume(self) -> None:
+        self.paint(asked=True)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height < LOW, "low")
+        self.call_after_refresh(self.paint)
+
+    def show(self, sheets: Sequence[Section], standing: ApprovalState, told: str = "") -> None:
+        """Shows something else to decide about, from its beginning."""
+        self.standing, self.told = standing, told
+        self.line_view.show(sheets)
+        self.paint(asked=True)
+        if self._missed:
+            self.follow()
+
+    def work(self, act: Callable[[], T], then: Callable[[T], None], stage: ApprovalStage) -> None:
+        """Does something slow in a thread; what fails is said, and nothing else happens."""
+        self._change(stage=stage)
+        self.paint(asked=True)
+
+        def done(found: T) -> None:
+            if self.is_attached:
+                then(found)
+
+        def tried() -> T:
+            try:
+                return act()
+            except OSError as error:
+                raise AssentError(f"It could not be done: {error}.") from error
+
+        self.terminal.tasks.run("", tried, done, self.failed)
+
+    def decided_elsewhere(self) -> Callable[[], str] | None:
+        """Returns what says, in a thread, what was decided elsewhere; None before it is read."""
+        raise NotImplementedError
+
+    def close_decided(self) -> None:
+        """Closes it, because it was decided elsewhere."""
+        self.terminal.refresh_status()
+        self.dismiss(None)
+
+    def follow(self) -> None:
+        """Looks whether it was decided elsewhere; then there is nothing to decide.
+
+        While it is being read, or recorded, that waits for the next time that it is shown.
+        """
+        act = self.decided_elsewhere()
+        self._missed = act is None or not self.is_followed
+        if act is not None and self.is_followed:
+            self.terminal.tasks.run("", act, self._heard, lambda _: None)
+
+    def _heard(self, words: str) -> None:
+        if words and self.is_followed:
+            self.closes(words)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether it closes when others decide; what it decides itself, it says itself."""
+        return not self.is_over and self.standing.stage not in (
+            ApprovalStage.LOADING,
+            ApprovalStage.RECORDING,
+        )
+
+    def closes(self, words: str) -> None:
+        """Says in the conversation what was done elsewhere: nothing is decided here any more."""
+        self.forget()
+        self.terminal.add_note(Line("risk", words))
+        if not self.is_active:
+            self.terminal.hint(words)
+        self.close_decided()
+
+    def failed(self, error: AssentError) -> None:
+        """Says why something could not be done, and goes back to reading, if there is anything."""
+        if self.is_attached:
+            self.told = error_line(error)
+            self._change(
+                stage=ApprovalStage.READING if self.line_view.sections else ApprovalStage.LOADING
+            )
+            self.paint(asked=True)
+
+    def paint(self, *, asked: bool = False) -> None:
+        """Draws everything but the pages. Keys count once a question that is new is on screen."""
+        if not self.is_attached:
+            return
+        if asked:
+            self.asks()
+        width = max(self.query_one("#actions").size.width, 20)
+        self._fill("#panel-title", self.titles(width))
+        self._fill("#context", self.context(width))
+        unseen = ""
+        if self.standing.stage is ApprovalStage.SKIPPING:
+            unseen = unseen_text(self.line_view.sections, self._last_in_sight())
+        lines = action_lines(self.standing, self.digest(), self.told, unseen)
+        self._fill("#actions", lines)
+        self._fill("#panel-keys", [Line("dim", key_line(self.standing))])
+
+    def _in_sight(self) -> bool:
+        """Tells whether all of a question is on the screen, however small that is."""
+        actions, keys = self.query_one("#actions"), self.query_one("#panel-keys")
+        place = self.find_widget(actions)
+        whole = place.visible_region == place.region and place.region.height > 0
+        return whole and place.region.bottom <= keys.region.y
+
+    def _fill(self, zone: str, lines: Sequence[Line]) -> None:
+        theme = chosen_theme(self.app.theme)
+        text = Text("\n", no_wrap=False).join(
+            [Text(line.text, style_in_theme(theme, line.style)) for line in lines]
+        )
+        self.query_one(zone, Static).update(text)
+
+    def _change(self, **changes: object) -> None:
+        self.standing = msgspec.structs.replace(self.standing, **changes)
+
+    def _do(self, act: ApprovalAction) -> None:
+        match act:
+            case ApprovalAction.UNREAD:
+                self.told = READ_TO_END
+            case ApprovalAction.LEAVE:
+                self.action_leave()
+            case ApprovalAction.RISKS:
+                self.line_view.reveal(LinePosition(RISKS, 0))
+            case _:
+                self.do(act)
+
+    def _last_in_sight(self) -> LinePosition | None:
+        paper = self.line_view
+        return paper.at(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
+
+    def _page(self, way: int) -> None:
+        """Turns a page; the cursor stays where it is on the screen."""
+        paper = self.line_view
+        step = way * max(paper.height - 1, 1)
+        paper.scroll_to(y=paper.scroll_offset.y + step, animate=False, immediate=True)
+        paper.point(paper.cursor + step)
+
+    def _find(self) -> None:
+        self.line_view.focus()
+        self.line_view.action_find()
+
+    def _search(self, key: str) -> bool:
+        """Goes on with a search, or ends it; tells whether there is one."""
+        try:
+            _SEARCHING[key](self.line_view)
+        except SkipAction:
+            return False
+        return True
+
+    def _to_operation(self, way: int) -> None:
+        paper = self.line_view
+        spot = paper.position
+        keys = [sheet.key for sheet in paper.sections]
+        if spot is None or not keys:
+            return
+        at = keys.index(spot.key)
+        ahead = keys[at + 1 :] if way > 0 else keys[:at][::-1]
+        if way < 0 and number_of(spot.key) and spot.line:
+            ahead = [spot.key, *ahead]
+        found = next((key for key in ahead if key.startswith(OPERATION)), "")
+        if found:
+            paper.reveal(LinePosition(found, 0))
+
+
+_MOVES: dict[ApprovalAction, Callable[[DecisionPanel], None]] = {
+    ApprovalAction.UP: lambda panel: panel.line_view.action_scroll_up(),
+    ApprovalAction.DOWN: lambda panel: panel.line_view.action_scroll_down(),
+    ApprovalAction.PAGE_UP: lambda panel: panel._page(-1),
+    ApprovalAction.PAGE_DOWN: lambda panel: panel._page(1),
+    ApprovalAction.TOP: lambda panel: panel.line_view.action_scroll_home(),
+    ApprovalAction.END: lambda panel: panel.line_view.action_scroll_end(),
+    ApprovalAction.NEXT: lambda panel: panel._to_operation(1),
+    ApprovalAction.PREVIOUS: lambda panel: panel._to_operation(-1),
+    ApprovalAction.FIND: lambda panel: panel._find(),
+}
+_SEARCHING: dict[str, Callable[[LineView], None]] = {
+    "n": lambda paper: paper.action_find_on(1),
+    "N": lambda paper: paper.action_find_on(-1),
+    "escape": lambda paper: paper.action_find_end(),
+}

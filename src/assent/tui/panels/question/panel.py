@@ -1,0 +1,417 @@
+"""The question panel: everything that waits for an answer, one at a time, children's too."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import ClassVar
+
+import msgspec
+from textual.binding import BindingType
+from textual.events import Key, Paste, Resize
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.errors import AssentError
+from assent.core.session.answer import QuestionReply
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import (
+    NO,
+    YES,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
+    is_permission,
+    read_permission_answer,
+)
+from assent.core.session.stored_question import PendingQuestion
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, Line
+from assent.tui.hints import error_text
+from assent.tui.key_timing import TOO_QUICK
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.panels.question.choices import QuestionChoices
+from assent.tui.panels.question.sections import (
+    confirmation_sections,
+    option_lines,
+    question_sections,
+)
+from assent.tui.panels.question.state import (
+    ANSWERING,
+    NO_ANSWER,
+    SKIP,
+    QuestionAction,
+    QuestionSelection,
+    choose,
+    empty_selection,
+    handle_question_key,
+)
+from assent.tui.panels.text_input import TextInputPanel
+
+POLL_INTERVAL_S = 1.0
+FOOTER_ROWS = 3  # rows below the question that are no choices: a line, and what is told
+OPTIONS = "options"  # the sheet of choices that are too many to stand below
+TOO_LOW = "The choices do not fit on the screen; make it larger."
+READ_TO_END = "Read to the end first (End, PgDn), or press z to skip the rest."
+EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
+READ_ALL = "Read to the end first (End, PgDn)."
+CONFIRM_HINT = "Press Ctrl+Y for a yes; Enter only answers a no."
+KEYS = "choose, then Enter answers · Esc answer later"
+PERMIT = "choose, then Ctrl+Y answers a yes, Enter answers a no · Esc answer later"
+WITHOUT_SANDBOX = "Without the sandbox"
+WITHOUT_SANDBOX_WARNING = (
+    "It could then change whatever you can change. Run it without the sandbox?"
+)
+YES_OR_NO = (QuestionOption(YES), QuestionOption(NO))
+
+
+class QuestionPanel(DebouncedPanel[str]):
+    """Shows a question in full. One key chooses, another one answers; Esc leaves it open.
+
+    A permission's yes is answered by a key that ends no sentence, and with quiet around it.
+    """
+
+    DEFAULT_CSS = """
+    QuestionPanel #all { height: 1fr; min-height: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = "#all"
+    heading = "Reading…"
+
+    def __init__(self, reference: str = "") -> None:
+        super().__init__()
+        self._reference = reference
+        self._waiting: list[PendingQuestion] = []
+        self._place = 0
+        self._choice = QuestionSelection(())
+        self._confirming: Question | None = None  # a yes with more behind it is asked twice
+        self._grant = ""
+        self._kept: QuestionAnswers = ()  # the answer that is asked about once more
+        self._told = ""
+        self._crowded = False  # there is no room for the choices below the question
+        self._written = ""  # the person's own words, as long as they are not sent
+        self._busy = True
+
+    @property
+    def listening(self) -> bool:
+        """Whether what is asked is on the screen, so that keys count."""
+        return super().listening and not self._busy
+
+    @property
+    def _pending(self) -> PendingQuestion | None:
+        return self._waiting[self._place] if self._waiting else None
+
+    @property
+    def _questions(self) -> tuple[Question, ...]:
+        if self._confirming is not None:
+            return (self._confirming,)
+        return self._pending.inquiry.asked.questions if self._pending else ()
+
+    @property
+    def _choices(self) -> QuestionChoices:
+        return self.query_one(QuestionChoices)
+
+    def body(self) -> list[Widget]:
+        return [LineView(id="all"), QuestionChoices(id="choices", markup=False)]
+
+    def on_mount(self) -> None:
+        self._read()
+        self.set_interval(POLL_INTERVAL_S, self._look)
+
+    def hear(self, letter: object) -> None:
+        """Hears that something happened; another question may wait now."""
+        if not self._busy:
+            self._look()
+
+    # Reading what waits.
+
+    def _read(self) -> None:
+        self._busy = True
+        pending = self.terminal.engine.pending_questions.pending
+        self.terminal.tasks.run("", pending, self._show, self._failed)
+
+    def _show(self, waiting: Sequence[PendingQuestion]) -> None:
+        if not self.is_attached:
+            return
+        self.forget()
+        self._busy = False
+        own = self.terminal.session_controller.record
+        mine = own.session if own else ""
+        self._waiting = sorted(waiting, key=lambda one: one.root.session != mine)
+        if not self._waiting:
+            self.dismiss("none")
+            return
+        names = [one.id for one in self._waiting]
+        self._place = names.index(self._reference) if self._reference in names else 0
+        self._reference = ""
+        self.terminal.debounce_keys(self)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Shows the chosen question from its beginning, with nothing chosen."""
+        self.forget()
+        self._confirming = None
+        self._choice, self._written = empty_selection(self._questions), ""
+        self._show_part()
+
+    def _show_part(self) -> None:
+        pending = self._pending
+        if pending is not None:
+            now = self.terminal.engine.pending_questions.clock.now()
+            sheets = question_sections(pending, self._choice.part, now)
+            self.query_one("#all", LineView).show(sheets)
+        self._crowded = False
+        self._paint(asked=True)
+
+    def _look(self) -> None:
+        """Looks whether the question was answered elsewhere, or others wait now."""
+        if self._busy or self._pending is None:
+            return
+        shown = partial(self._renewed, self._pending.id)
+        pending = self.terminal.engine.pending_questions.pending
+        self.terminal.tasks.run("", pending, shown, lambda _: None)  # it is looked again soon
+
+    def _renewed(self, shown: str, waiting: Sequence[PendingQuestion]) -> None:
+        if not self.is_attached or self._busy:
+            return
+        if [one.id for one in waiting] == sorted(one.id for one in self._waiting):
+            return
+        if any(one.id == shown for one in waiting):
+            own, part = self._waiting[self._place], self._choice
+            self._waiting = [own, *[one for one in waiting if one.id != shown]]
+            self._place, self._choice = 0, part
+            self._paint()
+            return
+        if self._written:
+            self.terminal.restore_input(self._written)
+        self._told = "That question was answered elsewhere, or nobody needs an answer any more."
+        self._show(waiting)
+
+    # Keys.
+
+    def on_key(self, event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+        answers = event.key in ANSWERING and not self.pace.is_early(event.time)
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=answers):
+            return
+        if self.move(event.key):
+            self._told = ""
+            self._paint()
+            return
+        if event.key == "escape":
+            self._leave()
+        elif event.key in ("left_square_bracket", "right_square_bracket"):
+            self._turn(-1 if event.key.startswith("left") else 1)
+        elif self._pending is not None and not self._busy:
+            self._press(event)
+
+    @property
+    def has_open_question(self) -> bool:
+        """Whether something is chosen, so that a key would answer with it."""
+        return self._confirming is not None or any(self._choice.answers[self._choice.part :])
+
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
+        """Has nothing chosen any more."""
+        self._told = why
+        if self._confirming is not None:
+            self._begin()
+            return
+        read, part = self._choice.read, self._choice.part
+        self._choice = QuestionSelection(choose(self._choice, ()).answers, part, read)
+        self._paint(asked=True)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted answers nothing
+
+    def on_line_view_end_reached(self, event: LineView.EndReached) -> None:
+        event.stop()
+        if self.query_one("#all", LineView).reached_end:
+            self._choice = QuestionSelection(self._choice.answers, self._choice.part, read=True)
+            self._paint()
+
+    def on_resize(self, event: Resize) -> None:
+        self._crowded = False
+        self.asks()
+        self.call_after_refresh(self._paint)
+
+    def _leave(self) -> None:
+        if self._confirming is not None:
+            self._begin()
+        else:
+            self.action_leave()
+
+    def _turn(self, way: int) -> None:
+        """Shows another question that waits."""
+        if len(self._waiting) > 1 and self._confirming is None:
+            self._place = (self._place + way) % len(self._waiting)
+            self._begin()
+
+    def _press(self, event: Key) -> None:
+        self._told = self._why_never(event.key)
+        if self._told:
+            self._paint()
+            return
+        self._choice, deed = handle_question_key(self._choice, event.key, self._questions)
+        match deed:
+            case QuestionAction.WORDS:
+                words = TextInputPanel("Your words", (), "")
+                about = self._pending.id if self._pending else ""
+                self.terminal.open_panel(words, partial(self._worded, about))
+            case QuestionAction.NEXT_PART:
+                self._choice = QuestionSelection(self._choice.answers, self._choice.part)
+                self._show_part()
+                return
+            case QuestionAction.ANSWER:
+                self.hold(event.time, self._answer)
+            case _:
+                self._told = self._why_not(deed)
+        self._paint()
+
+    def _why_never(self, key: str) -> str:
+        """Says why a key does nothing at all now; nothing, where it does."""
+        if key == SKIP and self._confirming is not None:
+            return READ_ALL
+        if key not in ANSWERING or self._choices.is_in_sight():
+            return ""
+        self._crowded = True
+        return TOO_LOW
+
+    def _why_not(self, deed: QuestionAction) -> str:
+        """Says what is missing before there is an answer; nothing, where nothing is."""
+        unread = READ_TO_END if self._confirming is None else READ_ALL
+        return {
+            QuestionAction.UNREAD: unread,
+            QuestionAction.EMPTY: EMPTY,
+            QuestionAction.AGREE: CONFIRM_HINT,
+        }.get(deed, "")
+
+    def _worded(self, about: str, words: str | None) -> None:
+        """Takes words as the answer to the question they were written for, and to no other."""
+        if words is not None and words.strip():
+            if self.is_over or self._pending is None or self._pending.id != about:
+                self.terminal.restore_input(words)
+            else:
+                self._choice, self._written = choose(self._choice, (words,)), words
+        self._paint(asked=True)
+
+    # Answering.
+
+    def _answer(self) -> None:
+        pending = self._pending
+        assert pending is not None, "only a question that is shown is answered"
+        asked, clock = pending.inquiry.asked, self.terminal.engine.pending_questions.clock
+        if self._confirming is not None:
+            self._confirmed(pending)
+            return
+        answers = tuple(() if each == NO_ANSWER else each for each in self._choice.answers)
+        first = asked.questions[0]
+        consent = (
+            read_permission_answer(first, answers) if is_permission(first) else PermissionAnswer()
+        )
+        self._grant, self._kept = "", answers
+        if consent.reach:
+            self._grant = clock.new_id()
+            self._ask_again(grant_confirmation(asked, consent.reach, self._grant))
+        elif consent.unconfined:
+            about = {
+                "header": WITHOUT_SANDBOX,
+                "question": f"{first.question} {WITHOUT_SANDBOX_WARNING}",
+            }
+            self._ask_again(msgspec.structs.replace(first, options=YES_OR_NO, **about))
+        else:
+            self._send(pending, QuestionReply(answers, self._by()))
+
+    def _ask_again(self, question: Question) -> None:
+        """Asks once more before a yes with more behind it; all of it has to be read first."""
+        self._confirming = question
+        self._choice = empty_selection((question,))
+        self.query_one("#all", LineView).show(confirmation_sections(question))
+        self._crowded = False
+        self._paint(asked=True)
+
+    def _confirmed(self, pending: PendingQuestion) -> None:
+        """Sends a yes with more behind it, once the person agreed to everything that it covers."""
+        assert self._confirming is not None, "it is being confirmed"
+        agreed = read_permission_answer(self._confirming, self._choice.answers).yes
+        if not agreed:
+            self._told = "That was no yes, and nothing is answered."
+            self._begin()
+            return
+        always = pending.inquiry.asked.questions[0].always if self._grant else ()
+        self._send(pending, QuestionReply(self._kept, self._by(), always, self._grant))
+
+    def _send(self, pending: PendingQuestion, reply: QuestionReply) -> None:
+        self._busy = True
+        answer = self.terminal.engine.pending_questions.answer
+        act = partial(answer, pending.id, pending.inquiry.asked.digest, reply)
+        self.terminal.tasks.run("", act, partial(self._sent, pending), self._failed)
+
+    def _sent(self, pending: PendingQuestion, _: object) -> None:
+        """Goes on: the thread that asked notices; without one, the session is driven again."""
+        app = self.terminal
+        app.session_controller.asker.wake()
+        app.refresh_status()
+        own = app.session_controller.record
+        if (
+            own is not None
+            and own.session == pending.root.session
+            and not app.session_controller.at_work
+        ):
+            app.session_controller.go_on()
+        elif own is None or own.session != pending.root.session:
+            app.add_note(f"Answered. Session {pending.root.slug} goes on with: /resume.")
+        if self.is_attached:
+            self._read()
+
+    def _failed(self, error: AssentError) -> None:
+        self._busy = False
+        if self.is_attached:
+            self._told = error_text(error)
+            self._paint(asked=True)
+
+    def _by(self) -> str:
+        return f"{self.terminal.engine.pending_questions.user} (terminal)"
+
+    # Drawing.
+
+    def _paint(self, *, asked: bool = False) -> None:
+        if not self.is_attached:
+            return
+        if asked:
+            self.asks()
+        self.query_one("#panel-title", Static).update(self._title())
+        lines: list[Line] = [Line("said", self._told)] if self._told else []
+        if self._questions:
+            lines += self._options()
+        self._choices.fill(lines)
+        others = " · [ ] other questions" if len(self._waiting) > 1 else ""
+        permits = any(question.by == "gate" for question in self._questions)
+        self.query_one("#panel-keys", Static).update(f"{PERMIT if permits else KEYS}{others}")
+
+    def _options(self) -> Sequence[Line]:
+        """Returns the choices; more than fit are read with the question, and only told here."""
+        options = list(option_lines(self._questions[self._choice.part], self._choice))
+        paper, rows = self.query_one("#all", LineView), self._choices.rows_of(options)
+        listed = any(sheet.key == OPTIONS for sheet in paper.sections)
+        if not self._crowded and rows + FOOTER_ROWS <= self._choices.room:
+            if listed:
+                paper.renew([sheet for sheet in paper.sections if sheet.key != OPTIONS])
+            return options
+        paper.put(Section(OPTIONS, (BLANK, *options)))
+        if not listed:  # what is read now ends with them
+            self._choice = msgspec.structs.replace(self._choice, read=False)
+        chosen = [line for line in options if line.style == "said"]
+        return chosen or [Line("dim", f"{len(options)} choices stand at the end of this.")]
+
+    def _title(self) -> str:
+        pending = self._pending
+        if pending is None:
+            return "Reading…"
+        many = len(self._waiting)
+        count = f" · {self._place + 1} of {many} that wait" if many > 1 else ""
+        parts = len(pending.inquiry.asked.questions)
+        part = f" · part {self._choice.part + 1} of {parts}" if parts > 1 else ""
+        asked = pending.inquiry.asked
+        what = "Permission" if is_permission(asked.questions[0]) else "The model asks"
+        session = visible_line(pending.root.slug)
+        return f"{what} · question {asked.digest[:12]} · session {session}{part}{count}"

@@ -1,0 +1,137 @@
+"""What a key does while a question is read and answered: choosing is one key, answering another."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from assent.core.session.event import Question
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    QuestionAnswers,
+    is_permission,
+)
+from assent.tui.key_timing import CONFIRM_KEY
+
+NOTHING_YET: Final[tuple[str, ...]] = ()
+NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
+ANSWER_KEYS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO}
+_YESES: Final = frozenset({YES, SESSION, PROJECT, UNCONFINED})
+CHOICES: Final = "123456789abcefghilmo"  # a key for each option that a model may offer
+SKIP, WORDS, NONE, ANSWER = "z", "w", "d", "enter"
+ANSWERING: Final = (ANSWER, CONFIRM_KEY)
+
+
+class QuestionAction(StrEnum):
+    """What a key asks for."""
+
+    NOTHING = "nothing"
+    CHOSEN = "chosen"  # something else is marked now
+    AGREE = "agree"  # say which key a yes takes
+    UNREAD = "unread"  # say why it cannot be answered yet
+    EMPTY = "empty"  # say that nothing is chosen
+    WORDS = "words"  # ask for words of the person's own
+    NEXT_PART = "next part"
+    ANSWER = "answer"  # everything is chosen: send it
+
+
+class QuestionSelection(msgspec.Struct, frozen=True):
+    """What the person has chosen so far, for each part of a question."""
+
+    answers: QuestionAnswers  # labels or words; nothing: not chosen yet
+    part: int = 0
+    read: bool = False  # the end of it was on the screen, or the person skips it knowingly
+
+
+def empty_selection(questions: Sequence[Question]) -> QuestionSelection:
+    """Returns that nothing is chosen."""
+    return QuestionSelection((NOTHING_YET,) * len(questions))
+
+
+def handle_question_key(
+    choice: QuestionSelection, key: str, questions: Sequence[Question]
+) -> tuple[QuestionSelection, QuestionAction]:
+    """Returns where a key leads, and what it asks for. What means nothing does nothing."""
+    question = questions[choice.part]
+    if key == SKIP and not choice.read:
+        return msgspec.structs.replace(choice, read=True), QuestionAction.CHOSEN
+    if key == WORDS and accepts_text(question):
+        return choice, QuestionAction.WORDS
+    if key in ANSWERING:
+        return _entered(choice, questions, key)
+    if key == NONE and question.by != "gate":
+        return choose(choice, NO_ANSWER), QuestionAction.CHOSEN
+    label = _label(question, key)
+    if not label:
+        return choice, QuestionAction.NOTHING
+    return choose(
+        choice, _with(choice.answers[choice.part], label, question)
+    ), QuestionAction.CHOSEN
+
+
+def choose(choice: QuestionSelection, answer: tuple[str, ...]) -> QuestionSelection:
+    """Returns the choice with this answer for the part that is being answered."""
+    answers = list(choice.answers)
+    answers[choice.part] = answer
+    return msgspec.structs.replace(choice, answers=tuple(answers))
+
+
+def is_yes(question: Question, answer: tuple[str, ...]) -> bool:
+    """Tells whether an answer lets something happen that the gate asks about."""
+    return question.by == "gate" and any(each in _YESES for each in answer)
+
+
+def accepts_text(question: Question) -> bool:
+    """Tells whether free words are an answer; to a permission they are a no, with why."""
+    return question.custom or not question.options
+
+
+def key_of(question: Question, number: int) -> str:
+    """Returns the key that chooses an option."""
+    label = question.options[number].label
+    if is_permission(question) or question.by == "gate":
+        found = [key for key, each in ANSWER_KEYS.items() if each == label]
+        return found[0] if found else CHOICES[number]
+    return CHOICES[number]
+
+
+def _entered(
+    choice: QuestionSelection, questions: Sequence[Question], key: str
+) -> tuple[QuestionSelection, QuestionAction]:
+    answer = choice.answers[choice.part]
+    if not answer:
+        return choice, QuestionAction.EMPTY
+    if key != CONFIRM_KEY and is_yes(questions[choice.part], answer):
+        return choice, QuestionAction.AGREE
+    if not choice.read and answer != (NO,):
+        return choice, QuestionAction.UNREAD
+    if choice.part + 1 < len(questions):
+        return msgspec.structs.replace(choice, part=choice.part + 1), QuestionAction.NEXT_PART
+    return choice, QuestionAction.ANSWER
+
+
+def _label(question: Question, key: str) -> str:
+    offered = [option.label for option in question.options]
+    if question.by == "gate" and ANSWER_KEYS.get(key) in offered:
+        return ANSWER_KEYS[key]
+    at = CHOICES.find(key) if len(key) == 1 else -1
+    return offered[at] if 0 <= at < len(offered) else ""
+
+
+def _with(answer: tuple[str, ...], label: str, question: Question) -> tuple[str, ...]:
+    """Returns the answer with an option chosen; where several may be, chosen again it is not."""
+    if not question.multiple:
+        return (label,)
+    if label in answer:
+        return tuple(each for each in answer if each != label)
+    listed = [option.label for option in question.options]
+    return tuple(sorted((*answer, label), key=lambda each: _place(listed, each)))
+
+
+def _place(listed: Sequence[str], label: str) -> int:
+    return listed.index(label) if label in listed else len(listed)

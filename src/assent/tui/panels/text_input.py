@@ -1,0 +1,136 @@
+"""A panel in which a person writes: a comment, or a note that goes along with a yes."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
+from assent.render.lines import Line
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.panels.panel import Panel
+from assent.tui.prompt.editor import LINE_KEYS
+from assent.tui.text_area import OrderedTextArea
+
+NO_TAB: Final = "Tab writes nothing here."
+MAX_NAMED: Final = 8  # hidden characters that are named
+_GLUE: Final = "\u200d\ufe0f"  # of emoji, which do nothing to what stands around them
+_WRITTEN_OUT: Final = re.compile(r"<(U\+[0-9A-F]{4,6})>")
+
+
+def hidden_chars_text(text: str) -> str:
+    """Names the characters of a text that nobody sees; nothing, where there are none."""
+    found = dict.fromkeys(_WRITTEN_OUT.findall(visible_text(text)))
+    codes = [code for code in found if _hides(chr(int(code[2:], 16)))]
+    if not codes:
+        return ""
+    more = f" and {len(codes) - MAX_NAMED} more" if len(codes) > MAX_NAMED else ""
+    return (
+        f"Characters that do not show are in what you wrote: {', '.join(codes[:MAX_NAMED])}{more}."
+    )
+
+
+def _hides(char: str) -> bool:
+    return hidden_kind(char) is not None or is_combining_mark(char)
+
+
+class TextInputArea(OrderedTextArea):
+    """Lines that a person writes. Keys act in the order they were typed, those that send too.
+
+    What hides is kept, and not drawn: whoever shows the lines says with `hidden_words` what it is.
+    """
+
+    def __init__(self, acts: Mapping[str, Callable[[], object]], words: str, id: str) -> None:
+        super().__init__(words, id=id, soft_wrap=True)
+        self._acts: dict[str, Callable[[], object]] = {
+            **acts,
+            **dict.fromkeys(LINE_KEYS, lambda: self._write("\n")),
+            "ctrl+home": lambda: self.move_cursor((0, 0)),
+            "ctrl+end": lambda: self.move_cursor(self.document.end),
+        }
+
+    def on_mount(self) -> None:
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: Key) -> None:
+        """Takes the keys that mean something here; Textual hands all others to TextArea."""
+        char = event.character or ""
+        if event.key in self._acts:
+            self._acts[event.key]()
+        elif len(char) == 1 and not char.isascii() and not char.isprintable():
+            self._write(char)  # which TextArea would drop without a word
+        else:
+            await self.edited(event)
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _write(self, text: str) -> None:
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+
+    def render_line(self, y: int) -> Strip:
+        """Draws a line without what would reorder it, or take up no room in it."""
+        strip = super().render_line(y)
+        if strip.text.isascii():
+            return strip
+        return Strip([Segment(_drawn(text), style, control) for text, style, control in strip])
+
+
+def _drawn(text: str) -> str:
+    hides = {char for char in set(text) if hidden_kind(char) and not cell_len(char)}
+    return text.translate({ord(char): None for char in hides.difference(_GLUE)})
+
+
+class TextInputPanel(Panel[str]):
+    """Takes words. It ends with them, or with None if the person wants it as it was."""
+
+    DEFAULT_CSS = """
+    WordsPanel Paper { height: auto; max-height: 40%; margin: 1 0 0 0; }
+    WordsPanel TextArea {
+        height: auto; min-height: 5; max-height: 1fr; margin: 1 0; padding: 0 1;
+        border: none; border-left: thick $primary;
+    }
+    WordsPanel TextArea:focus { border: none; border-left: thick $accent; }
+    WordsPanel #told { height: auto; display: none; }
+    WordsPanel #told.open { display: block; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Keep")]
+    keys = "Ctrl+S keep · Esc leave as it was"
+
+    def __init__(self, heading: str, about: Sequence[Line] = (), words: str = "") -> None:
+        super().__init__()
+        self.heading = heading
+        self._about = about
+        self._words = words
+
+    def body(self) -> list[Widget]:
+        paper = LineView(id="about")
+        paper.can_focus = False
+        paper.display = bool(self._about)
+        acts = {"ctrl+s": self.action_keep, "tab": lambda: self._tell(NO_TAB)}
+        return [paper, TextInputArea(acts, self._words, "words"), Static(id="told", markup=False)]
+
+    def on_mount(self) -> None:
+        paper = self.query_one("#about", LineView)
+        paper.styles.height = min(len(self._about), 8)
+        paper.show([Section("about", tuple(self._about))])
+        self._tell(hidden_chars_text(self._words))
+        self.query_one("#words").focus()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._tell(hidden_chars_text(event.text_area.text))
+
+    def action_keep(self) -> None:
+        self.dismiss(self.query_one("#words", TextInputArea).text.strip("\n"))
+
+    def _tell(self, words: str) -> None:
+        told = self.query_one("#told", Static)
+        told.update(words)
+        told.set_class(bool(words), "open")

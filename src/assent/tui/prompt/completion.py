@@ -1,0 +1,140 @@
+"""Completion: which piece of a prompt is being completed, by what, and what stands there then."""
+
+import re
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from assent.core.text.hidden_chars import visible_line
+from assent.tui.fuzzy import NO_MATCH_RANK, is_subsequence, match_rank
+
+Kind: TypeAlias = Literal["file", "command", "history"]
+
+MAX_COMPLETIONS: Final = 50  # choices; whoever does not find theirs types another letter
+_FILE: Final = re.compile(r"(?:^|(?<=[\s(\"']))@([^\s\"']*|\"[^\"\n]*)$")
+_COMMAND: Final = re.compile(r"/([\w:-]*)$")
+_SLASH: Final = re.compile(r"/[A-Za-z][\w:-]*(\s|$)")
+_EDGES: Final = "/._- "
+SCATTERED_RANK: Final = 4  # the rank from which on letters do not stand together
+CLOSER: Final = 2_000  # names with letters apart that are looked at closer, the shortest
+
+
+class Completion(msgspec.Struct, frozen=True):
+    """Something that can stand in a prompt: the text that is taken, and what is said about it."""
+
+    text: str
+    about: str = ""
+    label: str = ""  # what it is called in a list, if not by its text
+
+    @property
+    def shown(self) -> str:
+        """What it is called, on one line, with nothing in it that hides."""
+        return visible_line(self.label or self.text)
+
+
+class CompletionTarget(msgspec.Struct, frozen=True):
+    """A piece of a prompt that can be completed, from `start` to the cursor."""
+
+    kind: Kind
+    start: int
+    query: str
+
+
+def completion_target(text: str, cursor: int) -> CompletionTarget | None:
+    """Returns what could be completed at a cursor: `/name` at the beginning, `@path` anywhere."""
+    before = text[:cursor]
+    if found := _COMMAND.fullmatch(before):
+        return CompletionTarget("command", 0, found[1])
+    if found := _FILE.search(before):
+        return CompletionTarget("file", found.start(), found[1].lstrip('"'))
+    return None
+
+
+def completed_text(piece: CompletionTarget, choice: Completion) -> str:
+    """Returns what stands in the place of a piece once a choice is taken."""
+    match piece.kind:
+        case "command":
+            return f"{choice.text} "
+        case "file":
+            odd = re.search(r"[\s\"']", choice.text)
+            return f'@"{choice.text}" ' if odd else f"@{choice.text} "
+        case "history":
+            return choice.text
+
+
+def input_kind(text: str) -> Literal["said", "slash", "shell"]:
+    """Tells what a prompt is: words for the model, a command of ours, or a line for a shell."""
+    if text.startswith("!"):
+        return "shell"
+    return "slash" if _SLASH.match(text) else "said"
+
+
+def matching_commands(query: str, table: Sequence[Completion]) -> list[Completion]:
+    """Returns the commands that a query could mean: those that begin with it come first."""
+    wanted = query.casefold()
+    ranked = [(match_rank(wanted, choice.text.casefold()), at) for at, choice in enumerate(table)]
+    return [table[at] for near, at in sorted(ranked) if near < NO_MATCH_RANK]
+
+
+def matching_files(
+    query: str, names: Iterable[str], most: int = MAX_COMPLETIONS
+) -> list[Completion]:
+    """Returns the files that a query could mean, the likeliest first.
+
+    A file is meant if its path has the letters of the query in their order.
+    """
+    if not query:
+        return [Completion(name) for name in nsmallest(most, names, key=_depth)]
+    wanted = query.casefold()
+    # What lies between two letters is never given back, so that a look takes one pass.
+    pattern = re.compile("".join([f"[^{letter}]*+{letter}" for letter in map(re.escape, wanted)]))
+    meant = [(name, folded) for name in names if pattern.match(folded := name.casefold())]
+    ranked = [
+        (_rank(wanted, folded), len(name), name) for name, folded in meant if wanted in folded
+    ]
+    if len(ranked) < most:
+        apart = [pair for pair in meant if wanted not in pair[1]]
+        few = nsmallest(CLOSER, apart, key=lambda pair: len(pair[0]))
+        ranked += [
+            (SCATTERED_RANK + _gaps(wanted, folded), len(name), name) for name, folded in few
+        ]
+    return [Completion(name) for _, _, name in nsmallest(most, ranked)]
+
+
+def matching_history(
+    query: str, entries: Sequence[str], most: int = MAX_COMPLETIONS
+) -> list[Completion]:
+    """Returns what was said before and has all words of a query in it, the newest first."""
+    words = query.casefold().split()
+    newest = dict.fromkeys(reversed(entries))
+    found = [entry for entry in newest if all(word in entry.casefold() for word in words)]
+    return [Completion(entry, label=" ".join(entry.split())) for entry in found[:most]]
+
+
+def _rank(wanted: str, name: str) -> int:
+    """Returns how far a name is from what was typed; 0: the file's name begins with it."""
+    last = name.rpartition("/")[2]
+    if last.startswith(wanted):
+        return 0
+    if name.startswith(wanted):
+        return 1
+    return 2 if wanted in last else SCATTERED_RANK - 1
+
+
+def _gaps(wanted: str, name: str) -> int:
+    """Counts where the letters of a query are apart, unless a new word begins there."""
+    last = name.rpartition("/")[2]
+    name = last if is_subsequence(wanted, last) else name
+    gaps, at = 0, -1
+    for letter in wanted:
+        found = name.find(letter, at + 1)
+        starts = found > 0 and name[found - 1] in _EDGES
+        gaps += found != at + 1 and not starts
+        at = found
+    return gaps
+
+
+def _depth(name: str) -> tuple[int, str]:
+    return name.count("/"), name

@@ -1,0 +1,158 @@
+"""The editor: the lines that the person is typing, and the keys that mean something else there."""
+
+from collections.abc import Callable
+from typing import Final, cast
+
+from textual import _ansi_sequences as sequences
+from textual.actions import SkipAction
+from textual.events import Key, Paste
+from textual.keys import Keys
+from textual.timer import Timer
+
+from assent.tui.key_timing import BURST_S, BurstDetector
+from assent.tui.prompt.paste_placeholders import PastePlaceholders
+from assent.tui.text_area import OrderedTextArea
+
+ALWAYS: Final = ("enter", "ctrl+r")
+COMPLETION_KEYS: Final = ("tab", "escape", "up", "down", "ctrl+n", "ctrl+p")
+LINE_KEYS: Final = ("shift+enter", "shift+\r", "ctrl+j", "alt+enter")
+
+# Terminals without a protocol for keys send Alt+Enter as an escape and a return, of which
+# Textual would leave the return alone: it would send what should get another line.
+_KNOWN = cast(dict[str, object], sequences.ANSI_SEQUENCES_KEYS)
+_KNOWN.setdefault("\x1b\r", (Keys.ControlJ,))
+
+
+class PromptEditor(OrderedTextArea):
+    """A text area whose Enter sends.
+
+    Before keys that may mean something to the prompt it has it `look`; those that do it hands over
+    by `pressed`: enter, tab, up, down, escape and such.
+    """
+
+    DEFAULT_CSS = """
+    Editor, Editor:focus {
+        height: auto; max-height: 34vh; border: none; padding: 0; background: $background;
+    }
+    """
+
+    def __init__(
+        self,
+        look: Callable[[], None],
+        pressed: Callable[[str], None],
+        placeholder: str = "",
+        id: str | None = None,
+    ) -> None:
+        super().__init__(
+            "", id=id, soft_wrap=True, show_line_numbers=False, compact=True,
+            highlight_cursor_line=False, placeholder=placeholder,
+        )  # fmt: skip
+        # Called, not told by messages: what is typed behind a key must not overtake it.
+        self._look_first = look
+        self._pressed = pressed
+        self.pastes = PastePlaceholders()
+        self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
+        self._burst = BurstDetector()
+        self._sending: Timer | None = None  # an Enter that waits for what comes right after it
+
+    @property
+    def index(self) -> int:
+        """How many characters stand before the cursor."""
+        return len(self.get_text_range((0, 0), self.cursor_location))
+
+    @property
+    def sign(self) -> str:
+        """The sign of a paste that ends at the cursor, if one does."""
+        return self.pastes.sign_before(self.text[: self.index]) if self.selection.is_empty else ""
+
+    def unfold(self) -> None:
+        """Shows the paste whose sign ends at the cursor in full."""
+        sign = self.sign
+        self.put(self.pastes.expanded(sign), self.index - len(sign), self.index)
+
+    def put(self, text: str, start: int = 0, end: int | None = None) -> None:
+        """Puts a text in the place of another, with the cursor behind it."""
+        last = self.document.end if end is None else self._place(end)
+        result = self.replace(text, self._place(start), last, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
+
+    async def _on_key(self, event: Key) -> None:
+        """Takes the keys that mean something else here; Textual hands all others to TextArea."""
+        self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
+        if self._sending is not None:
+            self._settle(sends=not self._burst.soon)
+        if event.key in LINE_KEYS or (event.key == "enter" and self._burst.is_paste):
+            self._keep(event)
+            self.insert("\n")
+        elif event.key == "enter" and self._burst.need:
+            self._keep(event)
+            self._sending = self.set_timer(self._burst.need, self._settle)
+        elif self._is_for_prompt(event):
+            self._keep(event)
+            self._pressed(event.key)
+        else:
+            await self.edited(event)
+
+    def _settle(self, *, sends: bool = True) -> None:
+        """Has an Enter that was kept back send, or break the line: what is pasted sends nothing."""
+        if self._sending is None:
+            return
+        self._sending.stop()
+        self._sending = None
+        if sends:
+            self._look_first()
+            self._pressed("enter")
+        else:
+            self.insert("\n")
+
+    def _is_for_prompt(self, event: Key) -> bool:
+        key = event.key
+        if key in ALWAYS + COMPLETION_KEYS:
+            self._look_first()
+        if key in ALWAYS or (self.offering and key in COMPLETION_KEYS):
+            return True
+        match key:
+            case "up" | "down":
+                return self._is_edge(first=key == "up")
+            case "tab":
+                return bool(self.sign)
+            case _:
+                return key == "question_mark" and not self.text
+
+    def _place(self, index: int) -> tuple[int, int]:
+        before = self.text[:index]
+        return before.count("\n"), index - before.rfind("\n") - 1
+
+    def _is_edge(self, *, first: bool) -> bool:
+        at = self.cursor_location
+        navigator = self.navigator
+        return navigator.is_first_wrapped_line(at) if first else navigator.is_last_wrapped_line(at)
+
+    @staticmethod
+    def _keep(event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+
+    async def _on_paste(self, event: Paste) -> None:
+        """Puts in what was pasted; nothing that is pasted ever sends."""
+        event.stop()
+        event.prevent_default()
+        self._burst.take(event.time, 0.0)
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n")
+        self.replace(self.pastes.take(text), *self.selection, maintain_selection_offset=False)
+
+    def action_paste(self) -> None:
+        if self.app.clipboard:
+            taken = self.pastes.take(self.app.clipboard)
+            self.replace(taken, *self.selection, maintain_selection_offset=False)
+
+    def action_delete_left(self) -> None:
+        if sign := self.sign:
+            self.put("", self.index - len(sign), self.index)
+        else:
+            super().action_delete_left()
+
+    def action_delete_right(self) -> None:
+        if not self.text:
+            raise SkipAction  # Ctrl+D with nothing to delete is the screen's to understand
+        super().action_delete_right()

@@ -1,0 +1,332 @@
+"""The prompt: where the person types, whatever else is at work.
+
+    Prompt(commands, files)       commands: Choice("/plan", "what it does"), ...
+                                  files: a slow function, called in a thread (Host.files)
+    prompt.remember(messages)     what was said before, oldest first: for Up, Down and Ctrl+R
+    prompt.recollect(read)        the same, read in a thread: partial(said_before, engine, record)
+    prompt.text, prompt.load(text), prompt.clear(), prompt.focus_text()
+
+It posts `Prompt.Said(words)`, `Prompt.Slash(text)`, `Prompt.Shell(line)`, and `Prompt.Help()` for
+a `?` in an empty prompt. Escape, Ctrl+C and Ctrl+D reach the app where they mean nothing here.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Static, TextArea
+
+from assent.core.errors import AssentError
+from assent.tui.prompt.completion import (
+    Completion,
+    CompletionTarget,
+    completed_text,
+    completion_target,
+    input_kind,
+    matching_commands,
+    matching_files,
+    matching_history,
+)
+from assent.tui.prompt.completion_list import CompletionList
+from assent.tui.prompt.editor import PromptEditor
+from assent.tui.prompt.history import PromptHistory
+from assent.tui.workers.background import run_in_background
+
+PLACEHOLDER: Final = "What should be done? @ file, / command, ! shell, ? help"
+SIGN, SHELL_SIGN = "> ", "$ "
+SHELL_NOTE: Final = "Shell: Enter runs this line on your machine."
+PASTE_NOTE: Final = "A paste is sent in full. Tab behind its sign shows it here."
+SEARCH_NOTE: Final = "Search what you said: Enter takes it, Esc goes back."
+NO_FILE: Final = "No file has these letters."
+LOADING: Final = "Looking for files…"
+NO_ENTRY: Final = "You said nothing like it before."
+
+
+class PromptInput(Vertical):
+    """Several lines of input with completion, history and long pastes."""
+
+    DEFAULT_CSS = """
+    Prompt { height: auto; max-height: 60vh; }
+    Prompt > #prompt-note { height: 1; padding: 0 1; color: $text-muted; display: none; }
+    Prompt > #prompt-note.open { display: block; }
+    Prompt > #prompt-row { height: auto; max-height: 34vh; padding: 0 1; }
+    Prompt #prompt-sign { width: 2; height: 1; text-style: bold; color: $primary; }
+    Prompt.shell #prompt-sign { color: $warning; }
+    """
+
+    class Submitted(Message):
+        """The person said something to the model."""
+
+        def __init__(self, words: str) -> None:
+            super().__init__()
+            self.words = words
+
+    class Slash(Message):
+        """The person typed a command of ours, such as `/mode plan`."""
+
+        def __init__(self, text: str) -> None:
+            super().__init__()
+            self.text = text
+
+    class Shell(Message):
+        """The person wants to run a line of their own."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+
+    class _Found(Message):
+        """Files were found for a piece of the prompt."""
+
+        def __init__(self, piece: CompletionTarget, choices: list[Completion]) -> None:
+            super().__init__()
+            self.piece = piece
+            self.choices = choices
+
+    class _Recalled(Message):
+        """What the person said before was read."""
+
+        def __init__(self, entries: list[str]) -> None:
+            super().__init__()
+            self.entries = entries
+
+    class Help(Message):
+        """The person wants to know what can be typed."""
+
+    def __init__(
+        self,
+        commands: Sequence[Completion] = (),
+        files: Callable[[], list[str]] = list,
+        id: str | None = None,
+    ) -> None:
+        super().__init__(id=id)
+        self.commands = commands
+        self.history = PromptHistory()
+        self._files = files
+        self._names: list[str] | None = None
+        self._piece: CompletionTarget | None = None
+        self._unwanted: CompletionTarget | None = (
+            None  # the person does not want to complete this one
+        )
+        self._search: str | None = None  # the draft that a search goes back to
+        self._noted = ""  # in the line above the text
+        self._editor = PromptEditor(self._look, self._pressed, PLACEHOLDER, id="prompt-text")
+        self._offers = CompletionList(id="prompt-offers")
+
+    def compose(self) -> ComposeResult:
+        yield self._offers
+        yield Static("", id="prompt-note", markup=False)
+        with Horizontal(id="prompt-row"):
+            yield Static(SIGN, id="prompt-sign", markup=False)
+            yield self._editor
+
+    @property
+    def text(self) -> str:
+        """What stands in the prompt, with every paste in full."""
+        return self._editor.pastes.expanded(self._editor.text)
+
+    @property
+    def completions(self) -> Sequence[Completion]:
+        """What the list above offers now."""
+        return self._offers.choices
+
+    def load(self, text: str) -> None:
+        """Puts a text into the prompt, with the cursor at its end."""
+        self._editor.put(text)
+
+    def clear(self) -> None:
+        """Empties the prompt; neither Up nor Ctrl+Z goes on from what stood there."""
+        self._editor.put("")
+        self._editor.pastes.forget()
+        self._editor.history.clear()
+        self.history.restart()
+
+    def remember(self, messages: Iterable[str]) -> None:
+        """Takes in what the person said before, oldest first."""
+        self.history.fill(messages)
+
+    def recollect(self, read: Callable[[], list[str]]) -> None:
+        """Has what the person said before read in a thread, and remembered."""
+
+        def work() -> None:
+            with suppress(AssentError, RuntimeError):  # then there is nothing to go back to
+                self.post_message(self._Recalled(read()))
+
+        run_in_background(work)
+
+    def focus_text(self) -> None:
+        """Gives the keys to the prompt."""
+        self._editor.focus()
+
+    @on(_Recalled)
+    def _remember_read(self, event: _Recalled) -> None:
+        event.stop()
+        self.remember(event.entries)
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        event.stop()
+        self._look()
+
+    def on_text_area_selection_changed(self, event: TextArea.SelectionChanged) -> None:
+        event.stop()
+        self._look()
+
+    def on_completion_list_accepted(self, event: CompletionList.Accepted) -> None:
+        event.stop()
+        self._take()
+        self.focus_text()
+
+    def _pressed(self, key: str) -> None:
+        """Does what a key means here."""
+        match key:
+            case "enter" | "tab" if self._offers.chosen and not self._is_whole(key):
+                self._take()
+            case "enter" if self._search is None:
+                self._send()
+            case "enter" | "escape":
+                self._close()
+            case "up" | "ctrl+p":
+                self._up()
+            case "down" | "ctrl+n":
+                self._down()
+            case "ctrl+r":
+                self._begin_search()
+            case "tab":
+                self._editor.unfold()
+            case _:
+                self.post_message(self.Help())
+
+    def _is_whole(self, key: str) -> bool:
+        """Tells whether Enter was pressed behind a command that needs no completion."""
+        chosen = self._offers.chosen
+        return key == "enter" and chosen is not None and chosen.text == self._editor.text
+
+    def _up(self) -> None:
+        if self._offers.is_open:
+            self._offers.move(-1)
+        else:
+            self._recalled(self.history.older(self._editor.text))
+
+    def _down(self) -> None:
+        if self._offers.is_open:
+            self._offers.move(1)
+        else:
+            self._recalled(self.history.newer(self._editor.text))
+
+    def _recalled(self, text: str | None) -> None:
+        if text is not None:
+            self._editor.put(text)
+            self._close()
+
+    def _send(self) -> None:
+        editor = self._editor
+        if editor.text[: editor.index].endswith("\\"):
+            editor.put("\n", editor.index - 1, editor.index)
+            return
+        text = self.text
+        if not text.strip():
+            return
+        self.history.add(text)
+        self.clear()
+        match input_kind(text):
+            case "shell":
+                line = text[1:].strip()
+                self.post_message(self.Shell(line) if line else self.Help())
+            case "slash":
+                self.post_message(self.Slash(text.strip()))
+            case "said":
+                self.post_message(self.Submitted(text))
+
+    def _look(self) -> None:
+        """Looks at what stands in the prompt: which sign it has, and what can be completed."""
+        text = self._editor.text
+        is_shell = input_kind(text) == "shell"
+        if is_shell != self.has_class("shell"):
+            self.set_class(is_shell, "shell")
+            self.query_one("#prompt-sign", Static).update(SHELL_SIGN if is_shell else SIGN)
+        self._note(text, is_shell=is_shell)
+        piece = self._found_piece(text)
+        if piece != self._piece:
+            self._piece = piece
+            self._offer(piece)
+        self._editor.offering = self._offers.is_open
+
+    def _note(self, text: str, *, is_shell: bool) -> None:
+        words = SHELL_NOTE if is_shell else PASTE_NOTE if self._editor.pastes.holds(text) else ""
+        words = words if self._search is None else SEARCH_NOTE
+        if words != self._noted:  # else each key would have the screen laid out anew
+            self._noted = words
+            note = self.query_one("#prompt-note", Static)
+            note.update(words)
+            note.set_class(bool(words), "open")
+
+    def _found_piece(self, text: str) -> CompletionTarget | None:
+        if self._search is not None:
+            return CompletionTarget("history", 0, text)
+        piece = completion_target(text, self._editor.index)
+        if piece is None or self._unwanted is None or piece.start != self._unwanted.start:
+            self._unwanted = None
+            return piece
+        return None
+
+    def _offer(self, piece: CompletionTarget | None) -> None:
+        if piece is None:
+            self._offers.close()
+            return
+        match piece.kind:
+            case "command":
+                self._offers.show(matching_commands(piece.query, self.commands))
+            case "history":
+                self._offers.show(matching_history(piece.query, self.history.entries), NO_ENTRY)
+            case "file":
+                if not self._offers.is_open:
+                    self._offers.show((), LOADING)
+                run_in_background(partial(self._find_files, piece))
+
+    def _find_files(self, piece: CompletionTarget) -> None:
+        """Finds files, in a thread; they are listed anew whenever a name is begun."""
+        with suppress(AssentError):  # then there are none to choose from
+            if self._names is None or not piece.query:
+                self._names = self._files()
+        found = self._Found(piece, matching_files(piece.query, self._names or ()))
+        with suppress(RuntimeError):  # the screen has just been closed
+            self.post_message(found)
+
+    @on(_Found)
+    def _offer_files(self, event: _Found) -> None:
+        event.stop()
+        if event.piece == self._piece:
+            self._offers.show(event.choices, NO_FILE)
+            self._editor.offering = self._offers.is_open
+
+    def _take(self) -> None:
+        piece, choice = self._piece, self._offers.chosen
+        if piece is None or choice is None:
+            return
+        self._search = None
+        if piece.kind == "history":
+            self._editor.put(choice.text)
+        else:
+            self._editor.put(completed_text(piece, choice), piece.start, self._editor.index)
+        self._close()
+
+    def _begin_search(self) -> None:
+        if self._search is None:
+            self._search = self._editor.text
+            self._look()
+        else:
+            self._offers.move(1)
+
+    def _close(self) -> None:
+        """Closes the list; what a search began with stands there again."""
+        draft, self._search = self._search, None
+        self._unwanted, self._piece = completion_target(self._editor.text, self._editor.index), None
+        self._offers.close()
+        if draft is not None:
+            self._editor.put(draft)
+        self._look()

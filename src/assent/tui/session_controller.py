@@ -1,0 +1,338 @@
+"""A sitting: the session that the screen shows, and the one thread that drives its turns."""
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from threading import Lock, Thread
+from typing import TYPE_CHECKING
+
+from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
+from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.session.record import SessionRecord
+from assent.tui.asker import PanelAsker
+from assent.tui.host import ScreenHost, StartOptions
+from assent.tui.workers.message_queue import MessageQueue
+from assent.tui.workers.messages import (
+    SessionActivity,
+    TaskFailed,
+    TurnBegan,
+    TurnOver,
+    WorkspaceFailed,
+    WorkspaceReady,
+)
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
+    from assent.core.event import StoredEvent
+    from assent.core.llm.request import StreamDelta
+
+BUSY = "The model is at work. Press Esc to interrupt it first."
+BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
+
+OTHER_MODE = "This session is in {} mode now: somebody changed it elsewhere. Nothing was said."
+REPEAT_HINT = "say it again if that is right"
+NOTED = (
+    "Somebody else is at work here. What you said is on record: "
+    "the turn of this session that is at work hears it, or else it waits."
+)
+LATER = "say `go on` when that has ended"
+
+UNFINISHED = (
+    "An earlier run has not come to its end: /recover shows it and the ways on, "
+    "/waiting everything that waits for you."
+)
+LOST = (
+    "Slots of a run that the log does not know exist here, and nothing is built over them: "
+    "`assent recover` lists them and the ways on."
+)
+TRIES, PAUSE_S = 100, 0.05
+
+Events = Iterator["StoredEvent | StreamDelta"]
+
+
+class SessionController:
+    """Says, drives and interrupts. What it does in its thread it reports by letters alone."""
+
+    def __init__(self, host: ScreenHost, mailbox: MessageQueue, start: StartOptions) -> None:
+        self.host = host
+        self.asker = PanelAsker(mailbox)
+        self.record: SessionRecord | None = None
+        self.mode = start.mode  # of the session that is not begun yet
+        self.view = 0  # how often another session was put on the screen
+        self.model = start.model
+        self.agent = start.agent
+        self.shown_model = start.model  # that is asked where nobody names another
+        self.chosen_plan = ""  # by the person, of which the model is told with the next turn
+        self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
+        self.at_work = False  # a turn is driven, and its end was not reported
+        self._usual = start.mode  # of every session that begins, unless the person says otherwise
+        self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
+        self._shown = ("", 0)  # as it was when the turn was begun
+        self._mailbox = mailbox
+        self._changing = Lock()  # of the record: a thread and the screen may do so at once
+        self._moding = Lock()  # nobody compares modes while this screen changes one
+        self._opening = Lock()  # of model and tools: what was chosen first is there first
+        self._work: SessionRuntime | None = None
+        self._thread: Thread | None = None
+
+    @property
+    def engine(self) -> "Engine":
+        return self.host.engine()
+
+    @property
+    def session(self) -> str:
+        """The id of the session; empty before there is one."""
+        return self.record.session if self.record else ""
+
+    @property
+    def plan_id(self) -> str:
+        """The plan that is worked on; empty: the current one of the workspace, if there is one."""
+        return self.chosen_plan or (self.record.plan_id if self.record else "")
+
+    @property
+    def work(self) -> "SessionRuntime | None":
+        """What turns are driven with, once one was."""
+        return self._work
+
+    def begin(self, start: StartOptions) -> None:
+        """Opens the engine, and the session that the person wants to go on with; in a thread."""
+        try:
+            engine = self.engine
+        except AssentError as error:
+            self._mailbox.post(WorkspaceFailed(error))
+            return
+        try:
+            self.record = self._wanted(start)
+            if self.record is not None and start.mode:
+                self.record = engine.sessions.set_mode(self.record, start.mode)
+        except AssentError as error:
+            self._mailbox.post(TaskFailed(error))
+        except Exception as error:  # the screen waits for what comes below
+            self._mailbox.post(TaskFailed(self._mailbox.internal_error(error)))
+        root = self.host.root
+        self._mailbox.post(
+            WorkspaceReady(self._warnings(), root if root != self.host.folder else "")
+        )
+
+    def resolve_defaults(self) -> None:
+        """Finds out which mode and model a new session has; slow, where servers are asked."""
+        found = self.host.defaults()
+        self._usual = self._usual or found.mode
+        self.mode = self.mode or self._usual
+        self.shown_model = self.model or found.model
+
+    def base(self, name: str) -> Mode:
+        """Returns which of the four a mode of that name is, or narrows; else the strictest."""
+        modes = self.engine.sessions.modes
+        known = [mode for mode in MODES if mode == name]
+        return modes[name].base if name in modes else known[0] if known else MODES[0]
+
+    def say(self, words: str) -> None:
+        """Says something and drives the turn that follows; what fails is reported."""
+        self._start(lambda: self._heard(self._said(words)), words)
+
+    def say_custom(self, name: str, arguments: str) -> None:
+        """Says what a command of the person's own stands for, as `say` does."""
+        typed = f"/{name} {arguments}".rstrip()
+        self._start(lambda: self._heard(self._said_own(name, arguments)), typed)
+
+    def go_on(self) -> None:
+        """Drives the session without saying anything: answers wait, or something was cut off."""
+        record = self.record
+        if record is not None:
+            self._start(lambda: self._turn(record))
+
+    def build(self, plan_id: str, digest: str = "") -> None:
+        """Has a model carry out a plan of prose that was approved, in the plan's session."""
+        self._start(lambda: self._built(plan_id, digest))
+
+    def interrupt(self) -> bool:
+        """Ends the turn that this screen drives; tells whether there is one.
+
+        It may not have come as far as to be ended, so this waits for it a while: in a thread.
+        """
+        for _ in range(TRIES):
+            if not self.at_work:
+                return False
+            if self.record is not None and self.engine.sessions.interrupt(self.record):
+                self.asker.wake()
+                return True
+            self.join(PAUSE_S)
+        return False
+
+    def set_mode(self, name: str) -> None:
+        """Changes the mode of the session, or of the one that is about to begin; in a thread."""
+        record = self.record
+        if record is None:
+            resolve_mode(name, self.engine.sessions.modes)
+            self.mode = name
+            return
+        with self._moding:
+            self._know(self.engine.sessions.set_mode(record, name))
+
+    def saw(self, record: SessionRecord | None) -> None:
+        """Takes over a session as it was shown to the person; not while a turn is begun or driven.
+
+        Whoever said something meanwhile, said it to what was shown before.
+        """
+        if record is not None and not self.at_work:
+            self._know(record)
+
+    def switch(self, record: SessionRecord | None) -> None:
+        """Shows another session, or none yet; refused while one is driven."""
+        if self.at_work:
+            raise Busy(BUSY)
+        with self._changing:
+            self.record, self.chosen_plan = record, ""
+            self.mode = self._usual  # a yes to another one was for the session that is left
+            self.view += 1
+
+    def choose(self, model: str) -> None:
+        """Asks another model from now on; it is opened at once, in a thread, or nothing changes."""
+        if self.at_work:
+            raise Busy(BUSY)
+        with self._opening:
+            self._work, self.model = self.host.work(self.asker, model, self.agent), model
+
+    def forget(self) -> None:
+        """Has model and tools opened anew by the next turn."""
+        self._work = None
+
+    def join(self, seconds: float) -> bool:
+        """Waits for the turn's end as long as that; tells whether it came."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.at_work
+
+    def _wanted(self, start: StartOptions) -> SessionRecord | None:
+        engine = self.engine
+        if start.resume:
+            return engine.sessions.find(start.resume)
+        if start.plan:
+            return engine.sessions.of_plan(engine.plans.find(start.plan))
+        return engine.sessions.last() if start.going_on else None
+
+    def _warnings(self) -> tuple[str, ...]:
+        try:
+            left = self.engine.runs.unfinished()
+            lost = self.engine.orphan_slots.find() if not left else ()
+            told = ((UNFINISHED,) if left else ()) + ((LOST,) if lost else ())
+            return (*self.engine.warnings, *told)
+        except AssentError:
+            return ()
+
+    def _said(self, words: str, agent: str = "", model: str = "") -> SessionRecord:
+        """Says words; agent and model are those of the person, or else these."""
+        self._check_mode()
+        work, sessions = self._opened(), self.engine.sessions
+        agent, model = self.agent or agent, self.model or model
+        if self.record is not None:
+            return sessions.say(self.record, words, agent, model)
+        return sessions.start(words, self.mode or work.mode, agent, model)
+
+    def _said_own(self, name: str, arguments: str) -> SessionRecord:
+        own = next((each for each in self.host.custom_commands() if each.name == name), None)
+        if own is None:
+            raise UsageError(f"There is no /{name} any more.", "/help")
+        self._check_mode()  # before anything runs for it
+        words = self.host.expand_command(own, arguments, self._opened(own.model).tooling)
+        return self._said(words, own.agent, own.model)
+
+    def _check_mode(self) -> None:
+        """Refuses to say words to a session that is in another mode than the person was shown."""
+        with self._moding:
+            known = self.record
+            if known is None:
+                return
+            now = self.engine.sessions.load(known.session)
+            self._know(now)
+        if (now.mode, now.custom) != (known.mode, known.custom):
+            self._unsaid = self._typed
+            raise ConcurrentChange(OTHER_MODE.format(now.custom or now.mode), REPEAT_HINT)
+
+    def _know(self, record: SessionRecord) -> None:
+        """Takes over a session as it is by now, unless another one, or a newer state, is there."""
+        with self._changing:
+            if self.record is not None and self.session == record.session:
+                self.record = max(record, self.record, key=lambda one: one.seq)
+
+    def _heard(self, record: SessionRecord) -> Events:
+        """Drives a session in which something was said, which stays so if nobody drives it now."""
+        events = self._turn(record)
+        try:
+            first = next(events, None)
+        except Busy as error:
+            raise Busy(NOTED, LATER) from error
+        if first is not None:
+            yield first
+            yield from events
+
+    def _turn(self, record: SessionRecord) -> Events:
+        self._began(record)
+        work = self._opened()
+        return self.engine.sessions.work(record, work.driver, work.tooling)
+
+    def _built(self, plan_id: str, digest: str) -> Events:
+        engine, work = self.engine, self._opened()
+        plan = engine.plans.find(plan_id)
+        engine.text_plan_builds.check(plan, digest)
+        with engine.text_plan_builds.locked(plan) as current:
+            self._began(engine.text_plan_builds.start(current, self.model, digest=digest))
+            plan = engine.plans.find(plan_id)
+            if not engine.text_plan_builds.is_over(plan):
+                yield from engine.text_plan_builds.work(plan, work.driver, work.tooling)
+            if not engine.text_plan_builds.is_over(plan):
+                raise AssentError(BUILT, "/build")
+            engine.text_plan_builds.finish(plan, engine.text_plan_builds.report(plan).outcome)
+
+    def _began(self, record: SessionRecord) -> None:
+        self.record = record
+        self._mailbox.post(TurnBegan(record))
+        shown, seq = self._shown
+        for recorded in self.engine.sessions.events(record, seq if shown == self.session else 0):
+            self._mailbox.post(SessionActivity(record.session, recorded))
+
+    def _start(self, prepare: Callable[[], Events], typed: str = "") -> None:
+        if self.at_work:
+            raise Busy(BUSY)
+        self.at_work, self._shown = True, self.seen()
+        self._typed, self._unsaid = typed, ""
+        # A daemon: a question that nobody answered must not keep the process alive.
+        told = (prepare, self.chosen_plan)
+        self._thread = Thread(target=self._drive, args=told, name="turn", daemon=True)
+        self._thread.start()
+
+    def _drive(self, prepare: Callable[[], Events], told: str) -> None:
+        """Drives a turn in which the model is told of a plan, if the person has chosen one."""
+        error: AssentError | None = None
+        try:
+            for heard in prepare():
+                self._mailbox.post(SessionActivity(self.session, heard))
+        except AssentError as failure:
+            error = failure
+        except Exception as failure:
+            error = self._mailbox.internal_error(failure)
+        finally:
+            if self.chosen_plan == told:  # and not one that was chosen meanwhile
+                self.chosen_plan = ""
+            try:
+                self._renew()
+            finally:
+                self._mailbox.post(TurnOver(self.session, error, self._unsaid), self._rest)
+
+    def _renew(self) -> None:
+        """Knows the session as the turn left it: it may work on another plan by now."""
+        with suppress(AssentError):
+            if self.record is not None:
+                self._know(self.engine.sessions.load(self.session))
+
+    def _rest(self) -> None:
+        self.at_work = False
+
+    def _opened(self, model: str = "") -> "SessionRuntime":
+        """Opens model and tools, once, or again where the person chose another model."""
+        with self._opening:
+            if self._work is None:
+                known = self.model or model or (self.record.model if self.record else "")
+                self._work = self.host.work(self.asker, known, self.agent)
+            return self._work

@@ -1,0 +1,81 @@
+"""Shelling: runs the person's own commands in a thread, and reports what they print by letters."""
+
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from threading import Thread
+from typing import Any
+
+from assent.core.errors import AssentError, Busy
+from assent.core.session.record import SessionRecord
+from assent.tui.host import ScreenHost
+from assent.tui.session_controller import SessionController
+from assent.tui.workers.message_queue import MessageQueue
+from assent.tui.workers.messages import ShellOrigin, ShellOver, ShellPrinted, TaskFailed
+
+PAUSE_S = 0.05
+BUSY = "A command of yours is running. Press Esc to end it first."
+
+
+class ShellController:
+    """One command at a time, on record like every other; see `engine.commands.own`."""
+
+    def __init__(self, host: ScreenHost, sitting: SessionController, mailbox: MessageQueue) -> None:
+        self._host = host
+        self._sitting = sitting
+        self._mailbox = mailbox
+        self._thread: Thread | None = None
+        self.at_work = False  # a command runs, and its end was not reported
+
+    def run(self, line: str) -> None:
+        """Runs a line that the person typed."""
+        if self.at_work:
+            raise Busy(BUSY)
+        self.at_work = True
+        record = self._sitting.record  # the person may look at another session soon
+        name = (record.session, record.slug) if record else ("", "")
+        typed = (line, record, ShellOrigin(*name, self._sitting.view))
+        self._thread = Thread(target=self._drive, args=typed, name="shell")
+        self._thread.start()
+
+    def interrupt(self) -> bool:
+        """Ends the command; tells whether there was one."""
+        return self.at_work and self._host.engine().session_commands.interrupt()
+
+    def end(self) -> None:
+        """Ends the command, and waits until its end is on record."""
+        while self._thread is not None and self._thread.is_alive():
+            self.interrupt()
+            self._thread.join(PAUSE_S)
+
+    def _drive(self, line: str, record: SessionRecord | None, place: ShellOrigin) -> None:
+        words = "It did not run."
+        try:
+            words = self._ran(line, record, place)
+        except AssentError as error:
+            self._mailbox.post(TaskFailed(error))
+        except Exception as error:
+            self._mailbox.post(TaskFailed(self._mailbox.internal_error(error)))
+        finally:
+            self._mailbox.post(ShellOver(words, place), self._rest)
+
+    def _rest(self) -> None:
+        self.at_work = False
+
+    def _ran(self, line: str, record: SessionRecord | None, place: ShellOrigin) -> str:
+        decoder = getincrementaldecoder("utf-8")("backslashreplace")
+        running = self._host.engine().session_commands.run_as_user(
+            record, line, self._host.process()
+        )
+        while True:
+            try:
+                self._mailbox.post(ShellPrinted(decoder.decode(next(running).content), place))
+            except StopIteration as end:
+                self._mailbox.post(ShellPrinted(decoder.decode(b"", final=True), place))
+                return _ended(end.value.metadata)
+
+
+def _ended(facts: Mapping[str, Any]) -> str:
+    """Says how a command ended, and what it changed as far as that is on record."""
+    changed: list[str] | None = facts.get("changed")
+    files = f" Changed: {', '.join(changed)}." if changed else ""
+    return f"Exit code {facts.get('exit', 0)}.{files}"

@@ -1,0 +1,133 @@
+"""Beside: what the side area shows, gathered in a thread by the engine's verbs alone.
+
+    values = read_beside(engine, record, allowance, before)
+
+`record` is the session's, or None; `allowance` tells of a model its window, and the budget
+(`partial(allowance_of, work)`); `before` are the values of last time: little is read twice.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.llm.request import TokenUsage
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import Todo
+from assent.core.session.record import SessionRecord
+from assent.render.review import OperationReview
+from assent.tui.sidebar.context import SessionUsage, UsageLimits, add_usage
+from assent.tui.status.snapshot import undone_amount
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
+    from assent.runs.undo.targets import UndoneAmount as Undone
+
+UsageLimitsLookup: TypeAlias = Callable[[str], UsageLimits]
+
+
+class PlanFileText(msgspec.Struct, frozen=True):
+    """A plan's text as it stands in its file, and what a change of the file would show in."""
+
+    text: bytes | None = None  # None: there is none
+    stamp: tuple[int, ...] = ()
+
+
+class SidebarData(msgspec.Struct, frozen=True):
+    """Plan, operations, todos, and what the session took, at one moment."""
+
+    session: str = ""
+    plan: PlanRecord | None = None
+    approved: bool = False
+    live: PlanFileText = PlanFileText()
+    operations: tuple[OperationReview, ...] = ()
+    todos: tuple[Todo, ...] = ()
+    took: SessionUsage = SessionUsage()
+    total: TokenUsage = TokenUsage()
+    cost: float | None = 0.0
+    allowance: UsageLimits = UsageLimits()
+    trouble: str = ""  # why the operations could not be read
+    undone: "Undone" = ""  # how much of what the plan did last was taken back
+
+
+def unknown_limits(model: str) -> UsageLimits:
+    """Knows nothing about any model, and of no budget."""
+    return UsageLimits()
+
+
+def read_sidebar_data(
+    engine: "Engine",
+    record: SessionRecord | None,
+    allowance: UsageLimitsLookup = unknown_limits,
+    before: SidebarData | None = None,
+    plan_id: str = "",
+) -> SidebarData:
+    """Gathers what the side area shows; may take long, so it belongs in a thread.
+
+    `plan_id` is the plan that the person chose, if it is another than the session's.
+    """
+    session = record.session if record else ""
+    known = before if before is not None and before.session == session else SidebarData()
+    if record is None:
+        return _of_plan(engine, plan_id, known)
+    record = engine.sessions.load(session)
+    took = known.took
+    for recorded in engine.sessions.events(record, took.seq):
+        took = add_usage(took, recorded)
+    found = _of_plan(engine, plan_id or record.plan_id, known)
+    return msgspec.structs.replace(
+        found,
+        session=session,
+        todos=record.todos,
+        took=took,
+        total=record.usage,
+        cost=record.cost,
+        allowance=allowance(took.model),
+    )
+
+
+def _of_plan(engine: "Engine", plan_id: str, known: SidebarData) -> SidebarData:
+    """Gathers what there is to show of a plan; little is read twice."""
+    plan = engine.plans.repository().load(plan_id) if plan_id else None
+    live = read_plan_file(engine, plan) if plan else PlanFileText()
+    operations, trouble = _operations(engine, plan, live, known)
+    approved = plan is not None and engine.approvals.is_approved(plan)
+    undone = undone_amount(engine, plan)
+    return SidebarData("", plan, approved, live, operations, trouble=trouble, undone=undone)
+
+
+def read_plan_file(engine: "Engine", plan: PlanRecord) -> PlanFileText:
+    """Reads a plan's file; its stamp is taken first, so that a later change is noticed."""
+    stamp = engine.plans.stamp(plan)
+    return PlanFileText(engine.plans.live_text(plan), stamp)
+
+
+def usage_limits(work: "SessionRuntime | None", model: str) -> UsageLimits:
+    """Returns a model's window, and the budget of the turns that this work serves."""
+    if work is None:
+        return UsageLimits()
+    window, purse = 0, work.driver.purse
+    if model:  # without one, servers would be asked which they have
+        with suppress(AssentError):  # it was asked once, and cannot be any more
+            window = work.models.open(model).context
+    most, spent = purse.limits, purse.spent
+    return UsageLimits(
+        window, most.max_budget or 0.0, most.max_tokens or 0, spent.dollars, spent.tokens
+    )
+
+
+def _operations(
+    engine: "Engine", plan: PlanRecord | None, live: PlanFileText, known: SidebarData
+) -> tuple[tuple[OperationReview, ...], str]:
+    """Returns the plan's operations with diffs and risks; those of before, if nothing changed."""
+    if plan is None:
+        return (), ""
+    if (known.plan, known.live) == (plan, live):
+        return known.operations, known.trouble
+    try:
+        return engine.reviews.review(plan).operations, ""
+    except AssentError as error:
+        return (), error.message
