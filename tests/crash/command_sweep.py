@@ -26,7 +26,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.planning.drafts import Drafts
-from assent.testing.watched import Listener, Moments, kill
+from assent.testing.call_trace import CallListener, CallTrigger, kill_process
 
 PATIENCE_S = 60
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
@@ -94,7 +94,7 @@ class CommandSweep:
         report = Report(moments=in_child(self._undisturbed, list[str]))
         ends: Counter[str] = Counter()
         self._restore()
-        while killed(self._verb, Moments(at=report.killed, act=kill)):
+        while killed(self._verb, CallTrigger(at=report.killed, act=kill_process)):
             end = in_child(self._recover, Ended)
             ends[f"{end.first}, {end.last}"] += 1
             told = [f"killed at {report.killed}: not held: {law}" for law in self._broken(end)]
@@ -117,7 +117,7 @@ class CommandSweep:
         self.rig.restore(self.ready)
         self.count.unlink(missing_ok=True)
 
-    def _verb(self, listen: Listener) -> None:
+    def _verb(self, listen: CallListener) -> None:
         engine = self.rig.open(listen)
         if self.way == "back":
             drive_to_end(engine.runs.recover("roll_back"))
@@ -125,7 +125,7 @@ class CommandSweep:
             drive_to_end(engine.runs.build(self.rig.plan_id))
 
     def _undisturbed(self) -> list[str]:
-        moments = Moments()
+        moments = CallTrigger()
         self._verb(moments)
         assert self.rig.tree() == (START if self.way == "back" else FINISH)
         return moments.seen

@@ -15,8 +15,8 @@ from assent.ports import EventBatch, EventStore
 from assent.runs.runs import RunReport
 from assent.store.memory import MemoryEventStore
 from assent.store.sqlite import SqliteEventStore
-from assent.testing.engines import open_site
-from assent.testing.watched import Listener, Moments, failing, silent
+from assent.testing.call_trace import CallListener, CallTrigger, fail_with, ignore_call
+from assent.testing.engine_fixture import open_engine_fixture
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")
@@ -25,13 +25,13 @@ LEADS_TO = {"roll_back": "rolled_back", "resume": "done", "accept": "done"}
 SETTLED = 3  # entries of a journal: started, committed, settled
 
 
-class Fault(Moments):
+class Fault(CallTrigger):
     """Lets calls fail, and knows whether a sync was among them before the run was settled."""
 
     def __init__(self, whose: str, at: int, code: int, *, sticky: bool) -> None:
         super().__init__(lambda name: name.startswith(whose), at, self._fail, sticky=sticky)
         self.unsynced = False
-        self._refuse = failing(code)
+        self._refuse = fail_with(code)
         self._entries = 0
 
     def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
@@ -70,12 +70,12 @@ class Faulty:
             self.ends[end] += 1
             at += 1
 
-    def _attempt(self, fault: Moments, way: RecoveryChoice) -> str:
+    def _attempt(self, fault: CallTrigger, way: RecoveryChoice) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""
         self.rig.restore(self.rig.approved)
         store = self._store()
         report = self._build(store, fault)
-        engine = self._open(store, silent)
+        engine = self._open(store, ignore_call)
         self._check(engine, report, fault)
         settled = drive_to_end(engine.runs.recover())
         if settled.outcome == "needs_you":
@@ -88,13 +88,13 @@ class Faulty:
             self._check(engine, settled, fault)
         return report.outcome if report else "refused"
 
-    def _build(self, store: EventStore, listen: Listener) -> RunReport | None:
+    def _build(self, store: EventStore, listen: CallListener) -> RunReport | None:
         try:
             return drive_to_end(self._open(store, listen).runs.build(self.rig.plan_id))
         except (AssentError, OSError):
             return None
 
-    def _check(self, engine: Engine, report: RunReport | None, fault: Moments) -> None:
+    def _check(self, engine: Engine, report: RunReport | None, fault: CallTrigger) -> None:
         """The tree is as the report says, the yes is spent if a run began, slots are named."""
         record = engine.plans.repository().load(self.rig.plan_id)
         place = f"{fault.fired[:1]} number {len(fault.seen)}"
@@ -134,8 +134,8 @@ class Faulty:
         paths = [path for path in self.rig.leftovers() if b"/probe." not in path]
         return [path for path in paths if not os.path.isdir(self.rig.root + b"/" + path)]
 
-    def _open(self, store: EventStore, listen: Listener) -> Engine:
-        return open_site(self.rig.site, listen, store=store)
+    def _open(self, store: EventStore, listen: CallListener) -> Engine:
+        return open_engine_fixture(self.rig.site, listen, store=store)
 
     def _store(self) -> MemoryEventStore:
         store = MemoryEventStore()

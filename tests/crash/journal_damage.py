@@ -27,7 +27,7 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.store.hash_chain import FIELDS, START, link_hash
-from assent.testing.watched import Moments, kill
+from assent.testing.call_trace import CallTrigger, kill_process
 
 RUN = "stream LIKE 'run/%'"
 WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
@@ -163,7 +163,7 @@ class Damaging:
         at, going = 0, True
         while going:
             self.rig.restore(self.sweep.ready)
-            going = killed(self.sweep.verb_watched, Moments(decides, at=at, act=kill))
+            going = killed(self.sweep.verb_watched, CallTrigger(decides, at=at, act=kill_process))
             left = self.rig.save()
             if (state := self.sweep.state(left)) not in known:
                 known.add(state)

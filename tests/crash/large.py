@@ -16,7 +16,7 @@ import msgspec
 
 from assent.app.engine import Engine
 from assent.core.run.journal import drive_to_end
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 MEGABYTE = 1 << 20
 PATH = b"large.bin"
@@ -38,15 +38,15 @@ def content(seed: int, megabytes: int) -> Iterator[bytes]:
 
 
 def main(megabytes: int, folder: Path) -> Peak:
-    site = Site(folder / "work", folder / "state")
+    site = EngineFixture(folder / "work", folder / "state")
     site.root.mkdir()
     outcomes, digests = [], []
     for seed in (1, 2):
-        engine = open_site(site)
+        engine = open_engine_fixture(site)
         outcomes.append(_written(engine, seed, megabytes))
         digests.append(_digest(site))
     for _ in range(2):
-        engine = open_site(site)
+        engine = open_engine_fixture(site)
         outcomes.append(drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome)
         digests.append(_digest(site))
     return Peak(_peak(), outcomes, digests)
@@ -61,7 +61,7 @@ def _written(engine: Engine, seed: int, megabytes: int) -> str:
     return drive_to_end(engine.runs.build(record.plan_id)).outcome
 
 
-def _digest(site: Site) -> str:
+def _digest(site: EngineFixture) -> str:
     path = site.root / os.fsdecode(PATH)
     if not path.exists():
         return ""

@@ -20,7 +20,7 @@ from tests.crash.trees import Tree, file, tree
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.run.journal import drive_to_end
-from assent.testing.watched import Listener, Moments, kill
+from assent.testing.call_trace import CallListener, CallTrigger, kill_process
 
 Act = Callable[[Engine], str]
 
@@ -83,10 +83,10 @@ def two_recoveries(folder: Path) -> Race:
     """Both find a run that was killed between two renames."""
     race = Race(folder, BY_NAME["eight_operations"])
 
-    def build(listen: Listener) -> None:
+    def build(listen: CallListener) -> None:
         drive_to_end(race.rig.open(listen).runs.build(race.rig.plan_id))
 
-    renames = Moments(lambda name: name == "hands.rename_noreplace", at=3, act=kill)
+    renames = CallTrigger(lambda name: name == "hands.rename_noreplace", at=3, act=kill_process)
     assert killed(build, renames)
     race.ready = race.rig.save()
 

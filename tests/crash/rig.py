@@ -17,8 +17,8 @@ from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.runs.runs import RunReport
-from assent.testing.engines import Site, open_site
-from assent.testing.watched import Listener, silent
+from assent.testing.call_trace import CallListener, ignore_call
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 STAGE = b".opencode/assent/stage"
 UMASK = 0o022
@@ -53,7 +53,7 @@ class Rig:
         os.umask(UMASK)
         self.story = story
         self.folder = folder
-        self.site = Site(folder / "work", folder / "state" / "assent")
+        self.site = EngineFixture(folder / "work", folder / "state" / "assent")
         self.root = os.fsencode(self.site.root)
         self.spares = os.fsencode(self.site.state / "spares")
         self.site.root.mkdir(exist_ok=True)
@@ -100,8 +100,8 @@ class Rig:
         everything = seen(self.root, without=b"")
         return [p for p in everything if p.startswith(STAGE + b"/") or b".assent-" in p]
 
-    def open(self, listen: Listener = silent) -> Engine:
-        return open_site(self.site, listen)
+    def open(self, listen: CallListener = ignore_call) -> Engine:
+        return open_engine_fixture(self.site, listen)
 
     def record(self, engine: Engine) -> PlanRecord:
         return engine.plans.find(self.plan_id)
@@ -128,7 +128,7 @@ class Rig:
         assert ran.returncode == -signal.SIGKILL
         return self.tree()
 
-    def build(self, listen: Listener = silent) -> RunReport:
+    def build(self, listen: CallListener = ignore_call) -> RunReport:
         """Builds the plan with an engine of its own."""
         engine = self.open(listen)
         try:
@@ -158,10 +158,10 @@ def environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "HOME": str(folder), **places}
 
 
-def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:
+def approve(site: EngineFixture, story: Story, text: bytes = b"", name: str = "story") -> str:
     """Makes the story's plan, proposes and approves it; returns its id."""
     plan_id = propose(site, story, text, name)
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     try:
         say_yes(engine, plan_id)
     finally:
@@ -174,9 +174,9 @@ def say_yes(engine: Engine, plan_id: str) -> None:
     engine.approvals.approve(record, record.digest, "", "test")
 
 
-def propose(site: Site, story: Story, text: bytes, name: str) -> str:
+def propose(site: EngineFixture, story: Story, text: bytes, name: str) -> str:
     """Makes the story's plan and proposes it; returns its id."""
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     try:
         plan_id = engine.plans.new(name, "crash", story.name).plan_id
         if text:

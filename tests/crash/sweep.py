@@ -26,7 +26,7 @@ from tests.crash.trees import Tree
 from assent.app.engine import Engine
 from assent.core.event import JournalWritten
 from assent.core.run.journal import drive_to_end
-from assent.testing.watched import Listener, Moments, changes, kill
+from assent.testing.call_trace import CallListener, CallTrigger, is_change, kill_process
 
 A = TypeVar("A")
 
@@ -85,7 +85,7 @@ class Sweep:
         report = Report(moments=in_child(self._undisturbed, list[str]))
         self.rig.restore(self.ready)
         states = set()
-        while killed(self.verb_watched, Moments(at=report.killed, act=kill)):
+        while killed(self.verb_watched, CallTrigger(at=report.killed, act=kill_process)):
             if depth == 1:
                 end = in_child(self._recover, Ended)
                 self._judge(report, end, f"killed at {report.killed}")
@@ -118,7 +118,7 @@ class Sweep:
         """Kills the recovery at every moment too, and recovers once more."""
         for at in count():
             self.rig.restore(left)
-            if not killed(self._settle, Moments(decides, at=at, act=kill)):
+            if not killed(self._settle, CallTrigger(decides, at=at, act=kill_process)):
                 return
             where = f"killed at {report.killed}, and its recovery at {at}"
             self._judge(report, self._recover(), where)
@@ -129,15 +129,15 @@ class Sweep:
         report.complaints += [f"{where}: {complaint}" for complaint in self.complaints(end)]
 
     def _undisturbed(self) -> list[str]:
-        moments = Moments()
+        moments = CallTrigger()
         self.verb_watched(moments)
         assert self.rig.tree() == self.after
         return moments.seen
 
-    def verb_watched(self, listen: Listener) -> None:
+    def verb_watched(self, listen: CallListener) -> None:
         self.do(self.rig.open(listen))
 
-    def _settle(self, listen: Listener) -> None:
+    def _settle(self, listen: CallListener) -> None:
         drive_to_end(self.rig.open(listen).runs.recover())
 
     def _recover(self) -> Ended:
@@ -195,7 +195,7 @@ def _promised(journal: list[str]) -> str:
 
 def decides(moment: str) -> bool:
     """Tells whether a moment can matter to a recovery; the readable copies cannot."""
-    return changes(moment) and not moment.startswith("projection.")
+    return is_change(moment) and not moment.startswith("projection.")
 
 
 def in_child(work: Callable[[], A], kind: type[A]) -> A:
@@ -214,7 +214,7 @@ def in_child(work: Callable[[], A], kind: type[A]) -> A:
     return msgspec.msgpack.decode(content, type=kind)
 
 
-def killed(work: Callable[[Listener], object], moments: Moments) -> bool:
+def killed(work: Callable[[CallListener], object], moments: CallTrigger) -> bool:
     """Tells whether a process of its own died of SIGKILL; else it must have ended well."""
     child = os.fork()
     if not child:

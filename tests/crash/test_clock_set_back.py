@@ -11,7 +11,7 @@ from assent.core.errors import ApprovalUsed, Expired
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.store.clock import SystemClock
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 DAY = 24 * 3600
 NOW = 1_800_000_000  # seconds
@@ -21,14 +21,14 @@ class Bench:
     """A site whose every engine has the clock that the test has set."""
 
     def __init__(self, folder: Path, expires_s: int = 0) -> None:
-        self.site = Site(folder / "work", folder / "state")
+        self.site = EngineFixture(folder / "work", folder / "state")
         self.site.root.mkdir()
         self.seconds = NOW
         self._expires_s = expires_s
 
     def open(self) -> Engine:
         clock = SystemClock(lambda: self.seconds * 1_000_000_000)
-        return open_site(self.site, clock=clock, expires_s=self._expires_s)
+        return open_engine_fixture(self.site, clock=clock, expires_s=self._expires_s)
 
     def approved(self, name: str, path: bytes, content: bytes) -> PlanRecord:
         engine = self.open()

@@ -15,7 +15,7 @@ from assent.app.engine import Engine
 from assent.core.errors import IllegalState, StoreError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.testing.watched import Moments, failing
+from assent.testing.call_trace import CallTrigger, fail_with
 
 
 def _cases(*names: str) -> list[ParameterSet]:
@@ -87,12 +87,12 @@ class _Drafting:
         return engine.approvals.propose(engine.plans.find("crash/again"))
 
 
-def _failed(rig: Rig, work: Callable[[Engine], object], fault: Moments) -> bool:
+def _failed(rig: Rig, work: Callable[[Engine], object], fault: CallTrigger) -> bool:
     """Does the work with a fault in it; tells whether the fault fired."""
     with suppress(StoreError):
         work(rig.open(fault))
     return bool(fault.fired)
 
 
-def _fault(at: int, code: int, *, sticky: bool) -> Moments:
-    return Moments(lambda name: name.startswith("blobs."), at, failing(code), sticky=sticky)
+def _fault(at: int, code: int, *, sticky: bool) -> CallTrigger:
+    return CallTrigger(lambda name: name.startswith("blobs."), at, fail_with(code), sticky=sticky)

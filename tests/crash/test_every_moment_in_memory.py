@@ -14,21 +14,21 @@ from assent.core.run.displaced_files import DisplacedLookup, displaced_slots, no
 from assent.core.run.journal import FinishedEntry
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobStore
-from assent.testing.fuse import Crash, Fuse
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryHands, Node
-from assent.testing.plans import Case, single_cases, together, undo_case, yes
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
+from assent.testing.plans import PlanCase, approved_plan, combined_case, single_cases, undo_case
 
 ONE, TWO, THREE = (single_cases(b"w/" + stem) for stem in (b"one", b"two", b"three"))
 KINDS = range(len(ONE))
 SINGLES = [pytest.param(case, id=case.name) for case in ONE]
-PAIRS = [together((a, b)) for a, b in itertools.product(ONE, TWO)]
+PAIRS = [combined_case((a, b)) for a, b in itertools.product(ONE, TWO)]
 
 
-def covering_triples() -> list[Case]:
+def covering_triples() -> list[PlanCase]:
     """Returns triples such that every pair of kinds meets in every two of the three places."""
     size = len(ONE)
-    return [together((ONE[a], TWO[b], THREE[(a + b) % size])) for a in KINDS for b in KINDS]
+    return [combined_case((ONE[a], TWO[b], THREE[(a + b) % size])) for a in KINDS for b in KINDS]
 
 
 class World:
@@ -37,9 +37,11 @@ class World:
     run = "run"
     spares: DisplacedLookup = staticmethod(no_displaced)
 
-    def __init__(self, case: Case, *, keeps: bool = True) -> None:
-        self.fuse = Fuse()
-        self.hands = MemoryHands({**case.start, b"w/mine": Node(b"not touched")}, self.fuse)
+    def __init__(self, case: PlanCase, *, keeps: bool = True) -> None:
+        self.fuse = CrashInjector()
+        self.hands = MemoryFileWriter(
+            {**case.start, b"w/mine": MemoryNode(b"not touched")}, self.fuse
+        )
         self.hands.keeps_spares = keeps
         self.journal = MemoryJournal(self.fuse)
         self.blobs = MemoryBlobStore()
@@ -47,12 +49,12 @@ class World:
             self.blobs.keep([node.content])
         self.blobs.flush()
         self.hands.sync_to_disk()
-        self.approved = yes(case.operations)
+        self.approved = approved_plan(case.operations)
         self.fuse.count = 0
 
     def twin(self) -> "World":
         """Returns a world of its own that is as this one is now."""
-        twin, fuse = copy(self), Fuse()
+        twin, fuse = copy(self), CrashInjector()
         twin.fuse, twin.hands, twin.journal = fuse, self.hands.twin(fuse), self.journal.twin(fuse)
         return twin
 
@@ -73,7 +75,7 @@ class World:
         self.fuse.at, self.fuse.count = moment, 0
         try:
             work()
-        except Crash:
+        except SimulatedCrash:
             if power:
                 self.hands.lose_power()
             return True
@@ -98,7 +100,7 @@ class World:
         assert isinstance(last, FinishedEntry)
         return last.outcome
 
-    def check(self, case: Case, *, power: bool = False) -> None:
+    def check(self, case: PlanCase, *, power: bool = False) -> None:
         """All or nothing: the disk is exactly as the outcome says.
 
         A power cut may bring back an emptied slot in Assent's own folder; nothing else may remain.
@@ -106,7 +108,7 @@ class World:
         wanted = case.finish if self.outcome == "done" else case.start
         files = {p: node for p, node in self.hands.files.items() if not is_inside(p, STAGE)}
         assert self.outcome in ("done", "rolled_back")
-        assert files == {**wanted, b"w/mine": Node(b"not touched")}
+        assert files == {**wanted, b"w/mine": MemoryNode(b"not touched")}
         assert power or files == self.hands.files
         slots = STAGE + b"/" + self.run.encode()
         assert power or not any(is_inside(folder, slots) for folder in self.hands.folders)
@@ -119,7 +121,7 @@ class Left(NamedTuple):
     runs: tuple[tuple[str, tuple[object, ...]], ...]
 
 
-def _items(part: Collection[bytes] | dict[bytes, Node]) -> Iterable[object]:
+def _items(part: Collection[bytes] | dict[bytes, MemoryNode]) -> Iterable[object]:
     return part.items() if isinstance(part, dict) else part
 
 
@@ -128,22 +130,22 @@ class Undoing(World):
 
     run = "back"
 
-    def __init__(self, case: Case, first: Case) -> None:
+    def __init__(self, case: PlanCase, first: PlanCase) -> None:
         super().__init__(first)
         for _ in self.executor().apply(self.approved, World.run):
             pass
         entries = self.journal.read(World.run)
         slots = displaced_slots(first.operations, entries)
         self.spares = lambda path, state: slots.get((path, state))
-        self.approved = yes(case.operations)
+        self.approved = approved_plan(case.operations)
         self.hands.sync_to_disk()
         self.fuse.count = 0
 
 
-Make: TypeAlias = Callable[[Case], World]
+Make: TypeAlias = Callable[[PlanCase], World]
 
 
-def moments(case: Case, fresh: World) -> int:
+def moments(case: PlanCase, fresh: World) -> int:
     """Counts the moments of an undisturbed run."""
     world = fresh.twin()
     world.apply()
@@ -152,7 +154,7 @@ def moments(case: Case, fresh: World) -> int:
     return world.fuse.count
 
 
-def sweep(case: Case, make: Make = World, *, twice: bool) -> int:
+def sweep(case: PlanCase, make: Make = World, *, twice: bool) -> int:
     """Cuts a run at every moment, by a crash and by a power cut; counts what was tried.
 
     Many moments leave the same: from there, everything is tried once.
@@ -173,7 +175,7 @@ def sweep(case: Case, make: Make = World, *, twice: bool) -> int:
 
 
 def _sweep_recovery(
-    case: Case, left: World, ended: set[tuple[Left, bool, bool]], *, power: bool
+    case: PlanCase, left: World, ended: set[tuple[Left, bool, bool]], *, power: bool
 ) -> int:
     for again in itertools.count():
         world = left.twin()
@@ -189,7 +191,7 @@ def _sweep_recovery(
     raise AssertionError("unreachable")
 
 
-def made_folders(case: Case) -> tuple[bytes, ...]:
+def made_folders(case: PlanCase) -> tuple[bytes, ...]:
     world = World(case)
     world.apply()
     last = world.journal.read("run")[-1]
@@ -198,14 +200,14 @@ def made_folders(case: Case) -> tuple[bytes, ...]:
 
 
 @pytest.mark.parametrize("case", SINGLES)
-def test_a_single_operation_survives_any_two_crashes(case: Case) -> None:
+def test_a_single_operation_survives_any_two_crashes(case: PlanCase) -> None:
     assert sweep(case, twice=True) > 20
     assert sweep(case, partial(World, keeps=False), twice=True) > 20
     assert sweep(undo_case(case, made_folders(case)), twice=True) > 20
 
 
 @pytest.mark.parametrize("case", SINGLES)
-def test_an_undo_with_spares_survives_any_two_crashes(case: Case) -> None:
+def test_an_undo_with_spares_survives_any_two_crashes(case: PlanCase) -> None:
     back = undo_case(case, made_folders(case))
     assert sweep(back, partial(Undoing, first=case), twice=True) > 20
 
@@ -221,7 +223,7 @@ RESTORED = ("replace", "chmod", "file_by_link", "delete", "prune", "file_to_fold
 
 
 @pytest.mark.parametrize("case", SINGLES)
-def test_what_a_run_displaced_is_what_its_undo_brings_back(case: Case) -> None:
+def test_what_a_run_displaced_is_what_its_undo_brings_back(case: PlanCase) -> None:
     world = Undoing(undo_case(case, made_folders(case)), first=case)
     left = dict(world.hands.spares)
     world.apply()
@@ -234,10 +236,10 @@ def test_a_spare_that_is_another_by_now_is_not_brought_back() -> None:
     back = undo_case(case, made_folders(case))
     world = Undoing(back, first=case)
     (slot,) = world.hands.spares
-    world.hands.spares[slot] = Node(b"somebody else's")
+    world.hands.spares[slot] = MemoryNode(b"somebody else's")
     world.apply()
     world.check(back)
-    assert world.hands.spares[slot] == Node(b"somebody else's")
+    assert world.hands.spares[slot] == MemoryNode(b"somebody else's")
 
 
 @pytest.mark.parametrize("first", KINDS)
@@ -248,19 +250,19 @@ def test_a_pair_of_operations_survives_any_two_crashes(first: int) -> None:
 
 
 @pytest.mark.parametrize("case", covering_triples(), ids=lambda case: case.name)
-def test_a_triple_of_operations_survives_any_crash(case: Case) -> None:
+def test_a_triple_of_operations_survives_any_crash(case: PlanCase) -> None:
     assert sweep(case, partial(World, keeps=False), twice=False) > 20
 
 
 @pytest.mark.parametrize("case", SINGLES)
-def test_apply_then_undo_restores_the_start(case: Case) -> None:
+def test_apply_then_undo_restores_the_start(case: PlanCase) -> None:
     back = undo_case(case, made_folders(case))
     world = World(back)
-    world.hands = MemoryHands(case.start, world.fuse)
-    world.approved = yes(case.operations)
+    world.hands = MemoryFileWriter(case.start, world.fuse)
+    world.approved = approved_plan(case.operations)
     world.apply()
-    folders = set(MemoryHands(case.start).folders)
-    world.approved = yes(back.operations)
+    folders = set(MemoryFileWriter(case.start).folders)
+    world.approved = approved_plan(back.operations)
     for _ in world.executor().apply(world.approved, "back"):
         pass
     assert world.hands.files == case.start
@@ -271,7 +273,7 @@ def test_apply_then_undo_restores_the_start(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", SINGLES)
-def test_without_exchange_the_same_holds(case: Case) -> None:
+def test_without_exchange_the_same_holds(case: PlanCase) -> None:
     fresh = World(case)
     fresh.hands.exchanges = False
     for moment in range(moments(case, fresh)):
@@ -283,4 +285,4 @@ def test_without_exchange_the_same_holds(case: Case) -> None:
 
 def test_only_an_approved_plan_can_be_made_by_the_check() -> None:
     with pytest.raises(TypeError):
-        ApprovedPlan(yes(()).plan, yes(()).approval, object())
+        ApprovedPlan(approved_plan(()).plan, approved_plan(()).approval, object())

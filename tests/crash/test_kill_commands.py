@@ -13,7 +13,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.planning.drafts import Drafts
-from assent.testing.watched import Moments
+from assent.testing.call_trace import CallTrigger
 
 pytestmark = PATIENT
 
@@ -58,7 +58,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
 
     steps = (write(b"in.txt", b"new in\n"), run, write(b"last.txt", b"last\n"))
     rig = Rig(tmp_path, Story("dies", START, steps, FINISH))
-    assert killed(lambda listen: rig.build(), Moments())
+    assert killed(lambda listen: rig.build(), CallTrigger())
     engine = rig.open()
     all_quiet(engine)
     report = drive_to_end(engine.runs.recover())

@@ -11,10 +11,10 @@ from assent.core.plan.draft import net_changes
 from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobStore
-from assent.testing.fuse import Crash, Fuse
+from assent.testing.call_trace import trace_calls
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.plans import yes
-from assent.testing.watched import watched
+from assent.testing.plans import approved_plan
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 
@@ -34,8 +34,10 @@ def between(start: Entries, end: Entries) -> tuple[FileOperation, ...]:
     return (*gone, *put)
 
 
-def executor(root: Path, fuse: Fuse, blobs: MemoryBlobStore, journal: MemoryJournal) -> Executor:
-    disk = watched(Disk(), "hands", lambda *_: fuse.step())
+def executor(
+    root: Path, fuse: CrashInjector, blobs: MemoryBlobStore, journal: MemoryJournal
+) -> Executor:
+    disk = trace_calls(Disk(), "hands", lambda *_: fuse.step())
     return Executor(LocalHands(os.fsencode(root), disk), blobs, journal)
 
 
@@ -65,15 +67,15 @@ def one(
 ) -> tuple[bool, bool]:
     """Cuts a run at one moment and recovers it; tells whether it was cut, and then done."""
     lay(root, trees[0])
-    blobs, fuse = MemoryBlobStore(), Fuse()
+    blobs, fuse = MemoryBlobStore(), CrashInjector()
     for _, _, content in [entry for tree in trees for entry in tree.values()]:
         blobs.keep([content])
-    journal, approved, cut = MemoryJournal(Fuse()), yes(operations), False
+    journal, approved, cut = MemoryJournal(CrashInjector()), approved_plan(operations), False
     fuse.at = moment
     try:
         for _ in executor(root, fuse, blobs, journal).apply(approved, f"run{moment}"):
             pass
-    except Crash:
+    except SimulatedCrash:
         cut = True
     fuse.at = None
     if journal.read(f"run{moment}"):

@@ -17,7 +17,7 @@ from tests.crash.sweep import Report, decides, in_child, killed
 from tests.crash.trees import Tree
 
 from assent.core.run.journal import RecoveryChoice, drive_to_end
-from assent.testing.watched import Listener, Moments, kill, silent
+from assent.testing.call_trace import CallListener, CallTrigger, ignore_call, kill_process
 
 
 class Left(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class WayOut:
         report = Report(moments=wanted.moments)
         for at in count():
             self.rig.restore(self.halted)
-            if not killed(self._decide, Moments(decides, at=at, act=kill)):
+            if not killed(self._decide, CallTrigger(decides, at=at, act=kill_process)):
                 break
             report.killed += 1
             found = in_child(self._go_on, Left)
@@ -56,18 +56,18 @@ class WayOut:
                 report.complaints.append(f"killed at {at}: {found}")
         return report
 
-    def _decide(self, listen: Listener) -> None:
+    def _decide(self, listen: CallListener) -> None:
         drive_to_end(self.rig.open(listen).runs.recover(self.way))
 
     def _undisturbed(self) -> Left:
-        moments = Moments(decides)
+        moments = CallTrigger(decides)
         self._decide(moments)
         return self._left(moments.seen)
 
     def _go_on(self) -> Left:
         """Recovers as the next start does; if a person is needed after all, decides once more."""
         if drive_to_end(self.rig.open().runs.recover()).outcome == "needs_you":
-            self._decide(silent)
+            self._decide(ignore_call)
         return self._left([])
 
     def _left(self, moments: list[str]) -> Left:

@@ -10,10 +10,10 @@ from pathlib import Path
 from tests.crash.sweep import killed
 from tests.disks.power import Machine
 
-from assent.testing.watched import Listener, Moments
+from assent.testing.call_trace import CallListener, CallTrigger
 
 
-def write(machine: Machine, listen: Listener) -> None:
+def write(machine: Machine, listen: CallListener) -> None:
     """Writes a file that is synced and one that is not, and tells when that is done."""
     for name in ("synced", "unsynced"):
         fd = os.open(machine.disk / name, os.O_WRONLY | os.O_CREAT)
@@ -26,7 +26,7 @@ def write(machine: Machine, listen: Listener) -> None:
 
 if __name__ == "__main__":
     machine = Machine(sys.argv[1], Path(sys.argv[2]))
-    assert killed(lambda listen: write(machine, listen), Moments(at=0, act=machine.cut))
+    assert killed(lambda listen: write(machine, listen), CallTrigger(at=0, act=machine.cut))
     machine.restart()
     whole = [path.name for path in machine.disk.iterdir() if path.is_file() and path.stat().st_size]
     print(*whole)

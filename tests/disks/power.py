@@ -28,7 +28,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
 
-from assent.testing.watched import Moments, kill
+from assent.testing.call_trace import CallTrigger, kill_process
 from assent.workspace.disk import Disk
 
 # How each is made, how it is mounted, and how large it has to be.
@@ -87,7 +87,7 @@ class Machine:
         """Cuts the power, and with it this process."""
         fd = os.open(self.disk, os.O_RDONLY | os.O_DIRECTORY)
         fcntl.ioctl(fd, _SHUTDOWN, _LOG_IS_LOST)
-        kill(moment, arguments)
+        kill_process(moment, arguments)
 
 
 class Cuts(Sweep):
@@ -112,7 +112,7 @@ class Cuts(Sweep):
     def _was_cut(self, at: int) -> bool:
         self.rig.restore(self.ready)
         self._machine.sync()
-        return killed(self.verb_watched, Moments(decides, at=at, act=self._machine.cut))
+        return killed(self.verb_watched, CallTrigger(decides, at=at, act=self._machine.cut))
 
     def _tidied(self, end: Ended) -> Ended:
         """An emptied slot may come back after the run is over; it lies among our own files."""
@@ -149,7 +149,7 @@ class CommandCuts(CommandSweep):
     def _was_cut(self, counts: Callable[[str], bool], at: int) -> bool:
         self._restore()
         self._machine.sync()
-        return killed(self._verb, Moments(counts, at=at, act=self._machine.cut))
+        return killed(self._verb, CallTrigger(counts, at=at, act=self._machine.cut))
 
 
 def _is_recorded(moment: str) -> bool:

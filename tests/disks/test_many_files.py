@@ -8,7 +8,7 @@ from tests.crash.rig import approve
 from tests.crash.stories import Story, move, write
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 MANY = 100_000
 EACH = 1_000  # files of one folder
@@ -18,15 +18,15 @@ EACH = 1_000  # files of one folder
 def test_g5_a_folder_of_100_000_files_moves_and_comes_back(tmp_path: Path) -> None:
     root = tmp_path / "work"
     lay_down(root / "here")
-    site = Site(root, tmp_path / "state" / "assent")
+    site = EngineFixture(root, tmp_path / "state" / "assent")
     story = Story("many", {}, (move(b"here", b"there"), write(b"x", b"new")), {})
     plan_id = approve(site, story)
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     report = drive_to_end(engine.runs.build(plan_id))
     assert (report.outcome, len(report.operations)) == ("done", MANY + 1)
     assert (count(root / "here"), count(root / "there")) == (0, MANY)
     engine.close()
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     undone = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
     engine.close()
     assert (undone.outcome, {result for _, result in undone.operations}) == ("done", {"undone"})

@@ -9,7 +9,7 @@ from tests.crash.rig import approve
 from tests.crash.stories import Story, delete
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 SIZE = (1 << 31) + 4097
 MARK = b"the last bytes"
@@ -25,9 +25,9 @@ def test_f145_a_file_over_two_gigabytes_goes_and_comes_back(tmp_path: Path) -> N
         out.seek(SIZE - len(MARK))
         out.write(MARK)
     wanted = digest(large)
-    site = Site(tmp_path / "work", tmp_path / "state")
+    site = EngineFixture(tmp_path / "work", tmp_path / "state")
     plan = approve(site, Story("large", {}, (delete(b"large.bin"),), {}))
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     assert (drive_to_end(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
     assert drive_to_end(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()

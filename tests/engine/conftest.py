@@ -6,7 +6,7 @@ import pytest
 from tests.engine.waiting import CALL, Booth, on_disk
 from tests.engine.world import World
 
-from assent.testing.engines import Site
+from assent.testing.engine_fixture import EngineFixture
 
 
 @pytest.fixture
@@ -15,9 +15,9 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path) -> EngineFixture:
     """An empty workspace on a real disk, for real programs."""
-    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+    site = EngineFixture(tmp_path / "work", tmp_path / "state" / "assent")
     site.root.mkdir()
     return site
 

@@ -12,13 +12,13 @@ from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.ports import EventBatch, EventStore
-from assent.testing.fuse import Crash, Fuse
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 
 
 class CutStore(PassedOn):
     """A store whose process dies right before, or right after, one of its records."""
 
-    def __init__(self, store: EventStore, fuse: Fuse) -> None:
+    def __init__(self, store: EventStore, fuse: CrashInjector) -> None:
         super().__init__(store)
         self._fuse = fuse
 
@@ -54,7 +54,7 @@ def prepared(base: Path) -> tuple[World, PlanRecord]:
 
 def moments(base: Path) -> int:
     world, record = prepared(base)
-    fuse = Fuse()
+    fuse = CrashInjector()
     build(world, record, CutStore(world.store, fuse))
     return fuse.count
 
@@ -64,8 +64,8 @@ def test_a_build_cut_at_every_record_is_carried_out_once(tmp_path: Path) -> None
     assert total > 20
     for at in range(total):
         world, record = prepared(tmp_path / str(at))
-        with pytest.raises(Crash):
-            build(world, record, CutStore(world.store, Fuse(at)))
+        with pytest.raises(SimulatedCrash):
+            build(world, record, CutStore(world.store, CrashInjector(at)))
         if load(world, record).state is not PlanState.COMPLETED:
             build(world, record, world.store)
         check(world, record)

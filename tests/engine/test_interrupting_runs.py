@@ -10,7 +10,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.runs.journal import StoreJournal
 from assent.runs.runs import RunReport
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 def interrupted(engine: Engine, record: PlanRecord) -> RunReport:
@@ -27,8 +27,10 @@ def waits(mark: str) -> str:
     return f"echo x > x.txt; echo begun; [ -e free ] || sleep {mark}; echo y > y.txt"
 
 
-def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(site: Site) -> None:
-    engine, mark = open_site(site), long_time()
+def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(
+    site: EngineFixture,
+) -> None:
+    engine, mark = open_engine_fixture(site), long_time()
     record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
     assert not engine.runs.interrupt()
     report = interrupted(engine, record)
@@ -44,16 +46,18 @@ def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(sit
     assert not engine.runs.interrupt()
 
 
-def test_f113_after_it_a_run_goes_on_or_back(site: Site) -> None:
-    engine, mark = open_site(site), long_time()
+def test_f113_after_it_a_run_goes_on_or_back(site: EngineFixture) -> None:
+    engine, mark = open_engine_fixture(site), long_time()
     record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
     interrupted(engine, record)
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, files(site)) == ("rolled_back", {})
 
 
-def test_f113_an_interrupt_before_a_command_begins_keeps_it_from_running(site: Site) -> None:
-    engine = open_site(site)
+def test_f113_an_interrupt_before_a_command_begins_keeps_it_from_running(
+    site: EngineFixture,
+) -> None:
+    engine = open_engine_fixture(site)
     record = approved(engine, script("echo x > x.txt"), script("echo y > y.txt"))
     work = engine.runs.build(record.plan_id)
     next(work)  # it is about to begin
@@ -64,8 +68,8 @@ def test_f113_an_interrupt_before_a_command_begins_keeps_it_from_running(site: S
     assert (report.outcome, files(site)) == ("done", {"x.txt": b"x\n", "y.txt": b"y\n"})
 
 
-def test_f113_files_are_never_interrupted(site: Site) -> None:
-    engine = open_site(site)
+def test_f113_files_are_never_interrupted(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     record = approved(engine, write("a.txt", "a\n"), write("b.txt", "b\n"))
     work = engine.runs.build(record.plan_id)
     next(work)

@@ -3,34 +3,34 @@
 from assent.core.plan.operation import FileState
 from assent.runs.rollback_leftovers import kept_slots_text
 from assent.store.memory import MemoryBlobStore
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 SLOTS = (b"stage/one", b"stage/other")
 
 
-def words(files: dict[bytes, Node], *stored: bytes) -> list[str]:
+def words(files: dict[bytes, MemoryNode], *stored: bytes) -> list[str]:
     blobs = MemoryBlobStore()
     for content in stored:
         blobs.keep([content])
-    return list(kept_slots_text(tuple(files) or SLOTS[:1], blobs, MemoryHands(files)))
+    return list(kept_slots_text(tuple(files) or SLOTS[:1], blobs, MemoryFileWriter(files)))
 
 
 def test_the_only_copy_is_called_so() -> None:
-    found = words({SLOTS[0]: Node(b"only")}, b"else")
+    found = words({SLOTS[0]: MemoryNode(b"only")}, b"else")
     assert found == ["Kept, because it exists nowhere else: stage/one"]
 
 
 def test_what_is_stored_too_is_only_left_behind() -> None:
-    found = words({SLOTS[0]: Node(b"stored")}, b"stored")
+    found = words({SLOTS[0]: MemoryNode(b"stored")}, b"stored")
     assert found == ["Left behind, though its content is stored elsewhere, too: stage/one"]
 
 
 def test_two_slots_with_one_content_are_no_only_copies() -> None:
-    found = words({slot: Node(b"twice") for slot in SLOTS})
+    found = words({slot: MemoryNode(b"twice") for slot in SLOTS})
     told = "Kept; another slot holds the same content: "
     assert found == [f"{told}{slot.decode()}" for slot in SLOTS]
 
 
 def test_of_what_cannot_be_read_nothing_is_claimed() -> None:
     assert words({}) == ["Kept, because nobody knows what is in it: stage/one"]
-    assert isinstance(Node(b"").state, FileState)
+    assert isinstance(MemoryNode(b"").state, FileState)

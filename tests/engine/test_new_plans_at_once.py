@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 def test_a_plan_is_made_while_another_process_makes_its_own(tmp_path: Path) -> None:
-    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+    site = EngineFixture(tmp_path / "work", tmp_path / "state" / "assent")
     site.root.mkdir()
-    other = open_site(site)
+    other = open_engine_fixture(site)
     made: list[str] = []
 
     def listen(moment: str, arguments: tuple[Any, ...]) -> None:
@@ -18,7 +18,7 @@ def test_a_plan_is_made_while_another_process_makes_its_own(tmp_path: Path) -> N
             made.append(other.plans.new("other", "s").name)
 
     other.plans.new("first", "s")
-    engine = open_site(site, listen)
+    engine = open_engine_fixture(site, listen)
     record = engine.plans.new("mine", "s")
     assert made
     assert {plan.name for plan in other.plans.all()} == {"first", "mine", *made}

@@ -5,11 +5,11 @@ from tests.engine.test_runs_with_commands import approved, files, script, write
 from tests.sandbox.cell import left_over, long_time
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
-def test_law_6_what_left_the_session_of_an_ended_command_ends_as_well(site: Site) -> None:
-    engine, mark, other = open_site(site), long_time(), long_time()
+def test_law_6_what_left_the_session_of_an_ended_command_ends_as_well(site: EngineFixture) -> None:
+    engine, mark, other = open_engine_fixture(site), long_time(), long_time()
     line = f"(setsid sh -c 'echo begun; sleep {mark}; :' &); sleep {other}"
     record = approved(engine, write("a.txt", "a\n"), script(line))
     interrupted(engine, record)

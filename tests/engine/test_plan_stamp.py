@@ -9,14 +9,14 @@ import pytest
 
 from assent.app.engine import Engine
 from assent.core.plan.record import PlanRecord
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
     for name in ("project", "state"):
         (tmp_path / name).mkdir()
-    opened = open_site(Site(tmp_path / "project", tmp_path / "state"))
+    opened = open_engine_fixture(EngineFixture(tmp_path / "project", tmp_path / "state"))
     yield opened
     opened.close()
 

@@ -14,7 +14,7 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.question import permission_options, question_digest
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 ROUNDS = 4
 PATIENCE = 60.0
@@ -25,10 +25,10 @@ import sys
 from pathlib import Path
 from assent.core.errors import ConcurrentChange
 from assent.core.session.record.answer import QuestionReply
-from assent.testing.engines import (Site, open_site)
+from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
 
 root, state, digest, question, label = sys.argv[1:]
-engine = open_site(Site(Path(root), Path(state)))
+engine = open_engine_fixture(EngineFixture(Path(root), Path(state)))
 engine.questions.find(question)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -40,9 +40,9 @@ except ConcurrentChange as lost:
 """
 
 
-def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
+def asked(site: EngineFixture, number: int) -> tuple[str, QuestionAsked]:
     """A call asks; returns its session and the question."""
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     record = engine.sessions.start(f"Round {number}", "ask")
     call = ToolCall("c1", "write", {"path": "a"})
     question = Question("Permission", "May it?", permission_options(()), by="gate")
@@ -56,7 +56,7 @@ def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
 
 
 def test_f96_of_two_processes_that_answer_at_once_one_wins(tmp_path: Path) -> None:
-    site = Site(tmp_path / "root", tmp_path / "state")
+    site = EngineFixture(tmp_path / "root", tmp_path / "state")
     site.root.mkdir()
     for number in range(ROUNDS):
         session, question = asked(site, number)
@@ -84,6 +84,8 @@ def test_f96_of_two_processes_that_answer_at_once_one_wins(tmp_path: Path) -> No
         winner = ("Yes", "No")[said.index("won")]
         [lost] = [words for words in said if words != "won"]
         assert f"was answered by {winner} at " in lost
-        events = [one.event for one in open_site(site).sessions.repository().read(session)]
+        events = [
+            one.event for one in open_engine_fixture(site).sessions.repository().read(session)
+        ]
         [answered] = [event for event in events if isinstance(event, QuestionAnswered)]
         assert answered.answers == ((winner,),)

@@ -23,8 +23,8 @@ from assent.runs.runs import NO_RUN, RunReport
 from assent.runs.undo.recorded_undo import skipped_operations
 from assent.runs.undo.service import UndoPlan
 from assent.store.codec import decode_event
-from assent.testing.engines import Site, open_site
-from assent.testing.fuse import Crash
+from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 from assent.workspace.disk import Disk
 
 __all__ = ["site"]  # a fixture of another file
@@ -93,8 +93,8 @@ def test_law_8_a_build_by_a_model_is_recalled(world: World) -> None:
     same(engine, engine.undo.redo())
 
 
-def test_law_8_commands_with_an_undo_of_their_own_are_recalled(site: Site) -> None:
-    engine = open_site(site)
+def test_law_8_commands_with_an_undo_of_their_own_are_recalled(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     steps = script("echo 1 >> log.txt", "echo first > log.txt"), script("rm in.txt")
     built(engine, staged("new.txt", "new\n"), *steps, staged("mine.txt", "other\n"))
     report = same(engine, engine.undo.preview())
@@ -110,7 +110,7 @@ class Dying(Disk):
     def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
         if not one.startswith(b"probe"):
             if not self.left:
-                raise Crash
+                raise SimulatedCrash
             self.left -= 1
         super().rename_exchange(one, one_at, other, other_at)
 
@@ -122,7 +122,7 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
     world.put({"a": b"1", "b": b"1"})
     run = world.build(world.approve({"a": b"2", "b": b"2"})).run
     dying = world.engine(disk=Dying()).undo
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedCrash):
         drive_to_end(dying.apply(dying.preview(), "test"))
     engine = world.engine()
     if settles:

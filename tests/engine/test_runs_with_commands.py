@@ -14,7 +14,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput, drive_to_end
 from assent.runs.runs import RunReport
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
 START = {"in.txt": b"in\n", "log.txt": b"first\n", "mine.txt": b"mine\n"}
@@ -23,8 +23,8 @@ Step = Callable[[Engine, PlanRecord], PlanRecord]
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+def site(tmp_path: Path) -> EngineFixture:
+    site = EngineFixture(tmp_path / "work", tmp_path / "state" / "assent")
     site.root.mkdir()
     for name, content in START.items():
         (site.root / name).write_bytes(content)
@@ -57,7 +57,7 @@ def built(engine: Engine, *steps: Step) -> tuple[PlanRecord, RunReport]:
     return engine.plans.find(record.plan_id), report
 
 
-def files(site: Site) -> dict[str, bytes]:
+def files(site: EngineFixture) -> dict[str, bytes]:
     found = [path for path in site.root.rglob("*") if path.is_file()]
     named = {str(path.relative_to(site.root)): path.read_bytes() for path in found}
     return {name: content for name, content in named.items() if ".opencode" not in name}
@@ -78,9 +78,9 @@ FAIL = script(
 
 
 def test_g5_a_plan_with_a_command_is_built_in_order_and_what_it_says_comes_live(
-    site: Site,
+    site: EngineFixture,
 ) -> None:
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     record = approved(
         engine, write("in.txt", "new\n"), script("cat in.txt; cat in.txt >> log.txt"),
         write("last.txt", "last\n"),
@@ -99,9 +99,9 @@ def test_g5_a_plan_with_a_command_is_built_in_order_and_what_it_says_comes_live(
 
 
 def test_g5_a_failed_command_halts_and_says_what_was_done_what_was_not_and_the_ways_on(
-    site: Site,
+    site: EngineFixture,
 ) -> None:
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     record, report = built(engine, write("in.txt", "new\n"), FAIL, write("last.txt", "last\n"))
     assert (report.outcome, record.state) == ("needs_you", PlanState.HALTED)
     assert results(report) == ["done", "failed", "not_started"]
@@ -116,9 +116,9 @@ def test_g5_a_failed_command_halts_and_says_what_was_done_what_was_not_and_the_w
 
 
 def test_g5_roll_back_restores_every_recorded_byte_and_the_plan_waits_for_a_new_yes(
-    site: Site,
+    site: EngineFixture,
 ) -> None:
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     record, _ = built(engine, write("in.txt", "new\n"), FAIL)
     report = drive_to_end(engine.runs.recover("roll_back"))
     assert (report.outcome, results(report)) == ("rolled_back", ["undone", "failed"])
@@ -130,8 +130,8 @@ def test_g5_roll_back_restores_every_recorded_byte_and_the_plan_waits_for_a_new_
         drive_to_end(engine.runs.build(record.plan_id))
 
 
-def test_g5_accept_keeps_everything_and_completes_the_plan(site: Site) -> None:
-    engine = open_site(site)
+def test_g5_accept_keeps_everything_and_completes_the_plan(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     record, _ = built(engine, write("in.txt", "new\n"), FAIL, write("last.txt", "last\n"))
     left = files(site)
     report = drive_to_end(engine.runs.recover("accept"))
@@ -141,8 +141,8 @@ def test_g5_accept_keeps_everything_and_completes_the_plan(site: Site) -> None:
     assert run_events(engine) == [RunStarted, RunHalted, RunEnded]
 
 
-def test_g5_resume_runs_the_command_again_and_goes_on(site: Site) -> None:
-    engine = open_site(site)
+def test_g5_resume_runs_the_command_again_and_goes_on(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     record, report = built(engine, script("cat wanted >> log.txt"), write("last.txt", "last\n"))
     assert report.outcome == "needs_you"
     (site.root / "wanted").write_bytes(b"here\n")
@@ -152,8 +152,10 @@ def test_g5_resume_runs_the_command_again_and_goes_on(site: Site) -> None:
     assert engine.plans.find(record.plan_id).state is PlanState.COMPLETED
 
 
-def test_f66_files_that_a_command_changed_under_the_next_segment_halt_it(site: Site) -> None:
-    engine = open_site(site)
+def test_f66_files_that_a_command_changed_under_the_next_segment_halt_it(
+    site: EngineFixture,
+) -> None:
+    engine = open_engine_fixture(site)
     record = approved(engine, script("echo late > there.txt"), write("there.txt", "mine\n"))
     report = drive_to_end(engine.runs.build(record.plan_id))
     assert (report.outcome, results(report)) == ("needs_you", ["done", "conflict"])
@@ -163,8 +165,10 @@ def test_f66_files_that_a_command_changed_under_the_next_segment_halt_it(site: S
     assert "there.txt" not in files(site)
 
 
-def test_what_was_changed_since_is_left_and_named_until_a_person_decides(site: Site) -> None:
-    engine = open_site(site)
+def test_what_was_changed_since_is_left_and_named_until_a_person_decides(
+    site: EngineFixture,
+) -> None:
+    engine = open_engine_fixture(site)
     built(engine, write("in.txt", "new\n"), FAIL)
     (site.root / "log.txt").write_bytes(b"somebody else's\n")
     report = drive_to_end(engine.runs.recover("roll_back"))
@@ -176,8 +180,8 @@ def test_what_was_changed_since_is_left_and_named_until_a_person_decides(site: S
     assert files(site) == START
 
 
-def test_an_undo_command_of_the_plan_runs_when_the_run_is_taken_back(site: Site) -> None:
-    engine = open_site(site)
+def test_an_undo_command_of_the_plan_runs_when_the_run_is_taken_back(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     _, report = built(
         engine, script("echo on > switch", undo="rm switch; echo off >> log.txt"), FAIL
     )
@@ -187,8 +191,8 @@ def test_an_undo_command_of_the_plan_runs_when_the_run_is_taken_back(site: Site)
     assert files(site) == START  # what the failed command did to the same file is back, too
 
 
-def test_what_is_no_file_any_more_is_left_alone_too(site: Site) -> None:
-    engine = open_site(site)
+def test_what_is_no_file_any_more_is_left_alone_too(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     built(engine, write("in.txt", "new\n"), FAIL)
     (site.root / "log.txt").unlink()
     os.mkfifo(site.root / "log.txt")
@@ -198,8 +202,10 @@ def test_what_is_no_file_any_more_is_left_alone_too(site: Site) -> None:
     assert files(site)["in.txt"] == START["in.txt"]
 
 
-def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(site: Site) -> None:
-    engine = open_site(site)
+def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(
+    site: EngineFixture,
+) -> None:
+    engine = open_engine_fixture(site)
     _, report = built(engine, script("echo on > switch; false", undo="echo no > undone"))
     assert results(report) == ["failed"]
     report = drive_to_end(engine.runs.recover("roll_back"))
@@ -208,8 +214,8 @@ def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(site: S
     assert told in report.notes
 
 
-def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: Site) -> None:
-    engine = open_site(site)
+def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     record, report = built(engine, FAIL)
     for blob in (site.state / "blobs").glob("*/*"):
         if blob.read_bytes() == b"oh no\n" or b'"operations"' in blob.read_bytes()[:20]:
@@ -221,8 +227,8 @@ def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: Site) -> Non
     assert any("not all that it changed is known" in note for note in again.notes)
 
 
-def test_what_no_roll_back_covers_is_said(site: Site) -> None:
-    engine = open_site(site)
+def test_what_no_roll_back_covers_is_said(site: EngineFixture) -> None:
+    engine = open_engine_fixture(site)
     _, report = built(engine, FAIL)
     told = [note for note in report.notes if note.startswith("Not covered by a roll-back: ")]
     assert len(told) == 1
@@ -231,8 +237,10 @@ def test_what_no_roll_back_covers_is_said(site: Site) -> None:
     assert told == [note for note in report.notes if note.startswith("Not covered")]
 
 
-def test_law_3_what_is_refused_before_the_start_leaves_the_approval_unspent(site: Site) -> None:
-    engine = open_site(site)
+def test_law_3_what_is_refused_before_the_start_leaves_the_approval_unspent(
+    site: EngineFixture,
+) -> None:
+    engine = open_engine_fixture(site)
     record = approved(engine, script("true"), write("in.txt", "new\n"))
     (site.root / "in.txt").write_bytes(b"drifted\n")
     with pytest.raises(Drift):
@@ -242,9 +250,9 @@ def test_law_3_what_is_refused_before_the_start_leaves_the_approval_unspent(site
 
 
 def test_law_3_a_command_that_could_not_run_here_is_refused_before_anything_starts(
-    site: Site,
+    site: EngineFixture,
 ) -> None:
-    engine = open_site(site)
+    engine = open_engine_fixture(site)
     folder = site.root / "sub"
     folder.mkdir()
     command = RunCommand((b"true",), cwd=b"sub", profile="unconfined")

@@ -13,7 +13,7 @@ from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 PATIENCE_S = 60
 TIMES = 15
@@ -21,9 +21,9 @@ TIMES = 15
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
-    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+    site = EngineFixture(tmp_path / "work", tmp_path / "state" / "assent")
     site.root.mkdir()
-    return open_site(site)
+    return open_engine_fixture(site)
 
 
 class Crowd:

@@ -23,28 +23,30 @@ from assent.core.run.state import fold_run
 from assent.execute.executor import Executor
 from assent.execute.turning import read_backs
 from assent.store.memory import MemoryBlobStore
-from assent.testing.fuse import Crash, Fuse
-from assent.testing.memory_commander import MemoryCommander, Script
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryHands, Node
-from assent.testing.plans import yes
+from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
+from assent.testing.plans import approved_plan
 
-Files = dict[bytes, Node]
+Files = dict[bytes, MemoryNode]
 
-MINE = Node(b"not touched")
-OLD, NEW, LATER = Node(b"old"), Node(b"new", 0o755), Node(b"later")
-BUILT, LOGGED, UNDONE = Node(b"built"), Node(b"logged"), Node(b"taken back")
+MINE = MemoryNode(b"not touched")
+OLD, NEW, LATER = MemoryNode(b"old"), MemoryNode(b"new", 0o755), MemoryNode(b"later")
+BUILT, LOGGED, UNDONE = MemoryNode(b"built"), MemoryNode(b"logged"), MemoryNode(b"taken back")
 START: Files = {b"w/mine": MINE, b"w/a": OLD, b"w/b": OLD, b"w/log": OLD, b"w/gone": OLD}
-SCRIPTS: Mapping[bytes, Script] = {
-    b"build": Script(
+SCRIPTS: Mapping[bytes, CommandScript] = {
+    b"build": CommandScript(
         ((b"w/out/x", BUILT), (b"w/log", LOGGED), (b"w/gone", None), (b"w/a", LATER)),
         b"building\n",
     ),
-    b"note": Script(((b"w/log", LATER),), b"noted\n"),
-    b"quiet": Script(),
-    b"unbuild": Script(((b"w/out/x", None), (b"w/log", OLD), (b"w/gone", OLD), (b"w/a", NEW))),
-    b"break": Script(((b"w/out/y", BUILT), (b"w/log", LATER)), b"no such target\n", 3),
-    b"slow": Script(((b"w/log", LATER),), b"", 137, "time"),
+    b"note": CommandScript(((b"w/log", LATER),), b"noted\n"),
+    b"quiet": CommandScript(),
+    b"unbuild": CommandScript(
+        ((b"w/out/x", None), (b"w/log", OLD), (b"w/gone", OLD), (b"w/a", NEW))
+    ),
+    b"break": CommandScript(((b"w/out/y", BUILT), (b"w/log", LATER)), b"no such target\n", 3),
+    b"slow": CommandScript(((b"w/log", LATER),), b"", 137, "time"),
 }
 
 
@@ -65,7 +67,7 @@ class CommandCase(msgspec.Struct, frozen=True):
     finish: Files
 
 
-def _built(**changes: Node) -> Files:
+def _built(**changes: MemoryNode) -> Files:
     files = {**START, b"w/out/x": BUILT, b"w/log": LOGGED, b"w/a": LATER}
     del files[b"w/gone"]
     return {**files, **{b"w/" + name.encode(): node for name, node in changes.items()}}
@@ -115,14 +117,14 @@ class CommandWorld:
 
     def __init__(self, case: CommandCase) -> None:
         self.case = case
-        self.fuse = Fuse()
-        self.hands = MemoryHands(START, self.fuse)
+        self.fuse = CrashInjector()
+        self.hands = MemoryFileWriter(START, self.fuse)
         self.journal = MemoryJournal(self.fuse)
         self.blobs = FillingBlobs()
         for node in (MINE, OLD, NEW, LATER):
             self.blobs.keep([node.content])
-        self.commander = MemoryCommander(self.hands, self.blobs, SCRIPTS)
-        self.approved = yes(case.operations)
+        self.commander = MemoryPlanCommandRunner(self.hands, self.blobs, SCRIPTS)
+        self.approved = approved_plan(case.operations)
         self.said: list[LiveCommandOutput] = []
 
     def apply(self) -> None:
@@ -137,7 +139,7 @@ class CommandWorld:
         self.fuse.at, self.fuse.count = moment, 0
         try:
             work()
-        except Crash:
+        except SimulatedCrash:
             if power:
                 self.hands.lose_power()
             return True

@@ -9,7 +9,7 @@ import msgspec
 from assent.core.paths import is_inside
 from assent.core.plan.operation import FileOperation, FileState
 from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 
 class Call(msgspec.Struct, frozen=True):
@@ -26,8 +26,8 @@ Watcher = Callable[[Call], None]
 class WatchedHands:
     """Implements FileWriter on a disk in memory; `before` and `after` see every call."""
 
-    def __init__(self, files: dict[bytes, Node], layout: SlotLayout | None = None) -> None:
-        self.disk = MemoryHands(files)
+    def __init__(self, files: dict[bytes, MemoryNode], layout: SlotLayout | None = None) -> None:
+        self.disk = MemoryFileWriter(files)
         self.disk.keeps_spares = False  # so that slots are emptied one by one, as on two disks
         self.before: list[Watcher] = []
         self.after: list[Watcher] = []

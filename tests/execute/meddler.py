@@ -5,11 +5,11 @@ from collections.abc import Callable
 from tests.execute.hands import Call, WatchedHands
 
 from assent.core.paths import STAGE, ancestors, base_name, is_inside
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
-Deed = Callable[[MemoryHands, bytes], None]
-THEIRS = Node(b"somebody else's", 0o600)
-THEIR_LINK = Node(b"somebody/else", 0o777, "link")
+Deed = Callable[[MemoryFileWriter, bytes], None]
+THEIRS = MemoryNode(b"somebody else's", 0o600)
+THEIR_LINK = MemoryNode(b"somebody/else", 0o777, "link")
 
 
 class Meddler:
@@ -17,8 +17,8 @@ class Meddler:
 
     def __init__(self, hands: WatchedHands, at: int, deed: Deed) -> None:
         self.path = b""
-        self.destroyed: list[Node] = []
-        self.brought: list[Node] = []
+        self.destroyed: list[MemoryNode] = []
+        self.brought: list[MemoryNode] = []
         self._disk = hands.disk
         self._left = at
         self._deed = deed
@@ -39,32 +39,32 @@ def is_slot(path: bytes) -> bool:
     return is_inside(path, STAGE) or base_name(path).startswith(b".assent-")
 
 
-def delete(disk: MemoryHands, path: bytes) -> None:
+def delete(disk: MemoryFileWriter, path: bytes) -> None:
     disk.files = {name: node for name, node in disk.files.items() if not is_inside(name, path)}
     disk.folders = {folder for folder in disk.folders if not is_inside(folder, path)}
 
 
-def replace(disk: MemoryHands, path: bytes) -> None:
+def replace(disk: MemoryFileWriter, path: bytes) -> None:
     delete(disk, path)
     disk.files[path] = THEIRS
 
 
-def link(disk: MemoryHands, path: bytes) -> None:
+def link(disk: MemoryFileWriter, path: bytes) -> None:
     delete(disk, path)
     disk.files[path] = THEIR_LINK
 
 
-def empty_folder(disk: MemoryHands, path: bytes) -> None:
+def empty_folder(disk: MemoryFileWriter, path: bytes) -> None:
     delete(disk, path)
     disk.folders.add(path)
 
 
-def folder(disk: MemoryHands, path: bytes) -> None:
+def folder(disk: MemoryFileWriter, path: bytes) -> None:
     empty_folder(disk, path)
     disk.files[path + b"/theirs"] = THEIRS
 
 
-def fill_folder(disk: MemoryHands, path: bytes) -> None:
+def fill_folder(disk: MemoryFileWriter, path: bytes) -> None:
     disk.folders |= {path, *ancestors(path)}
     disk.files[path + b"/theirs"] = THEIRS
 

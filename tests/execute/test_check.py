@@ -19,11 +19,11 @@ from assent.core.plan.plan import Plan, ReliedOnFile
 from assent.execute.check import Difference, check_blobs, check_disk, differences, first_files, told
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
-OLD, NEW, OTHER = Node(b"old"), Node(b"new!"), Node(b"other", 0o600)
-LINK = Node(b"to/it", 0o777, "link")
-TOOL = Node(b"old", 0o755)
+OLD, NEW, OTHER = MemoryNode(b"old"), MemoryNode(b"new!"), MemoryNode(b"other", 0o600)
+LINK = MemoryNode(b"to/it", 0o777, "link")
+TOOL = MemoryNode(b"old", 0o755)
 
 FOUND_OLD = f"a file, mode 644, 3 bytes, content {sha256(b'old')[:12]}…"
 FOUND_OTHER = f"a file, mode 600, 5 bytes, content {sha256(b'other')[:12]}…"
@@ -36,8 +36,8 @@ DELETE = DeleteFile(b"d/p", OLD.state)
 MOVE = MoveFile(b"d/p", b"e/q", OLD.state)
 
 
-def found(files: dict[bytes, Node], *operations: FileOperation) -> list[Difference]:
-    return list(differences(Plan(b"", operations), operations, MemoryHands(files)))
+def found(files: dict[bytes, MemoryNode], *operations: FileOperation) -> list[Difference]:
+    return list(differences(Plan(b"", operations), operations, MemoryFileWriter(files)))
 
 
 @pytest.mark.parametrize("op", [REPLACE, DELETE, MOVE], ids=["replace", "delete", "move"])
@@ -52,7 +52,7 @@ def found(files: dict[bytes, Node], *operations: FileOperation) -> list[Differen
     ],
 )
 def test_f66_a_file_that_changed_is_named_with_what_was_expected_and_found(
-    op: FileOperation, files: dict[bytes, Node], seen: str
+    op: FileOperation, files: dict[bytes, MemoryNode], seen: str
 ) -> None:
     assert found({b"d/p": OLD, b"e/x": OLD}, op) == []
     assert found({b"e/x": OLD, **files}, op) == [Difference(b"d/p", FOUND_OLD, seen)]
@@ -63,7 +63,7 @@ def test_f66_a_file_that_changed_is_named_with_what_was_expected_and_found(
     ("there", "seen"), [(OLD, FOUND_OLD), (LINK, FOUND_LINK)], ids=["file", "link"]
 )
 def test_f66_a_name_that_is_taken_by_now_is_named(
-    op: FileOperation, path: bytes, there: Node, seen: str
+    op: FileOperation, path: bytes, there: MemoryNode, seen: str
 ) -> None:
     files = {path: there} if op is CREATE else {b"d/p": OLD, path: there}
     assert found(files, op) == [Difference(path, "nothing there", seen)]
@@ -106,7 +106,7 @@ def test_a_file_may_stand_where_the_plan_needs_a_folder_and_removes_it() -> None
     ids=["itself", "another file", "another mode", "nothing"],
 )
 def test_where_case_is_ignored_a_file_can_change_the_case_of_its_name(
-    there: Node | None, differs: bool
+    there: MemoryNode | None, differs: bool
 ) -> None:
     files = {b"readme": OLD} if there is None else {b"readme": OLD, b"README": there}
     move = MoveFile(b"readme", b"README", OLD.state)
@@ -120,14 +120,14 @@ def test_where_case_is_ignored_a_file_can_change_the_case_of_its_name(
         (OTHER, FOUND_OTHER),
         (None, "nothing there"),
         (TOOL, ""),
-        (Node(b"old", 0o777, "link"), ""),
+        (MemoryNode(b"old", 0o777, "link"), ""),
     ],
 )
 def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
-    there: Node | None, seen: str
+    there: MemoryNode | None, seen: str
 ) -> None:
     plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
-    disk = MemoryHands({b"r": there} if there else {})
+    disk = MemoryFileWriter({b"r": there} if there else {})
     expected = f"content {OLD.state.digest[:12]}…"
     wanted = [Difference(b"r", expected, seen)] if seen else []
     assert list(differences(plan, (), disk)) == wanted
@@ -135,7 +135,7 @@ def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
 
 def test_g8_a_folder_is_no_file_to_rely_on() -> None:
     plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
-    assert [d.found for d in differences(plan, (), MemoryHands({b"r/x": OLD}))] == ["a folder"]
+    assert [d.found for d in differences(plan, (), MemoryFileWriter({b"r/x": OLD}))] == ["a folder"]
 
 
 def test_what_cannot_be_read_is_a_difference_and_the_others_are_still_looked_at() -> None:
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_a_difference_and_the_others_are_still_looked_at(
 def test_f45_the_refusal_names_every_file_in_one_message() -> None:
     operations: tuple[FileOperation, ...] = (REPLACE, WriteFile(b"\xff", None, NEW.state))
     with pytest.raises(Drift) as caught:
-        check_disk(Plan(b"", operations), operations, MemoryHands({b"\xff": OLD}))
+        check_disk(Plan(b"", operations), operations, MemoryFileWriter({b"\xff": OLD}))
     assert caught.value.message == (
         f"Files changed since the plan was made. d/p: expected {FOUND_OLD}, found nothing there. "
         f"\\xff: expected nothing there, found {FOUND_OLD}."
@@ -163,7 +163,7 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
 def test_f45_a_long_list_of_differences_is_cut(count: int, more: str) -> None:
     operations = tuple(DeleteFile(b"%02d" % n, OLD.state) for n in range(count))
     with pytest.raises(Drift) as caught:
-        check_disk(Plan(b"", operations), operations, MemoryHands({}))
+        check_disk(Plan(b"", operations), operations, MemoryFileWriter({}))
     named = min(count, 20)
     assert caught.value.message.count("expected") == named
     last = f"{named - 1}: expected {FOUND_OLD}, found nothing there.{more}"
@@ -172,7 +172,7 @@ def test_f45_a_long_list_of_differences_is_cut(count: int, more: str) -> None:
 
 def test_a_disk_as_the_plan_saw_it_is_no_reason_to_refuse() -> None:
     operations = (REPLACE, DeleteFile(b"x", LINK.state))
-    check_disk(Plan(b"", operations), operations, MemoryHands({b"d/p": OLD, b"x": LINK}))
+    check_disk(Plan(b"", operations), operations, MemoryFileWriter({b"d/p": OLD, b"x": LINK}))
 
 
 def test_words_are_told_as_they_are() -> None:
@@ -202,7 +202,7 @@ def test_the_first_files_of_a_plan_are_those_before_the_command_that_follows_the
     ],
 )
 def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
-    op: FileOperation, kept: tuple[Node, ...], missing: str
+    op: FileOperation, kept: tuple[MemoryNode, ...], missing: str
 ) -> None:
     blobs = MemoryBlobStore()
     for node in kept:
@@ -215,11 +215,11 @@ def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
     assert caught.value.message == "The stored content of d/p is gone; nothing was changed."
 
 
-LARGE = Node(b"x" * (MAX_WHOLE_READ + 1))
+LARGE = MemoryNode(b"x" * (MAX_WHOLE_READ + 1))
 
 
 @pytest.mark.parametrize("old", [OLD, LARGE], ids=["small", "large"])
-def test_law_7_nothing_starts_if_kept_old_content_is_damaged(old: Node) -> None:
+def test_law_7_nothing_starts_if_kept_old_content_is_damaged(old: MemoryNode) -> None:
     operations = (WriteFile(b"p", old.state, NEW.state), DeleteFile(b"p", old.state))
     blobs = MemoryBlobStore()
     for node in (old, NEW):

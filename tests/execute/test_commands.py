@@ -40,10 +40,10 @@ from assent.core.run.workspace_changes import FileStateChanges, decode_changes
 from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.execute.commanding import EDGE, NoCommands, Output
 from assent.execute.executor import Executor
-from assent.testing.memory_commander import MemoryCommander, Script
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
-THEIRS = Node(b"somebody else's", 0o600)
+THEIRS = MemoryNode(b"somebody else's", 0o600)
 
 
 def case(*operations: Operation) -> CommandCase:
@@ -160,7 +160,7 @@ def test_law_6_a_failed_command_halts_the_run(
 
 def test_g5_resume_runs_a_failed_command_again_and_goes_on() -> None:
     world = applied(WRITE_A, run(b"break"), WRITE_B)
-    world.commander.scripts[b"break"] = Script()
+    world.commander.scripts[b"break"] = CommandScript()
     world.recover("resume")
     assert (world.outcome, world.results) == ("done", ("done",) * 3)
     assert world.commander.began == [b"break", b"break"]
@@ -304,7 +304,7 @@ def test_law_6_a_word_that_is_refused_is_not_carried_out_later(way: RecoveryChoi
     assert (world.outcome, world.commander.began) == ("needs_you", [b"build"])
 
 
-class Troubled(MemoryCommander):
+class Troubled(MemoryPlanCommandRunner):
     """Commands that end, and something that goes wrong while they do."""
 
     def __init__(self, world: CommandWorld, trouble: Callable[[CommandWorld], None]) -> None:
@@ -321,7 +321,7 @@ class Troubled(MemoryCommander):
             yield part
 
 
-class Unsynced(MemoryHands):
+class Unsynced(MemoryFileWriter):
     """Hands on a disk that breaks, and then does not take what others wrote."""
 
     broken = False

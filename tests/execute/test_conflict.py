@@ -11,8 +11,8 @@ from tests.execute.world import World
 from assent.core.run.journal import AbortedEntry
 from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.execute.finish import PACE
-from assent.testing.memory_workspace import MemoryHands, Node
-from assent.testing.plans import Case, single_cases, together
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
+from assent.testing.plans import PlanCase, combined_case, single_cases
 
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 CASES = {case.name: case for case in ONE}
@@ -26,7 +26,7 @@ LAYOUTS = {
 }
 
 
-def renames(case: Case, layout: SlotLayout) -> int:
+def renames(case: PlanCase, layout: SlotLayout) -> int:
     """Counts the renames and exchanges of an undisturbed run."""
     world = World(case, layout)
     world.apply()
@@ -34,7 +34,7 @@ def renames(case: Case, layout: SlotLayout) -> int:
     return sum(call.verb in ("rename", "exchange") for call in world.hands.calls)
 
 
-def disturbed(case: Case, layout: SlotLayout, at: int, deed: Deed) -> tuple[World, Meddler]:
+def disturbed(case: PlanCase, layout: SlotLayout, at: int, deed: Deed) -> tuple[World, Meddler]:
     """Applies a case while somebody does a deed before rename number `at`."""
     world = World(case, layout)
     meddler = Meddler(world.hands, at, deed)
@@ -44,22 +44,22 @@ def disturbed(case: Case, layout: SlotLayout, at: int, deed: Deed) -> tuple[Worl
     return world, meddler
 
 
-def with_deed(files: dict[bytes, Node], path: bytes, deed: Deed) -> dict[bytes, Node]:
+def with_deed(files: dict[bytes, MemoryNode], path: bytes, deed: Deed) -> dict[bytes, MemoryNode]:
     """The files after the same deed on a disk where nothing else happens."""
-    disk = MemoryHands(files)
+    disk = MemoryFileWriter(files)
     deed(disk, path)
     return disk.files
 
 
 def folders_with_deed(world: World, path: bytes, deed: Deed) -> set[bytes]:
     """No folder of the run is left over, and none of the person's is missing."""
-    disk = MemoryHands(world.start)
+    disk = MemoryFileWriter(world.start)
     deed(disk, path)
-    return disk.folders | MemoryHands(world.files).folders
+    return disk.folders | MemoryFileWriter(world.files).folders
 
 
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
-def test_f66_a_change_between_check_and_rename_rolls_back_and_stays(case: Case) -> None:
+def test_f66_a_change_between_check_and_rename_rolls_back_and_stays(case: PlanCase) -> None:
     layout = LAYOUTS["exchange"]
     for at, (name, deed) in itertools.product(range(renames(case, layout)), DEEDS.items()):
         world, meddler = disturbed(case, layout, at, deed)
@@ -77,7 +77,9 @@ def test_f66_a_change_between_check_and_rename_rolls_back_and_stays(case: Case) 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("case", ONE, ids=lambda case: case.name)
-def test_f66_where_a_name_was_free_for_a_moment_a_person_decides(case: Case, layout: str) -> None:
+def test_f66_where_a_name_was_free_for_a_moment_a_person_decides(
+    case: PlanCase, layout: str
+) -> None:
     how = LAYOUTS[layout]
     for at, (name, deed) in itertools.product(range(renames(case, how)), DEEDS.items()):
         world, meddler = disturbed(case, how, at, deed)
@@ -107,8 +109,10 @@ def tidy_up(world: World, meddler: Meddler) -> None:
 
 @pytest.mark.parametrize("second", TWO, ids=lambda case: case.name)
 @pytest.mark.parametrize("first", ONE, ids=lambda case: case.name)
-def test_f66_the_other_operations_of_the_plan_are_taken_back_too(first: Case, second: Case) -> None:
-    case = together((first, second))
+def test_f66_the_other_operations_of_the_plan_are_taken_back_too(
+    first: PlanCase, second: PlanCase
+) -> None:
+    case = combined_case((first, second))
     for at in range(renames(case, LAYOUTS["exchange"])):
         world, meddler = disturbed(case, LAYOUTS["exchange"], at, DEEDS["changed"])
         assert world.outcome in ("rolled_back", "needs_you")
@@ -159,10 +163,10 @@ def test_f66_the_journal_says_what_was_in_the_way(
     assert not is_slot(aborts[0].path)
 
 
-def many(count: int) -> Case:
+def many(count: int) -> PlanCase:
     """Replaces more files than are looked at together."""
     replaced = [single_cases(b"w/n%03d" % at) for at in range(count)]
-    return together([next(one for one in each if one.name == "replace") for each in replaced])
+    return combined_case([next(one for one in each if one.name == "replace") for each in replaced])
 
 
 @pytest.mark.parametrize("layout", ["exchange", "stepwise"])

@@ -29,10 +29,10 @@ from assent.core.run.slot_move import SlotLayout
 from assent.execute.executor import Executor
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
-from assent.testing.fuse import Crash
+from assent.testing.crash_injector import SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryHands, Node
-from assent.testing.plans import NOW, Case, single_cases, together, yes
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
+from assent.testing.plans import NOW, PlanCase, approved_plan, combined_case, single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
 CREATE, REPLACE = CASES["create_deep"], CASES["replace"]
@@ -50,7 +50,7 @@ def is_untouched(world: World) -> bool:
 
 def test_g2_a_command_is_refused_before_the_first_journal_record() -> None:
     world = World(REPLACE)
-    world.approved = yes((*REPLACE.operations, RunCommand((b"rm", b"-r", b"w"))))
+    world.approved = approved_plan((*REPLACE.operations, RunCommand((b"rm", b"-r", b"w"))))
     with pytest.raises(Refused):
         world.apply()
     assert is_untouched(world)
@@ -130,7 +130,7 @@ class Ordered(MemoryJournal):
 @pytest.mark.parametrize(
     "case", [CREATE, REPLACE, CASES["move"], CASES["prune"]], ids=lambda c: c.name
 )
-def test_law_5_intent_comes_before_effect_and_done_after(case: Case) -> None:
+def test_law_5_intent_comes_before_effect_and_done_after(case: PlanCase) -> None:
     world = World(case)
     world.journal = journal = Ordered(world.hands)
     world.apply()
@@ -146,10 +146,10 @@ def test_law_5_intent_comes_before_effect_and_done_after(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_run_makes_and_removes_the_folders_that_the_plan_says(case: Case) -> None:
+def test_a_run_makes_and_removes_the_folders_that_the_plan_says(case: PlanCase) -> None:
     world = World(case)
     world.apply()
-    wanted = MemoryHands(world.finish).folders | {b"w"}
+    wanted = MemoryFileWriter(world.finish).folders | {b"w"}
     assert (world.outcome, world.files, world.folders) == ("done", world.finish, wanted)
     assert STAGE + b"/run" not in world.hands.disk.folders
     world.hands.disk.lose_power()
@@ -157,21 +157,21 @@ def test_a_run_makes_and_removes_the_folders_that_the_plan_says(case: Case) -> N
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_run_that_fails_at_its_last_rename_leaves_no_folder_behind(case: Case) -> None:
+def test_a_run_that_fails_at_its_last_rename_leaves_no_folder_behind(case: PlanCase) -> None:
     calm = World(case)
     calm.apply()
     last = [call for call in calm.hands.calls if call.verb in ("rename", "exchange")][-1]
     world = World(case)
     world.hands.before.append(failing(EIO, lambda call: call.number == last.number))
     world.apply()
-    wanted = MemoryHands(world.start).folders
+    wanted = MemoryFileWriter(world.start).folders
     assert (world.outcome, world.files, world.folders) == ("rolled_back", world.start, wanted)
 
 
 def test_a_resumed_run_still_knows_which_folders_it_made() -> None:
     world = World(CREATE)
     world.hands.before.append(crashing("rename"))
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedCrash):
         world.apply()
     world.calm_down()
     world.recover()
@@ -182,7 +182,7 @@ def test_a_resumed_run_still_knows_which_folders_it_made() -> None:
 def test_law_5_a_run_that_was_cut_while_sweeping_is_swept_and_done() -> None:
     world = World(REPLACE)
     world.hands.before.append(crashing("remove"))
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedCrash):
         world.apply()
     world.calm_down()
     world.recover()
@@ -192,23 +192,23 @@ def test_law_5_a_run_that_was_cut_while_sweeping_is_swept_and_done() -> None:
 def crashing(verb: str) -> Watcher:
     def crash(call: Call) -> None:
         if call.verb == verb:
-            raise Crash
+            raise SimulatedCrash
 
     return crash
 
 
 def test_progress_is_told_step_by_step() -> None:
     operations: list[FileOperation] = [
-        WriteFile(b"w/%03d" % n, None, Node(b"x").state) for n in range(130)
+        WriteFile(b"w/%03d" % n, None, MemoryNode(b"x").state) for n in range(130)
     ]
-    world = World(Case("many", {}, tuple(operations), (b"x",)))
+    world = World(PlanCase("many", {}, tuple(operations), (b"x",)))
     told = list(Executor(world.hands, world.blobs, world.journal).apply(world.approved, "run"))
     wanted = [(step, at) for step in (RunStep.PREPARE, RunStep.FINISH) for at in (0, 64, 128)]
     assert told == [StepProgress(step, at, 130) for step, at in wanted]
 
 
 def test_a_plan_of_nothing_is_done_at_once() -> None:
-    world = World(Case("nothing", {}, ()))
+    world = World(PlanCase("nothing", {}, ()))
     world.apply()
     assert (world.outcome, world.results, world.files) == ("done", (), world.start)
 
@@ -227,9 +227,9 @@ class CountedBlobs(MemoryBlobStore):
 
 
 def test_large_content_is_streamed_and_small_content_is_not() -> None:
-    large, small = Node(b"x" * (MAX_WHOLE_READ + 1)), Node(b"y" * MAX_WHOLE_READ)
+    large, small = MemoryNode(b"x" * (MAX_WHOLE_READ + 1)), MemoryNode(b"y" * MAX_WHOLE_READ)
     operations = (WriteFile(b"l", None, large.state), WriteFile(b"s", None, small.state))
-    world = World(Case("sizes", {}, operations, (large.content, small.content)))
+    world = World(PlanCase("sizes", {}, operations, (large.content, small.content)))
     blobs = CountedBlobs()
     blobs.contents, world.blobs = world.blobs.contents, blobs
     world.apply()
@@ -238,7 +238,7 @@ def test_large_content_is_streamed_and_small_content_is_not() -> None:
 
 
 def test_f64_damaged_new_content_stops_the_run_before_anything_is_visible() -> None:
-    world = World(together((CASES["delete"], CREATE)))
+    world = World(combined_case((CASES["delete"], CREATE)))
     new = sha256(b"new of w/one")
     world.blobs.contents[new] = b"rotten"
     world.apply()

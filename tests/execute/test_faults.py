@@ -11,7 +11,7 @@ from tests.execute.world import World
 from assent.core.errors import Drift, WorkspaceError
 from assent.core.run.journal import RecoveryChoice
 from assent.core.run.slot_move import SlotLayout
-from assent.testing.plans import Case, single_cases, together
+from assent.testing.plans import PlanCase, combined_case, single_cases
 
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 ERRORS = (ENOSPC, EACCES, EROFS, EIO, EMFILE)
@@ -34,20 +34,20 @@ class Fault:
         watchers.append(failing(self.error, self.strikes))
 
 
-def calls(case: Case, layout: SlotLayout) -> int:
+def calls(case: PlanCase, layout: SlotLayout) -> int:
     world = World(case, layout)
     world.apply()
     assert (world.outcome, world.files, world.slots) == ("done", world.finish, {})
     return len(world.hands.calls)
 
 
-def faults(case: Case, layout: SlotLayout) -> Iterator[Fault]:
+def faults(case: PlanCase, layout: SlotLayout) -> Iterator[Fault]:
     kinds = itertools.product((False, True), repeat=2)
     for at, (lasting, late) in itertools.product(range(calls(case, layout)), list(kinds)):
         yield Fault(at, ERRORS[at % len(ERRORS)], lasting=lasting, late=late)
 
 
-def struck(case: Case, layout: SlotLayout, fault: Fault) -> World:
+def struck(case: PlanCase, layout: SlotLayout, fault: Fault) -> World:
     """Applies a case with a fault; a refusal before the run starts is an outcome too."""
     world = World(case, layout)
     fault.put_into(world)
@@ -87,7 +87,7 @@ def check_ways_out(again: Callable[[], World]) -> None:
 @pytest.mark.parametrize("layout", LAYOUTS, ids=["exchange", "stepwise", "copied"])
 @pytest.mark.parametrize("case", ONE, ids=lambda case: case.name)
 def test_g5_a_fault_at_any_call_ends_in_one_of_three_outcomes(
-    case: Case, layout: SlotLayout
+    case: PlanCase, layout: SlotLayout
 ) -> None:
     seen = set()
     for fault in faults(case, layout):
@@ -101,8 +101,8 @@ def test_g5_a_fault_at_any_call_ends_in_one_of_three_outcomes(
 
 @pytest.mark.parametrize("second", TWO, ids=lambda case: case.name)
 @pytest.mark.parametrize("first", ONE, ids=lambda case: case.name)
-def test_g5_two_operations_end_together(first: Case, second: Case) -> None:
-    case = together((first, second))
+def test_g5_two_operations_end_together(first: PlanCase, second: PlanCase) -> None:
+    case = combined_case((first, second))
     for at in range(calls(case, SlotLayout(""))):
         fault = Fault(at, EIO, lasting=True, late=False)
         world = struck(case, SlotLayout(""), fault)

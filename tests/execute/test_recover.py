@@ -9,8 +9,8 @@ from tests.execute.world import World
 
 from assent.core.paths import STAGE
 from assent.core.run.journal import HaltedEntry, RecoveryChoice
-from assent.testing.memory_workspace import Node
-from assent.testing.plans import single_cases, together
+from assent.testing.memory_workspace import MemoryNode
+from assent.testing.plans import combined_case, single_cases
 
 ONE = {case.name: case for case in single_cases(b"w/one")}
 TWO = {case.name: case for case in single_cases(b"w/two")}
@@ -18,7 +18,7 @@ TWO = {case.name: case for case in single_cases(b"w/two")}
 
 def stopped(name: str, deed: Deed) -> World:
     """Operation 0 is done; then somebody does a deed to its path, and operation 1 fails."""
-    world = World(together((ONE[name], TWO["link"])))
+    world = World(combined_case((ONE[name], TWO["link"])))
     path = ONE[name].operations[0].path
 
     def put_link(names: tuple[bytes, ...]) -> bool:
@@ -90,5 +90,5 @@ def test_g5_no_way_out_loses_anything_and_accepting_always_ends_it(
     assert (world.lost(), world.spent) == ([], 1)
 
 
-def is_theirs(node: Node) -> bool:
+def is_theirs(node: MemoryNode) -> bool:
     return node.content.startswith(b"somebody")

@@ -18,10 +18,10 @@ from assent.core.run.journal import (
     RecoveryChoice,
 )
 from assent.core.run.slot_move import SlotLayout
-from assent.testing.memory_workspace import Node
-from assent.testing.plans import Case
+from assent.testing.memory_workspace import MemoryNode
+from assent.testing.plans import PlanCase
 
-OLD, NEW = Node(b"old"), Node(b"new")
+OLD, NEW = MemoryNode(b"old"), MemoryNode(b"new")
 OPERATIONS: tuple[FileOperation, ...] = (
     WriteFile(b"w/created", None, NEW.state),
     DeleteFile(b"w/deleted", OLD.state),
@@ -29,7 +29,7 @@ OPERATIONS: tuple[FileOperation, ...] = (
     MoveFile(b"w/moved", b"w/to", OLD.state),
 )
 START = {b"w/deleted": OLD, b"w/replaced": OLD, b"w/moved": OLD}
-CASE = Case("four", START, OPERATIONS, (NEW.content, OLD.content))
+CASE = PlanCase("four", START, OPERATIONS, (NEW.content, OLD.content))
 
 
 def about(verb: str, path: bytes) -> Callable[[Call], bool]:

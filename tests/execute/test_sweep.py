@@ -10,8 +10,8 @@ from tests.execute.world import World
 
 from assent.core.run.journal import FinishedEntry
 from assent.core.run.slot_move import SlotLayout
-from assent.testing.fuse import Crash, Fuse
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 from assent.testing.plans import single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
@@ -42,7 +42,7 @@ def test_g5_an_accepted_run_keeps_a_file_that_was_on_its_way() -> None:
     breaking(world, "rename", 2)
     world.apply()
     assert accepted(world).named == {S + b"0.old"}
-    assert world.slots == {S + b"0.old": Node(b"old of w/one")}
+    assert world.slots == {S + b"0.old": MemoryNode(b"old of w/one")}
     assert world.lost() == []
 
 
@@ -89,13 +89,13 @@ def test_g5_a_stage_that_somebody_took_away_holds_nothing_of_ours(error: int) ->
     assert (world.outcome, world.files, world.named) == ("done", world.finish, set())
 
 
-class TearingFuse(Fuse):
+class TearingFuse(CrashInjector):
     """Breaks the disk when the first slot is half written."""
 
-    def __init__(self, disk: MemoryHands) -> None:
+    def __init__(self, disk: MemoryFileWriter) -> None:
         super().__init__()
         self.disk = disk
-        self.torn: dict[bytes, Node] = {}
+        self.torn: dict[bytes, MemoryNode] = {}
 
     def step(self) -> None:
         if not self.torn and any(is_slot(path) for path in self.disk.files):
@@ -107,7 +107,7 @@ def test_g5_a_torn_slot_is_swept_and_not_taken_for_the_only_copy() -> None:
     world = World(CASES["replace"])
     fuse = world.hands.disk.fuse = TearingFuse(world.hands.disk)
     world.apply()
-    assert fuse.torn == {S + b"0.new": Node(b"new of")}
+    assert fuse.torn == {S + b"0.new": MemoryNode(b"new of")}
     assert (world.outcome, world.files) == ("rolled_back", world.start)
     assert (world.slots, world.named) == ({}, set())
 
@@ -148,7 +148,7 @@ def test_g5_a_sync_that_fails_at_the_very_end_does_not_undo_what_is_done() -> No
 def crash(verb: str, path: bytes) -> Callable[[Call], None]:
     def end(call: Call) -> None:
         if call.verb == verb and call.names[:1] == (path,):
-            raise Crash
+            raise SimulatedCrash
 
     return end
 
@@ -157,7 +157,7 @@ def test_law_6_a_file_caught_in_a_folder_that_went_is_named_even_after_a_crash()
     world = World(CASES["folder_to_file"])
     world.hands.before.append(Meddler(world.hands, 1, fill_folder))
     world.hands.after.append(crash("rename", b"w/one_a"))
-    with pytest.raises(Crash):
+    with pytest.raises(SimulatedCrash):
         world.apply()
     world.hands.before.clear()
     world.hands.after.clear()

@@ -10,8 +10,8 @@ from tests.execute.meddler import DEEDS, THEIRS, Meddler
 from tests.execute.world import World
 
 from assent.core.run.journal import RecoveryChoice
-from assent.testing.fuse import Crash
-from assent.testing.plans import Case, single_cases, together
+from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.plans import PlanCase, combined_case, single_cases
 
 ONE = {case.name: case for case in single_cases(b"w/one")}
 TWO = {case.name: case for case in single_cases(b"w/two")}
@@ -23,7 +23,7 @@ PAIRS = [
     ("file_to_folder", "link"),
     ("folder_to_file", "chmod"),
 ]
-CASES = [together((ONE[one], TWO[two])) for one, two in PAIRS]
+CASES = [combined_case((ONE[one], TWO[two])) for one, two in PAIRS]
 NEVER = -1
 OUTCOMES = ("done", "rolled_back", "needs_you")
 WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
@@ -36,7 +36,7 @@ def broken() -> OSError:
 class Story:
     """A fault at one call may make the run turn back; then a deed, and soon after it an end."""
 
-    def __init__(self, case: Case, fault: int, rename: int, deed: str) -> None:
+    def __init__(self, case: PlanCase, fault: int, rename: int, deed: str) -> None:
         self.world = World(case)
         self.meddler = Meddler(self.world.hands, rename, DEEDS[deed])
         self.deed_at = -1
@@ -61,7 +61,7 @@ class Story:
         """Tells whether the deed was done, and after the fault if there was one."""
         try:
             self.world.apply()
-        except Crash:
+        except SimulatedCrash:
             self.world.hands.before.clear()
             self.world.hands.after.clear()
             self.world.recover()
@@ -69,7 +69,7 @@ class Story:
 
 
 def stories(
-    case: Case, deed: str, steps: int, error: Callable[[], BaseException]
+    case: PlanCase, deed: str, steps: int, error: Callable[[], BaseException]
 ) -> Iterator[Callable[[], Story | None]]:
     """Yields every story of a disturbed run, going on or turning back, to be told again."""
     calm = World(case)
@@ -109,21 +109,23 @@ def check(tell: Callable[[], Story | None]) -> int:
 
 @pytest.mark.parametrize("deed", ["changed", "folder"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_law_6_a_change_and_a_crash_lose_nothing(case: Case, deed: str) -> None:
+def test_law_6_a_change_and_a_crash_lose_nothing(case: PlanCase, deed: str) -> None:
     for steps in range(4):
-        assert sum(check(tell) for tell in stories(case, deed, steps, Crash)) > 2
+        assert sum(check(tell) for tell in stories(case, deed, steps, SimulatedCrash)) > 2
 
 
 @pytest.mark.parametrize("deed", ["changed", "folder"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_law_6_a_change_and_another_fault_lose_nothing(case: Case, deed: str) -> None:
+def test_law_6_a_change_and_another_fault_lose_nothing(case: PlanCase, deed: str) -> None:
     for steps in range(4):
         assert sum(check(tell) for tell in stories(case, deed, steps, broken)) > 2
 
 
 @pytest.mark.parametrize("deed", ["changed", "symlink", "folder"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_law_6_a_change_while_turning_back_goes_back_under_its_name(case: Case, deed: str) -> None:
+def test_law_6_a_change_while_turning_back_goes_back_under_its_name(
+    case: PlanCase, deed: str
+) -> None:
     told = [tell() for tell in stories(case, deed, 99, broken)]
     turned = [story for story in told if story and story.fault != NEVER]
     assert len(turned) > 2

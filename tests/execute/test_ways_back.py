@@ -33,10 +33,10 @@ from assent.core.run.journal import (
 from assent.core.run.rollback import CHANGED_AFTER_RUN
 from assent.core.run.rollback import CHANGED_DURING_RUN as IN_BETWEEN
 from assent.core.run.slot_move import SlotContent, SlotLayout
-from assent.testing.memory_commander import Script
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_plan_command_runner import CommandScript
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
-THEIRS = Node(b"somebody else's", 0o600)
+THEIRS = MemoryNode(b"somebody else's", 0o600)
 
 
 def world_of(*operations: Operation) -> CommandWorld:
@@ -95,7 +95,7 @@ def test_a_later_segment_is_entered_again_under_names_of_its_own() -> None:
     assert layouts == ["run", "run.1"]
 
 
-class FullHands(MemoryHands):
+class FullHands(MemoryFileWriter):
     """Hands on a disk on which there is no room for new files of one folder."""
 
     full = b""
@@ -153,7 +153,7 @@ def test_f64_what_somebody_changed_since_is_left_alone_and_named(path: bytes) ->
 def test_f64_a_change_between_two_segments_survives_a_roll_back() -> None:
     world = world_of(WRITE_A, run(b"note"), WRITE_B, run(b"build"), run(b"break"))
     script = world.commander.scripts[b"note"]
-    world.commander.scripts[b"note"] = Script(script.writes, code=1)
+    world.commander.scripts[b"note"] = CommandScript(script.writes, code=1)
     world.apply()
     world.hands.files[b"w/a"] = THEIRS  # while the run waits for its person
     world.blobs.keep([THEIRS.content])
@@ -194,7 +194,7 @@ def test_g5_undos_run_newest_first_and_only_of_what_did_its_work() -> None:
 def test_law_6_an_undo_that_fails_halts_and_runs_again_only_when_asked() -> None:
     world = stopped(WRITE_B, run(b"build", b"unbuild"))
     script = world.commander.scripts[b"unbuild"]
-    world.commander.scripts[b"unbuild"] = Script(code=2)
+    world.commander.scripts[b"unbuild"] = CommandScript(code=2)
     world.recover("roll_back")
     assert (world.outcome, world.results) == ("needs_you", ("done", "done", "failed"))
     reason = "its undo, $ unbuild, did not succeed: the command ended with exit code 2"
@@ -244,7 +244,7 @@ def test_new_content_that_is_gone_when_its_segment_begins_halts_it() -> None:
     world = world_of(run(b"break"), MAKE)
     world.apply()
     del world.blobs.contents[NEW.state.digest]
-    world.commander.scripts[b"break"] = Script()
+    world.commander.scripts[b"break"] = CommandScript()
     world.recover("resume")
     assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
     assert "content of w/deep/er/c is gone" in world.reasons[0][2]
@@ -280,7 +280,7 @@ def test_what_is_not_kept_anywhere_is_named_and_left() -> None:
 
 
 def test_a_file_that_became_a_folder_by_a_command_comes_back() -> None:
-    inside = Script(((b"w/gone", None), (b"w/gone/in", BUILT)))
+    inside = CommandScript(((b"w/gone", None), (b"w/gone/in", BUILT)))
     world = world_of(run(b"quiet"), run(b"break"))
     world.commander.scripts[b"quiet"] = inside
     world.apply()
@@ -306,10 +306,12 @@ def test_accepting_a_way_back_that_stopped_says_what_stands() -> None:
 
 def test_f64_what_a_command_made_is_kept_where_a_way_back_stopped_half_way() -> None:
     world = world_of(run(b"build"))
-    world.commander.scripts[b"build"] = Script(((b"w/out/x", BUILT), (b"w/log", LOGGED)), code=1)
+    world.commander.scripts[b"build"] = CommandScript(
+        ((b"w/out/x", BUILT), (b"w/log", LOGGED)), code=1
+    )
     world.apply()
 
-    class Meddling(MemoryHands):
+    class Meddling(MemoryFileWriter):
         def exchange(self, one: bytes, other: bytes) -> None:
             if THEIRS not in self.files.values():
                 self.files[b"w/log"] = self.files[b"w/out/x"] = THEIRS
@@ -329,7 +331,7 @@ def test_f64_what_a_command_made_is_kept_where_a_way_back_stopped_half_way() -> 
 def test_a_back_that_meets_a_change_while_it_is_applied_halts_with_it() -> None:
     world = stopped(WRITE_A, WRITE_B)
 
-    class Meddling(MemoryHands):
+    class Meddling(MemoryFileWriter):
         def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
             self.files[b"w/b"] = THEIRS
             return super().choose_layout(run, operations)

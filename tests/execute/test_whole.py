@@ -7,18 +7,18 @@ from tests.execute.hands import Call
 from tests.execute.world import World
 
 from assent.core.plan.operation import DeleteFile, WriteFile
-from assent.testing.fuse import Crash
-from assent.testing.memory_workspace import Node
-from assent.testing.plans import Case
+from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.memory_workspace import MemoryNode
+from assent.testing.plans import PlanCase
 
-NEW, OLD, MINE = Node(b"new"), Node(b"old"), Node(b"mine")
-COMES = Case(
+NEW, OLD, MINE = MemoryNode(b"new"), MemoryNode(b"old"), MemoryNode(b"mine")
+COMES = PlanCase(
     "comes",
     {},
     tuple(WriteFile(b"w/n/" + name, None, NEW.state) for name in (b"a", b"b", b"in/c")),
     (NEW.content,),
 )
-GOES = Case(
+GOES = PlanCase(
     "goes",
     {b"w/o/" + name: OLD for name in (b"a", b"b", b"in/c")},
     tuple(
@@ -26,7 +26,7 @@ GOES = Case(
         for name in (b"a", b"b", b"in/c")
     ),
 )
-BOTH = Case("both", GOES.start, (*COMES.operations, *GOES.operations), COMES.contents)
+BOTH = PlanCase("both", GOES.start, (*COMES.operations, *GOES.operations), COMES.contents)
 STAGE = b".opencode/assent/stage/run"
 
 
@@ -104,7 +104,7 @@ def test_a_folder_that_somebody_made_meanwhile_is_theirs() -> None:
 
 @pytest.mark.parametrize("power", [False, True])
 @pytest.mark.parametrize("case", [COMES, GOES, BOTH], ids=lambda case: case.name)
-def test_law_5_cut_at_any_moment_it_is_all_or_nothing(case: Case, power: bool) -> None:
+def test_law_5_cut_at_any_moment_it_is_all_or_nothing(case: PlanCase, power: bool) -> None:
     ends = set()
     for moment in itertools.count():
         world = World(case)
@@ -113,7 +113,7 @@ def test_law_5_cut_at_any_moment_it_is_all_or_nothing(case: Case, power: bool) -
         try:
             world.apply()
             break
-        except Crash:
+        except SimulatedCrash:
             if power:
                 world.hands.disk.lose_power()
         world.hands.disk.fuse.at = None

@@ -21,23 +21,23 @@ from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import Node
-from assent.testing.plans import Case, yes
+from assent.testing.memory_workspace import MemoryNode
+from assent.testing.plans import PlanCase, approved_plan
 
-MINE = {b"w/mine": Node(b"not touched")}
+MINE = {b"w/mine": MemoryNode(b"not touched")}
 
 
 class World:
     """What outlives an executor, and what can be said about it afterwards."""
 
-    def __init__(self, case: Case, layout: SlotLayout | None = None) -> None:
+    def __init__(self, case: PlanCase, layout: SlotLayout | None = None) -> None:
         self.case = case
         self.start = {**case.start, **MINE}
         self.finish = {**case.finish, **MINE}
         self.hands = WatchedHands(self.start, layout)
         self.journal = MemoryJournal()
         self.blobs = _demanded(case)
-        self.approved = yes(case.operations)
+        self.approved = approved_plan(case.operations)
 
     def apply(self) -> None:
         for _ in self._executor().apply(self.approved, "run"):
@@ -68,12 +68,12 @@ class World:
         return segment_results(entries, renames, len(self.case.operations))
 
     @property
-    def files(self) -> dict[bytes, Node]:
+    def files(self) -> dict[bytes, MemoryNode]:
         """The person's files, without slots."""
         return {path: node for path, node in self.hands.disk.files.items() if not is_slot(path)}
 
     @property
-    def slots(self) -> dict[bytes, Node]:
+    def slots(self) -> dict[bytes, MemoryNode]:
         return {path: node for path, node in self.hands.disk.files.items() if is_slot(path)}
 
     @property
@@ -100,7 +100,7 @@ class World:
         """How often an approval was spent."""
         return sum(isinstance(entry, StartedEntry) for entry in self.journal.read("run"))
 
-    def lost(self, meddler: Meddler | None = None) -> list[Node]:
+    def lost(self, meddler: Meddler | None = None) -> list[MemoryNode]:
         """Nodes of start and finish, and somebody else's, that nobody could find again.
 
         What somebody else destroyed is not the executor's to keep.
@@ -122,7 +122,7 @@ class World:
         return Executor(self.hands, self.blobs, self.journal)
 
 
-def _demanded(case: Case) -> MemoryBlobStore:
+def _demanded(case: PlanCase) -> MemoryBlobStore:
     """Keeps what writes and deletions name; the content of a moved file is nowhere else."""
     contents = {sha256(node.content): node.content for node in case.nodes}
     blobs = MemoryBlobStore()

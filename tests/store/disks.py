@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from assent.store.blob_disk import BlobDisk
-from assent.testing.fuse import Crash
+from assent.testing.crash_injector import SimulatedCrash
 
 CALLS = (
     "open", "read", "pread", "write", "close", "fsync", "syncfs", "rename", "mkdir", "stat",
@@ -59,7 +59,7 @@ class DyingDisk(WatchedDisk):
 
     def before(self, name: str) -> None:
         if len(self.calls) >= self._at:
-            raise Crash
+            raise SimulatedCrash
 
 
 class SlowDisk(BlobDisk):

@@ -14,7 +14,7 @@ from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import FileBlobStore
-from assent.testing.fuse import Crash
+from assent.testing.crash_injector import SimulatedCrash
 
 # What is tidied up may stay untidy; the rest must not fail in silence.
 COURTESIES = {"unlink", "listdir", "stat"}
@@ -95,7 +95,7 @@ def test_any_call_may_be_the_last(tmp_path: Path, amount: int) -> None:
     for at in count(1):
         root = prepared(tmp_path / str(at))
         disk = DyingDisk(at)
-        with suppress(Crash):
+        with suppress(SimulatedCrash):
             work(root, disk, amount)
             break
         expect_whole(root, amount)

@@ -16,7 +16,7 @@ from assent.store.blob_timestamps import REFRESH_AFTER_S
 from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import FileBlobStore
 from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
-from assent.testing.fuse import Crash
+from assent.testing.crash_injector import SimulatedCrash
 
 HOUR = 3600.0
 
@@ -170,7 +170,7 @@ class Dying(WatchedDisk):
         if name in ("rename", "unlink", "mkdir", "utime"):
             self.changes += 1
             if self.changes > self.at:
-                raise Crash
+                raise SimulatedCrash
 
 
 def test_f146_a_collection_that_dies_loses_nothing_that_is_needed(root: Path) -> None:
@@ -182,7 +182,7 @@ def test_f146_a_collection_that_dies_loses_nothing_that_is_needed(root: Path) ->
         try:
             BlobGarbageCollector(root, disk=disk).collect({wanted}.__contains__)
             over = True
-        except Crash:
+        except SimulatedCrash:
             BlobGarbageCollector(root).collect({wanted}.__contains__)
         assert FileBlobStore(root).read(wanted) == b"wanted"
         at += 1

@@ -13,7 +13,7 @@ from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.testing.engines import Site, open_site
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 from assent.tui.panels.operation import OperationPanel
 from assent.tui.prompt.history import load_prompt_history
 from assent.tui.sidebar.context import UsageLimits
@@ -35,7 +35,7 @@ class Here:
         self.root = base / "project"
         self.root.mkdir()
         (base / "state").mkdir()
-        self.engine: Engine = open_site(Site(self.root, base / "state"))
+        self.engine: Engine = open_engine_fixture(EngineFixture(self.root, base / "state"))
         self.session: SessionRecord = self.engine.sessions.start("Fix the parser", "plan")
         self.side = Sidebar()
 

@@ -1,17 +1,17 @@
 """A journal in memory: a crash comes before an entry is durable, or right after."""
 
 from assent.core.run.journal import JournalEntry
-from assent.testing.fuse import Fuse
+from assent.testing.crash_injector import CrashInjector
 
 
 class MemoryJournal:
     """Implements ports.Journal. Each write is two moments of the fuse."""
 
-    def __init__(self, fuse: Fuse | None = None) -> None:
+    def __init__(self, fuse: CrashInjector | None = None) -> None:
         self.runs: dict[str, list[JournalEntry]] = {}
-        self.fuse = fuse or Fuse()
+        self.fuse = fuse or CrashInjector()
 
-    def twin(self, fuse: Fuse) -> "MemoryJournal":
+    def twin(self, fuse: CrashInjector) -> "MemoryJournal":
         """Returns a journal of its own that says what this one says now."""
         twin = MemoryJournal(fuse)
         twin.runs = {run: list(entries) for run, entries in self.runs.items()}

@@ -11,10 +11,10 @@ from assent.core.paths import ancestors, is_inside, parent
 from assent.core.plan.operation import FileKind, FileOperation, FileState
 from assent.core.run.slot_move import PathState, SlotContent, SlotLayout, needed_folders
 from assent.core.run.whole_folders import added_folders, removed_folders
-from assent.testing.fuse import Fuse
+from assent.testing.crash_injector import CrashInjector
 
 
-class Node(msgspec.Struct, frozen=True):
+class MemoryNode(msgspec.Struct, frozen=True):
     """A file or symlink in memory."""
 
     content: bytes
@@ -26,20 +26,20 @@ class Node(msgspec.Struct, frozen=True):
         return FileState(sha256(self.content), len(self.content), self.mode, self.kind)
 
 
-class MemoryHands:
+class MemoryFileWriter:
     """Implements FileWriter on dictionaries. Each change is one moment of the fuse."""
 
-    def __init__(self, files: dict[bytes, Node], fuse: Fuse | None = None) -> None:
+    def __init__(self, files: dict[bytes, MemoryNode], fuse: CrashInjector | None = None) -> None:
         self.files = dict(files)
         self.folders = {above for path in files for above in ancestors(path)}
-        self.fuse = fuse or Fuse()
+        self.fuse = fuse or CrashInjector()
         self.exchanges = True
         self.keeps_spares = True
-        self.spares: dict[bytes, Node] = {}  # by the slots that they were in
+        self.spares: dict[bytes, MemoryNode] = {}  # by the slots that they were in
         self.foreign: set[bytes] = set()  # paths that others wrote, and that are not on disk yet
         self.synced = (dict(self.files), set(self.folders), dict(self.spares))
 
-    def twin(self, fuse: Fuse) -> "MemoryHands":
+    def twin(self, fuse: CrashInjector) -> "MemoryFileWriter":
         """Returns a workspace of its own that is as this one is now."""
         twin = copy(self)
         twin.fuse, twin.files, twin.folders = fuse, dict(self.files), set(self.folders)
@@ -70,9 +70,11 @@ class MemoryHands:
         self._free(fill.slot)
         self.folders.update(ancestors(fill.slot))
         # A crash in the middle of writing leaves a torn slot.
-        self.files[fill.slot] = Node(whole[: len(whole) // 2], fill.after.mode, fill.after.kind)
+        self.files[fill.slot] = MemoryNode(
+            whole[: len(whole) // 2], fill.after.mode, fill.after.kind
+        )
         self.fuse.step()
-        self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
+        self.files[fill.slot] = MemoryNode(whole, fill.after.mode, fill.after.kind)
 
     def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
         node = self.spares.get(spare)

@@ -15,21 +15,21 @@ from assent.core.plan.operation import (
     inverse,
 )
 from assent.core.plan.plan import Plan
-from assent.testing.memory_workspace import Node
+from assent.testing.memory_workspace import MemoryNode
 
 NOW = "2026-01-01T00:00:00.000Z"
 
 
-class Case(msgspec.Struct, frozen=True):
+class PlanCase(msgspec.Struct, frozen=True):
     """Files to start with, operations to apply, and the new contents that those need."""
 
     name: str
-    start: dict[bytes, Node]
+    start: dict[bytes, MemoryNode]
     operations: tuple[FileOperation, ...]
     contents: tuple[bytes, ...] = ()
 
     @property
-    def finish(self) -> dict[bytes, Node]:
+    def finish(self) -> dict[bytes, MemoryNode]:
         """The files after the operations."""
         by_state = {node.state: node for node in self.nodes}
         files = dict(self.start)
@@ -41,10 +41,10 @@ class Case(msgspec.Struct, frozen=True):
         return files
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> list[MemoryNode]:
         """Every node that occurs, so that its content can be kept as a blob."""
         written = [
-            Node(content, after.mode, after.kind)
+            MemoryNode(content, after.mode, after.kind)
             for op in self.operations
             for _, _, after in footprint(op)
             if after is not None
@@ -53,14 +53,14 @@ class Case(msgspec.Struct, frozen=True):
         return [*self.start.values(), *written]
 
 
-def single_cases(stem: bytes) -> list[Case]:
+def single_cases(stem: bytes) -> list[PlanCase]:
     """Returns one case of each kind; the stem keeps the paths of two cases apart."""
-    old, text = Node(b"old of " + stem), Node(b"new of " + stem)
-    tool, link = Node(b"old of " + stem, 0o755), Node(b"to/" + stem, 0o777, "link")
+    old, text = MemoryNode(b"old of " + stem), MemoryNode(b"new of " + stem)
+    tool, link = MemoryNode(b"old of " + stem, 0o755), MemoryNode(b"to/" + stem, 0o777, "link")
     there, deep = stem + b"_a", stem + b"_x/y/z"
 
-    def case(name: str, start: dict[bytes, Node], *operations: FileOperation) -> Case:
-        return Case(name, start, operations, (old.content, text.content, link.content))
+    def case(name: str, start: dict[bytes, MemoryNode], *operations: FileOperation) -> PlanCase:
+        return PlanCase(name, start, operations, (old.content, text.content, link.content))
 
     return [
         case("create", {}, WriteFile(there, None, text.state)),
@@ -89,26 +89,26 @@ def single_cases(stem: bytes) -> list[Case]:
     ]
 
 
-def together(cases: Sequence[Case]) -> Case:
+def combined_case(cases: Sequence[PlanCase]) -> PlanCase:
     """Joins cases into one plan; their operations alternate, so that they really interleave."""
     start = {path: node for case in cases for path, node in case.start.items()}
     longest = max(len(case.operations) for case in cases)
     rounds = [case.operations[at : at + 1] for at in range(longest) for case in cases]
     contents = tuple(content for case in cases for content in case.contents)
     operations = tuple(op for turn in rounds for op in turn)
-    return Case("+".join(case.name for case in cases), start, operations, contents)
+    return PlanCase("+".join(case.name for case in cases), start, operations, contents)
 
 
-def undo_case(case: Case, made: Iterable[bytes]) -> Case:
+def undo_case(case: PlanCase, made: Iterable[bytes]) -> PlanCase:
     """Returns the case that takes another one back."""
     gone = frozenset(made)
     inverses = [inverse(op, gone) for op in reversed(case.operations)]
     operations = tuple(op for op in inverses if isinstance(op, FileOperation))
     contents = tuple(node.content for node in case.nodes)
-    return Case("undo " + case.name, case.finish, operations, contents)
+    return PlanCase("undo " + case.name, case.finish, operations, contents)
 
 
-def yes(operations: Sequence[Operation], text: bytes = b"# A plan\n") -> ApprovedPlan:
+def approved_plan(operations: Sequence[Operation], text: bytes = b"# A plan\n") -> ApprovedPlan:
     """Returns a plan with an approval that fits it, as if a person had said yes."""
     plan = Plan(text, tuple(operations))
     approval = Approval(

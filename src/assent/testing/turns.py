@@ -22,7 +22,7 @@ from assent.core.session.transcript import Transcript
 AT = "2026-01-01T00:00:00.000Z"
 NO_TOOL = "There is no such tool."
 
-Does: TypeAlias = Callable[[dict[str, Any]], str]
+ToolFunction: TypeAlias = Callable[[dict[str, Any]], str]
 
 
 class MemoryTurn:
@@ -31,7 +31,7 @@ class MemoryTurn:
     def __init__(
         self,
         goal: str = "Hello",
-        tools: Mapping[str, Does] | None = None,
+        tools: Mapping[str, ToolFunction] | None = None,
         agents: Mapping[str, Agent] | None = None,
         mode: Mode = "plan",
     ) -> None:

@@ -5,7 +5,7 @@ import signal
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-Listener: TypeAlias = Callable[[str, tuple[Any, ...]], None]
+CallListener: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 Watched = TypeVar("Watched")
 
 _CHANGES = frozenset(
@@ -18,36 +18,36 @@ _CHANGES = frozenset(
 _LEAST = 64  # bytes that a write takes at once
 
 
-def silent(moment: str, arguments: tuple[Any, ...]) -> None:
+def ignore_call(moment: str, arguments: tuple[Any, ...]) -> None:
     """Listens to nothing."""
 
 
-def watched(thing: Watched, who: str, listen: Listener) -> Watched:
+def trace_calls(thing: Watched, who: str, listen: CallListener) -> Watched:
     """Returns the thing; from now on it announces every call as `who.call` before it is made.
 
     A write takes only half of what it is given, as a disk may, so that torn files can happen. An
     append to a store is announced once more when it is durable.
     """
-    if listen is silent:
+    if listen is ignore_call:
         return thing
     for name in [name for name in dir(thing) if not name.startswith("_")]:
         setattr(thing, name, _announced(f"{who}.{name}", getattr(thing, name), listen))
     return thing
 
 
-def changes(moment: str) -> bool:
+def is_change(moment: str) -> bool:
     """Tells whether a call can change what another process, or the next start, finds."""
     return moment.rpartition(".")[2] in _CHANGES
 
 
-class Moments:
+class CallTrigger:
     """Notes the calls that count and acts at number `at`, or from there on."""
 
     def __init__(
         self,
-        counts: Callable[[str], bool] = changes,
+        counts: Callable[[str], bool] = is_change,
         at: int | None = None,
-        act: Listener = silent,
+        act: CallListener = ignore_call,
         *,
         sticky: bool = False,
     ) -> None:
@@ -69,12 +69,12 @@ class Moments:
         self._act(moment, arguments)
 
 
-def kill(moment: str, arguments: tuple[Any, ...]) -> None:
+def kill_process(moment: str, arguments: tuple[Any, ...]) -> None:
     """Ends this process as `kill -9` does: no handler runs, nothing is flushed."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def failing(code: int) -> Listener:
+def fail_with(code: int) -> CallListener:
     """Returns what lets a call fail with an error of the system."""
 
     def fail(moment: str, arguments: tuple[Any, ...]) -> None:
@@ -85,7 +85,7 @@ def failing(code: int) -> Listener:
     return fail
 
 
-def _announced(moment: str, call: Callable[..., Any], listen: Listener) -> Callable[..., Any]:
+def _announced(moment: str, call: Callable[..., Any], listen: CallListener) -> Callable[..., Any]:
     def announced(*arguments: Any) -> Any:
         listen(moment, arguments)
         return call(*arguments)

@@ -1,11 +1,11 @@
 """A fuse: cuts a run at a chosen moment, so that every crash point can be tried."""
 
 
-class Crash(BaseException):
+class SimulatedCrash(BaseException):
     """The process is gone: nothing after this line happens. No handler may catch it."""
 
 
-class Fuse:
+class CrashInjector:
     """Counts the moments of a run and crashes at number `at`; without one it only counts."""
 
     def __init__(self, at: int | None = None) -> None:
@@ -20,4 +20,4 @@ class Fuse:
         """Marks one moment."""
         self.count += 1
         if self.at is not None and self.count == self.at + 1:
-            raise Crash
+            raise SimulatedCrash

@@ -20,7 +20,7 @@ from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
-from assent.testing.watched import Listener, silent, watched
+from assent.testing.call_trace import CallListener, ignore_call, trace_calls
 from assent.workspace.branch import repository
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -31,16 +31,16 @@ from assent.workspace.spares import LocalSpares
 PLANS = b".opencode/plans"
 
 
-class Site(msgspec.Struct, frozen=True):
+class EngineFixture(msgspec.Struct, frozen=True):
     """Where an engine works: a workspace, and the folder of Assent's state."""
 
     root: Path
     state: Path
 
 
-def open_site(
-    site: Site,
-    listen: Listener = silent,
+def open_engine_fixture(
+    site: EngineFixture,
+    listen: CallListener = ignore_call,
     clock: Clock | None = None,
     expires_s: int = 0,
     store: EventStore | None = None,
@@ -49,16 +49,16 @@ def open_site(
     root = os.fsencode(site.root)
 
     def disk(who: str) -> Disk:
-        return watched(Disk(), who, listen)
+        return trace_calls(Disk(), who, listen)
 
     files = LocalFiles(root, root, disk("files"))
     place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
-    blobs = FileBlobStore(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
+    blobs = FileBlobStore(site.state / "blobs", trace_calls(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
     spares = LocalSpares(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
     hands = LocalHands(root, disk("hands"), spares=spares)
     doors = Ports(
-        store=watched(store or SqliteEventStore(site.state / "log.db"), "store", listen),
+        store=trace_calls(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
         locks=FileLocks(site.state / "locks", patience=60),  # many tests run at once
@@ -74,7 +74,7 @@ def open_site(
 
 
 def _commander(
-    site: Site, files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+    site: EngineFixture, files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
 ) -> PlanCommandRunner:
     """Returns what runs the commands of plans, loaded with the first one."""
     here = AppPaths(site.state, site.state.parent / "config")

@@ -17,21 +17,21 @@ from assent.core.run.workspace_changes import (
 )
 from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
 from assent.ports import BlobStore
-from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
-Snapshot: TypeAlias = dict[str, FileState]
+MemorySnapshot: TypeAlias = dict[str, FileState]
 
 
-class Script(msgspec.Struct, frozen=True):
+class CommandScript(msgspec.Struct, frozen=True):
     """What a command does: files that it makes, changes or removes, its words and its end."""
 
-    writes: tuple[tuple[bytes, Node | None], ...] = ()
+    writes: tuple[tuple[bytes, MemoryNode | None], ...] = ()
     said: bytes = b""
     code: int = 0
     cut: str = ""
 
 
-class MemoryCommander:
+class MemoryPlanCommandRunner:
     """Implements ports.Commander by scripts, named by the first word of a command.
 
     Every change of a file is one moment of the workspace's fuse; `began` are the commands that
@@ -39,7 +39,7 @@ class MemoryCommander:
     """
 
     def __init__(
-        self, hands: MemoryHands, blobs: BlobStore, scripts: Mapping[bytes, Script]
+        self, hands: MemoryFileWriter, blobs: BlobStore, scripts: Mapping[bytes, CommandScript]
     ) -> None:
         self.hands = hands
         self.scripts = dict(scripts)
@@ -95,7 +95,7 @@ class MemoryCommander:
 
     def changes(self, before: str) -> WorkspaceChanges:
         self.hands.fuse.step()
-        old = msgspec.json.decode(self._blobs.read(before), type=Snapshot)
+        old = msgspec.json.decode(self._blobs.read(before), type=MemorySnapshot)
         new = self._snapshot()
         other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
         rows = [(path.encode(), old.get(path), new.get(path)) for path in other]
@@ -108,11 +108,11 @@ class MemoryCommander:
             ),
         )
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self) -> MemorySnapshot:
         files = self.hands.files.items()
         return {path.decode(): node.state for path, node in files if not is_inside(path, TREE)}
 
-    def _write(self, path: bytes, node: Node | None) -> None:
+    def _write(self, path: bytes, node: MemoryNode | None) -> None:
         self.hands.fuse.step()
         self.hands.foreign.add(path)
         if node is None:
