@@ -24,11 +24,11 @@ from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState
 from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
-from assent.gate.readonly.registry import TABLES
-from assent.gate.readonly.spec import Spec
-from assent.gate.readonly.tables import versions
 from assent.llm.catalog import ModelCatalog
 from assent.llm.providers import PROVIDERS
+from assent.permissions.commands.read_only.registry import TABLES
+from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
+from assent.permissions.commands.read_only.tables import versions
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
 from assent.tools.registry import TOOLS
@@ -299,7 +299,7 @@ def _arguments(schema: dict[str, Any]) -> str:
     return ", ".join(names)
 
 
-def _leaves(spec: Spec) -> Iterator[Spec]:
+def _leaves(spec: ReadOnlyCommandSpec) -> Iterator[ReadOnlyCommandSpec]:
     """Yields a command, if it may stand alone, and its sub-commands."""
     if spec.runs:
         yield spec

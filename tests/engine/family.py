@@ -27,9 +27,9 @@ from assent.core.session.event import (
     TurnEnded,
 )
 from assent.core.session.record import SessionRecord
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 from assent.ports import Turn
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
@@ -139,7 +139,7 @@ class Family:
         return self.world.engine()
 
     def tooling(self, actor: Actor | None) -> ToolEnvironment:
-        gate = RuleGate(PermissionPolicy(), read_line, operands)
+        gate = RuleGate(PermissionPolicy(), classify_command_line, files_read_by)
         return ToolEnvironment(
             NoProcess(), NoShell(), NoPrograms(), gate, self.person,
             ToolDispatcher(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,

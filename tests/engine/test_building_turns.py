@@ -16,8 +16,8 @@ from assent.core.plan.operation import footprint
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
-from assent.gate.gate import RuleGate
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.gate import RuleGate
 from assent.store.locks import FileLocks
 from assent.tools.dispatcher import ToolDispatcher
 
@@ -27,7 +27,7 @@ EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
 
 def gated(person: Person | None = None) -> ToolEnvironment:
     """Tools behind the real gate."""
-    tools, gate = tooling(person), RuleGate(PermissionPolicy(), read_line)
+    tools, gate = tooling(person), RuleGate(PermissionPolicy(), classify_command_line)
     box = ToolDispatcher(TOOLS, gate, suggest=True)
     return msgspec.structs.replace(tools, gate=gate, dispatcher=box)
 

@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
+from assent.permissions.commands.predicted_effects import PredictedEffects
 from assent.planning.command_remarks import command_remarks
-from assent.views.foreseen import Foreseen
 
 MAKE = RunCommand((b"make",))
 UNTOLD = "Its text does not tell what it changes: there may be risks that are not listed."
@@ -19,26 +19,26 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
 @pytest.mark.parametrize(
     ("op", "told", "words"),
     [
-        (MAKE, Foreseen(), (COVERED,)),
-        (RunCommand((b"make",), undo=(b"x",)), Foreseen(), (OWN,)),
+        (MAKE, PredictedEffects(), (COVERED,)),
+        (RunCommand((b"make",), undo=(b"x",)), PredictedEffects(), (OWN,)),
         (
             RunCommand((b"make",), network=True),
-            Foreseen(network=True),
+            PredictedEffects(network=True),
             (COVERED, "What it does over the network cannot be taken back."),
         ),
         (
             RunCommand((b"make",), profile="unconfined"),
-            Foreseen(network=True, outside=True),
+            PredictedEffects(network=True, outside=True),
             (COVERED, "What it does outside the workspace is neither recorded nor put back."),
         ),
         (
             RunCommand((b"git",), profile="commit"),
-            Foreseen(),
+            PredictedEffects(),
             ("Undo leaves the commit that it makes.",),
         ),
         (
             MAKE,
-            Foreseen(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
+            PredictedEffects(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
             (
                 COVERED,
                 f"It will not see what is in .env, ~/.ssh/id_rsa: {MASKED}",
@@ -47,12 +47,12 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
         ),
         (
             RunCommand((b"make",), profile="unconfined"),
-            Foreseen(touches=(b".env",)),
+            PredictedEffects(touches=(b".env",)),
             (COVERED, "What it does outside the workspace is neither recorded nor put back."),
         ),
         (
             MAKE,
-            Foreseen(network=True, outside=True),
+            PredictedEffects(network=True, outside=True),
             (
                 COVERED,
                 "It seems to need the network, which it does not get: it may fail.",
@@ -61,17 +61,17 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
         ),
         (
             MAKE,
-            Foreseen(danger="It is bad."),
+            PredictedEffects(danger="It is bad."),
             ("No model gets to run this, whoever says yes: It is bad.", COVERED),
         ),
     ],
 )
 def test_what_undo_covers_is_said_before_the_yes(
-    op: RunCommand, told: Foreseen, words: tuple[str, ...]
+    op: RunCommand, told: PredictedEffects, words: tuple[str, ...]
 ) -> None:
     assert command_remarks(op, told) == words
 
 
 @pytest.mark.parametrize("unclear", [True, False])
 def test_what_nobody_can_foresee_is_said(unclear: bool) -> None:
-    assert (UNTOLD in command_remarks(MAKE, Foreseen(unclear=unclear))) == unclear
+    assert (UNTOLD in command_remarks(MAKE, PredictedEffects(unclear=unclear))) == unclear

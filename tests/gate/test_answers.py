@@ -10,12 +10,12 @@ from assent.core.permission.rule import PermissionPolicy, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
 BUILD = (Agent("build"),)
-GATE = RuleGate(PermissionPolicy(root="/srv/app", home="/home/ada"), told, operands)
+GATE = RuleGate(PermissionPolicy(root="/srv/app", home="/home/ada"), told, files_read_by)
 
 
 def yes(
@@ -70,7 +70,7 @@ def test_f82_a_yes_in_a_mode_of_ones_own_counts_there_alone() -> None:
 
 def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
     denies = PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"make deploy": "deny"}})),))
-    gate = RuleGate(denies, told, operands)
+    gate = RuleGate(denies, told, files_read_by)
     assert judged(Action.SHELL, "make deploy", STATUS, gate=gate).verdict is DENY
     planned = yes(
         PermissionPattern("bash", "*"),

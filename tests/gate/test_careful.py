@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.permission.protected_paths import PROTECTED
-from assent.gate.careful import careful
-from assent.gate.matter import secret
+from assent.permissions.check import why_secret_path
+from assent.permissions.sensitive_files import why_sensitive
 
 OBEYED = (
     ".envrc", ".npmrc", ".zshrc", ".bashrc", ".profile", ".idea/x.xml", ".nvimrc", ".vimrc",
@@ -17,15 +17,19 @@ OBEYED = (
 
 @pytest.mark.parametrize("path", OBEYED)
 def test_a_file_that_programs_obey_is_careful_or_a_secret(path: str) -> None:
-    assert careful(path) or secret(path)
+    assert why_sensitive(path) or why_secret_path(path)
 
 
 @pytest.mark.parametrize("row", PROTECTED, ids=[row.because for row in PROTECTED])
 def test_every_protected_row_holds_here(row: object) -> None:
     assert isinstance(row, type(PROTECTED[0]))
-    assert all(careful(path) or secret(path) for path in row.hits)
-    assert not any(careful(path) for path in row.misses)
+    assert all(why_sensitive(path) or why_secret_path(path) for path in row.hits)
+    assert not any(why_sensitive(path) for path in row.misses)
 
 
 def test_usual_files_are_not() -> None:
-    assert [careful(path) for path in ("src/app.py", "README.md", ".env.example")] == ["", "", ""]
+    assert [why_sensitive(path) for path in ("src/app.py", "README.md", ".env.example")] == [
+        "",
+        "",
+        "",
+    ]

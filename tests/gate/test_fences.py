@@ -10,9 +10,9 @@ from assent.core.permission.rule import PermissionPolicy, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 ROOT = "/srv/app"
 READ, EDIT = Action.READ, Action.EDIT
@@ -22,7 +22,9 @@ def gate(*tables: object) -> RuleGate:
     """A gate with the user's table and, in the layer after it, that of the command line."""
     names = ("user", "command line")
     layers = tuple(RuleLayer(n, parse_rules(t)) for n, t in zip(names, tables, strict=False))  # type: ignore[arg-type]
-    return RuleGate(PermissionPolicy(layers, ROOT, "/home/ada"), read_line, operands)
+    return RuleGate(
+        PermissionPolicy(layers, ROOT, "/home/ada"), classify_command_line, files_read_by
+    )
 
 
 def fence(*tables: object, mode: Mode = "ask") -> PathLimits:

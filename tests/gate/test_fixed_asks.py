@@ -12,9 +12,9 @@ from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLa
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 ROOT, HOME = "/srv/app", "/home/ada"
@@ -27,7 +27,7 @@ def layer(table: Any, name: RuleLayerName = "user", *, trusted: bool = True) -> 
 
 
 def gate(*layers: RuleLayer) -> RuleGate:
-    return RuleGate(PermissionPolicy(layers, ROOT, HOME), read_line, operands)
+    return RuleGate(PermissionPolicy(layers, ROOT, HOME), classify_command_line, files_read_by)
 
 
 def decided(

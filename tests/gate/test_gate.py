@@ -17,12 +17,12 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
-from assent.gate.gate import RuleGate
-from assent.gate.hosts import is_near
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
+from assent.permissions.hosts import is_private_host
 
-GATE = RuleGate(PermissionPolicy(), told, operands)
+GATE = RuleGate(PermissionPolicy(), told, files_read_by)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
@@ -145,7 +145,11 @@ def test_a_rule_denies_what_would_be_staged_and_none_asks_about_it(
     table: object, wanted: Verdict
 ) -> None:
     """The person who approves the plan reads the line, so that nobody needs to ask before."""
-    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(table)),)), read_line, operands)
+    gate = RuleGate(
+        PermissionPolicy((RuleLayer("user", parse_rules(table)),)),
+        classify_command_line,
+        files_read_by,
+    )
     line = ResourceAccess(Action.SHELL, "make all > out/log && git push")
     assert gate.decide([line], PermissionContext("plan", auto=True)).verdict is wanted
 
@@ -172,7 +176,7 @@ def test_a_staged_or_refused_command_says_which_part_of_it_writes(gate: RuleGate
 def test_what_a_redirect_writes_is_an_edit() -> None:
     """A prefix that a person allowed must not become a way to write everywhere (F80)."""
     echo = PermissionPolicy((RuleLayer("user", (PermissionRule("bash", "echo *", "allow"),)),))
-    gate = RuleGate(echo, told, operands)
+    gate = RuleGate(echo, told, files_read_by)
     line = [ResourceAccess(Action.SHELL, "echo a > out")]
     plain = [ResourceAccess(Action.SHELL, "echo a | make")]
     assert gate.decide(line, PermissionContext("ask")).verdict is ASK
@@ -272,8 +276,8 @@ FAR = ("example.org", "8.8.8.8", "172.32.0.1", "100.128.0.1", "192.169.0.1", "1.
 
 
 def test_hosts_near_and_far() -> None:
-    assert [host for host in NEAR if not is_near(host)] == []
-    assert [host for host in FAR if is_near(host)] == []
+    assert [host for host in NEAR if not is_private_host(host)] == []
+    assert [host for host in FAR if is_private_host(host)] == []
 
 
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])

@@ -7,9 +7,9 @@ from assent.core.permission.rule import PermissionPolicy, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
 BUILD = (Agent("build"),)
@@ -17,9 +17,11 @@ TABLE = {
     "bash": {"*": "ask", "git *": "allow", "git push *": "deny", "npm test *": "allow"},
     "edit": {"vendor/*": "deny"},
 }
-GATE = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(TABLE)),), "/srv/app", "/home/ada"), read_line,
-                operands)  # fmt: skip
-PLAIN = RuleGate(PermissionPolicy((), "/srv/app", "/home/ada"), read_line, operands)
+GATE = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(TABLE)),), "/srv/app", "/home/ada"), classify_command_line,
+                files_read_by)  # fmt: skip
+PLAIN = RuleGate(
+    PermissionPolicy((), "/srv/app", "/home/ada"), classify_command_line, files_read_by
+)
 
 
 def decided(
@@ -81,8 +83,8 @@ def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> No
 def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> None:
     gate = RuleGate(
         PermissionPolicy((RuleLayer("user", parse_rules("allow")),), "/srv/app"),
-        read_line,
-        operands,
+        classify_command_line,
+        files_read_by,
     )
     auto = PermissionContext("auto-edit")
     for path in ("/etc/x", "../x"):
@@ -98,8 +100,8 @@ def test_staging_a_line_says_why_it_does_not_run_now() -> None:
 
 
 def test_a_denied_command_that_only_reads_is_denied_while_planning_too() -> None:
-    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"git log *": "deny"}})),)), read_line,
-                    operands)  # fmt: skip
+    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"git log *": "deny"}})),)), classify_command_line,
+                    files_read_by)  # fmt: skip
     for text in ("git log", "ls && git log -3", "ls | git log"):
         assert decided(gate, text, posture=PermissionContext("plan")).layer == "user"
     assert decided(gate, "git show", posture=PermissionContext("plan")).verdict is RUN

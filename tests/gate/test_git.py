@@ -7,14 +7,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from assent.gate.readonly.judge import admit, judge, prove
-from assent.gate.readonly.registry import REGISTRY
-from assent.gate.readonly.spec import Options, Spec
+from assent.permissions.commands.read_only.classifier import (
+    check_spec_examples,
+    classify_read_only,
+    read_only_stages,
+)
+from assent.permissions.commands.read_only.registry import REGISTRY
+from assent.permissions.commands.read_only.spec import OptionSpec, ReadOnlyCommandSpec
 
 WITHOUT = ("--no-ext-diff", "--no-textconv")
 
 
-def specs(spec: Spec) -> Iterator[Spec]:
+def specs(spec: ReadOnlyCommandSpec) -> Iterator[ReadOnlyCommandSpec]:
     """Yields a table and all below it."""
     yield spec
     for child in spec.children.values():
@@ -25,8 +29,8 @@ GIT = tuple(specs(REGISTRY["git"]))
 
 
 @pytest.mark.parametrize("spec", GIT, ids=lambda spec: spec.name)
-def test_every_table_keeps_its_word_and_needs_a_sandbox(spec: Spec) -> None:
-    prove(spec)
+def test_every_table_keeps_its_word_and_needs_a_sandbox(spec: ReadOnlyCommandSpec) -> None:
+    check_spec_examples(spec)
     assert spec.obeys
     assert spec.environment["GIT_OPTIONAL_LOCKS"] == "0"
 
@@ -57,7 +61,7 @@ RUN = {
 
 @pytest.mark.parametrize(("line", "words"), RUN.items())
 def test_what_runs_has_what_keeps_programs_away(line: str, words: tuple[str, ...]) -> None:
-    work = admit(line)[0].work
+    work = read_only_stages(line)[0].work
     assert isinstance(work, tuple)
     assert tuple(word.text for word in work[0].words) == words
 
@@ -90,13 +94,13 @@ REFUSED = {
 
 @pytest.mark.parametrize(("line", "reason"), REFUSED.items())
 def test_what_is_refused_says_why(line: str, reason: str) -> None:
-    found = judge(line)
+    found = classify_read_only(line)
     assert (found.read_only, found.reason) == (False, reason)
 
 
 def test_no_git_runs_without_a_sandbox() -> None:
-    assert not judge("git log", sandboxed=False).read_only
-    assert judge("git log").read_only
+    assert not classify_read_only("git log", sandboxed=False).read_only
+    assert classify_read_only("git log").read_only
 
 
 # `--contains X` and its like take the next word, which the table checks as an operand instead.
@@ -118,7 +122,7 @@ HELPED = (
 )
 
 
-def kinds(options: Options) -> dict[str, str]:
+def kinds(options: OptionSpec) -> dict[str, str]:
     """Returns how our table reads each option."""
     return {
         **dict.fromkeys(options.flags, "flag"),

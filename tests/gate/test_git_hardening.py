@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from tests.gate.hostile import Hostile
 
-from assent.gate.readonly.hardening import (
+from assent.permissions.commands.read_only.classifier import ReadOnlyCommand, read_only_stages
+from assent.permissions.commands.read_only.git_environment import (
+    GIT_CONFIG_ENVIRONMENT,
     GIT_ENVIRONMENT,
-    OWNERS,
+    SAFE_DIRECTORY,
     SETTINGS,
-    SHOWING_ENVIRONMENT,
     VARIABLES,
 )
-from assent.gate.readonly.judge import Reading, admit
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -142,9 +142,9 @@ def hostile(tmp_path: Path) -> Hostile:
     return Hostile(tmp_path)
 
 
-def admitted(line: str) -> Reading:
+def admitted(line: str) -> ReadOnlyCommand:
     """Returns what would really run."""
-    work = admit(line)[0].work
+    work = read_only_stages(line)[0].work
     assert isinstance(work, tuple)
     return work[0]
 
@@ -174,8 +174,8 @@ def test_git_that_is_told_nothing_starts_all_of_them(hostile: Hostile) -> None:
 
 
 def test_every_row_has_a_reason_and_counts_once() -> None:
-    rows = (*VARIABLES, *SETTINGS, OWNERS)
+    rows = (*VARIABLES, *SETTINGS, SAFE_DIRECTORY)
     assert all(row.why for row in rows)
     assert len({row.name for row in rows}) == len(rows)
     assert GIT_ENVIRONMENT["GIT_CONFIG_COUNT"] == str(len(SETTINGS) + 1)
-    assert SHOWING_ENVIRONMENT["GIT_CONFIG_COUNT"] == "1"
+    assert GIT_CONFIG_ENVIRONMENT["GIT_CONFIG_COUNT"] == "1"

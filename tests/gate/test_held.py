@@ -4,17 +4,17 @@ import pytest
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
-from assent.gate.held import HeldByRules
+from assent.permissions.plan_rules import PolicyPlanRules
 
 ROOT = "/w/p"
 
 
-def held(*layers: tuple[RuleLayerName, str, tuple[tuple[str, str], ...]]) -> HeldByRules:
+def held(*layers: tuple[RuleLayerName, str, tuple[tuple[str, str], ...]]) -> PolicyPlanRules:
     made = [
         RuleLayer(name, tuple(PermissionRule(word, p, a, source="f") for p, a in rows))  # type: ignore[arg-type]
         for name, word, rows in layers
     ]
-    return HeldByRules(
+    return PolicyPlanRules(
         PermissionPolicy(tuple(made), ROOT, "/home/u"), lambda text: CommandAnalysis((text,))
     )
 

@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from assent.cli.stage import stage
-from assent.gate.readonly.instead import FAMILIES, instead
-from assent.gate.readonly.judge import Finding, judge
+from assent.permissions.commands.read_only.alternatives import FAMILIES, unlisted_command_reason
+from assent.permissions.commands.read_only.classifier import ReadOnlyVerdict, classify_read_only
 from assent.tools.registry import TOOLS
 
 
@@ -28,19 +28,25 @@ from assent.tools.registry import TOOLS
     ],
 )
 def test_the_reason_helps(name: str, reason: str) -> None:
-    said = instead(name)
+    said = unlisted_command_reason(name)
     assert reason in said
     assert said.endswith(".")
 
 
 def test_the_judge_says_so() -> None:
     for name in ("rm", "xargs", "./run.sh", "frobnicate"):
-        assert judge(f"{name} x") == Finding(read_only=False, reason=instead(name))
+        assert classify_read_only(f"{name} x") == ReadOnlyVerdict(
+            read_only=False, reason=unlisted_command_reason(name)
+        )
 
 
 def test_the_words_fit_every_mode_and_whoever_reads_them() -> None:
-    said = [*FAMILIES.values(), instead("/bin/cat"), judge("ls > x").reason]
-    said.append(judge("find . -delete").reason)
+    said = [
+        *FAMILIES.values(),
+        unlisted_command_reason("/bin/cat"),
+        classify_read_only("ls > x").reason,
+    ]
+    said.append(classify_read_only("find . -delete").reason)
     assert [
         words for words in said if re.search(r"\bplan|stages? ", words.replace("assent stage", ""))
     ] == []

@@ -9,14 +9,14 @@ from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLa
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
 def gate(*layers: RuleLayer) -> RuleGate:
-    return RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
+    return RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, files_read_by)
 
 
 def layer(table: object, name: RuleLayerName = "user", *, trusted: bool = True) -> RuleLayer:

@@ -15,8 +15,8 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 
 WORDS = st.sampled_from(["*", "read", "edit", "bash", "webfetch", "tool", "task", "mcp_*", "e*"])
 PATTERNS = st.sampled_from(
@@ -82,7 +82,7 @@ MANY = settings(max_examples=400)
 def verdict(
     layers: tuple[RuleLayer, ...], request: ResourceAccess, posture: PermissionContext
 ) -> Verdict:
-    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
+    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, files_read_by)
     return gate.decide([request], posture).verdict
 
 
@@ -178,7 +178,7 @@ def test_plan_mode_runs_no_edit_and_no_tool_whatever_is_allowed(
     layers: tuple[RuleLayer, ...], requests: list[ResourceAccess], posture: PermissionContext
 ) -> None:
     planning = PermissionContext("plan", agents=posture.agents, auto=True, grants=posture.grants)
-    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, operands)
+    gate = RuleGate(PermissionPolicy(layers, "/srv/app", "/home/ada"), told, files_read_by)
     for effect in (ResourceAccess(Action.EDIT, "a.py"), ResourceAccess(Action.TOOL, "x", "mcp_a")):
         found = gate.decide([*requests, effect], planning)
         assert found.verdict is not Verdict.RUN

@@ -5,11 +5,16 @@ import pytest
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
 from assent.core.shell.parser import parse_command_line
-from assent.gate.readonly.options import sort_out
-from assent.gate.readonly.spec import Arguments, Operands, Options, Spec
+from assent.permissions.commands.read_only.argument_parser import parse_arguments
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
 
-OPTIONS = Options.of("abv --all --verbose", "nk --lines", "f --file", "U --color", number=True)
-TOOL = Spec("tool", OPTIONS, Operands(texts=1, texts_unless=("-f", "--file")))
+OPTIONS = OptionSpec.of("abv --all --verbose", "nk --lines", "f --file", "U --color", number=True)
+TOOL = ReadOnlyCommandSpec("tool", OPTIONS, OperandSpec(texts=1, texts_unless=("-f", "--file")))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,7 @@ def test_texts_are_not_read_and_files_are() -> None:
 
 
 def test_an_operand_too_many_would_be_written() -> None:
-    one = Spec("one", Options.of("c"), Operands(most=1))
+    one = ReadOnlyCommandSpec("one", OptionSpec.of("c"), OperandSpec(most=1))
     assert _sorted(one, "one -c x").reads == (ShellWord("x"),)
     for line in ("one x out", "one x -c out", "one -- x out", "one x*"):
         with pytest.raises(Refused):
@@ -92,5 +97,5 @@ def test_the_reason_names_the_option_in_its_cluster() -> None:
     )
 
 
-def _sorted(spec: Spec, line: str) -> Arguments:
-    return sort_out(spec, parse_command_line(line)[0].commands[0].words[1:])
+def _sorted(spec: ReadOnlyCommandSpec, line: str) -> ParsedArguments:
+    return parse_arguments(spec, parse_command_line(line)[0].commands[0].words[1:])

@@ -13,7 +13,7 @@ from assent.core.permission.rule import (
     RuleLayerName,
 )
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
+from assent.permissions.gate import RuleGate
 
 A = (ResourceAccess(Action.OUTSIDE, "/near/*"), ResourceAccess(Action.READ, "/near/a.txt"))
 DEEP = (

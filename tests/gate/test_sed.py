@@ -10,8 +10,8 @@ from tests.gate.real import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.gate.readonly.scripts.sed import check_sed
-from assent.gate.readonly.spec import Arguments
+from assent.permissions.commands.read_only.languages.sed import check_sed
+from assent.permissions.commands.read_only.spec import ParsedArguments
 
 RUNS = r"""
 p
@@ -152,10 +152,10 @@ def test_inserted_text_is_text(script: str) -> None:
 
 
 def test_pieces_make_one_script() -> None:
-    check_sed(Arguments((("-e", "/a/{"), ("--expression", "p"), ("-e", "}"))))
-    check_sed(Arguments((("-e", "a\\"), ("-e", "w out"))))
+    check_sed(ParsedArguments((("-e", "/a/{"), ("--expression", "p"), ("-e", "}"))))
+    check_sed(ParsedArguments((("-e", "a\\"), ("-e", "w out"))))
     with pytest.raises(Refused, match="`w` in a sed script writes a file"):
-        check_sed(Arguments((("-e", "p"), ("-e", "w out"))))
+        check_sed(ParsedArguments((("-e", "p"), ("-e", "w out"))))
 
 
 SCRAPS = r"""1 $ 0~2 /a/ /[/ ]/
@@ -199,8 +199,8 @@ def test_the_effects_would_show(tmp_path: Path, script: str) -> None:
     assert state(folder) != before or CANARY in output
 
 
-def _script(text: str) -> Arguments:
-    return Arguments(operands=(ShellWord(text), ShellWord("in")))
+def _script(text: str) -> ParsedArguments:
+    return ParsedArguments(operands=(ShellWord(text), ShellWord("in")))
 
 
 def _accepted(script: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.gate.bashing import shows
 
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
 
 P = "x='$(touch PWN)'; "
 A = "x='a[$(touch PWN)]'; "
@@ -47,7 +47,7 @@ HIDDEN = (*JOINED, *ENDS, *MOVED)
 
 @pytest.mark.parametrize("text", HIDDEN)
 def test_f79_what_bash_reads_otherwise_than_it_looks_is_not_certain(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.risk, line.always) == (False, "high", ())
     assert line.reasons
 
@@ -65,12 +65,12 @@ PLAIN = (
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_f79_plain_breaks_heredocs_and_redirects_stay_certain(text: str) -> None:
-    assert read_line(text).certain
+    assert classify_command_line(text).certain
 
 
 @pytest.mark.parametrize("text", [*HIDDEN, *PLAIN])
 def test_f79_bash_makes_no_file_for_a_certain_line(text: str, tmp_path: Path) -> None:
-    assert not (read_line(text).certain and shows(text, tmp_path))
+    assert not (classify_command_line(text).certain and shows(text, tmp_path))
 
 
 INPUT = (
@@ -94,7 +94,7 @@ INPUT = (
 
 @pytest.mark.parametrize("text", INPUT)
 def test_f79_what_takes_its_commands_from_its_input_is_a_doubt(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.risk, line.always) == (False, "high", ())
 
 
@@ -105,7 +105,7 @@ def test_f79_what_takes_its_commands_from_its_input_is_a_doubt(text: str) -> Non
              "bash a.sh < f", "make < f", "psql -c 'select 1' x", "sqlite3 x 'select 1'"]
 )  # fmt: skip
 def test_f79_what_runs_a_named_file_stays_certain(text: str) -> None:
-    assert read_line(text).certain
+    assert classify_command_line(text).certain
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_f79_what_runs_a_named_file_stays_certain(text: str) -> None:
              "xargs --max-lines=1 --replace=% git push"]
 )  # fmt: skip
 def test_f79_an_option_whose_value_needs_a_sign_takes_no_word(text: str) -> None:
-    assert "git push" in read_line(text).commands
+    assert "git push" in classify_command_line(text).commands
 
 
 def test_f84_a_word_x_is_a_verb_only_of_programs_that_have_it() -> None:
-    assert [pattern.exact for pattern in read_line("pack x a").always] == [False]
-    assert [pattern.exact for pattern in read_line("pnpm x make").always] == [True]
+    assert [pattern.exact for pattern in classify_command_line("pack x a").always] == [False]
+    assert [pattern.exact for pattern in classify_command_line("pnpm x make").always] == [True]

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.gate.bashing import shows
 
-from assent.gate.shell.lines import read_line
-from assent.gate.shell.spread import LONGEST
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.expansion import MAX_LINE
 
 P = "x='$(touch PWN)'; "
 A = "x='a[$(touch PWN)]'; "
@@ -51,21 +51,21 @@ ONCE = (
 
 @pytest.mark.parametrize("text", AGAIN)
 def test_f79_what_bash_evaluates_again_is_not_certain(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.risk, line.always) == (False, "high", ())
     assert line.reasons
 
 
 @pytest.mark.parametrize("text", ONCE)
 def test_f79_what_bash_replaces_once_is_certain(text: str) -> None:
-    assert read_line(text).certain
+    assert classify_command_line(text).certain
 
 
 @pytest.mark.parametrize("text", [text for text in (*AGAIN, *ONCE) if "select" not in text])
 def test_f79_bash_makes_a_file_only_for_a_line_that_is_not_certain(
     text: str, tmp_path: Path
 ) -> None:
-    assert not (read_line(text).certain and shows(text, tmp_path))
+    assert not (classify_command_line(text).certain and shows(text, tmp_path))
 
 
 VARIABLES = (
@@ -81,7 +81,7 @@ VARIABLES = (
 
 @pytest.mark.parametrize("text", VARIABLES)
 def test_f79_a_variable_that_programs_may_obey_is_a_doubt(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.always) == (False, ())
 
 
@@ -90,14 +90,14 @@ def test_f79_a_variable_that_programs_may_obey_is_a_doubt(text: str) -> None:
              "NO_COLOR=1 pytest", "env CI=1 make", "RUST_BACKTRACE=1 cargo test"]
 )  # fmt: skip
 def test_f79_a_variable_that_changes_how_programs_print_is_none(text: str) -> None:
-    assert read_line(text).certain
+    assert classify_command_line(text).certain
 
 
 def test_f91_a_line_that_is_too_long_to_read_is_refused_with_a_way_out() -> None:
-    line = read_line("echo " + "a" * LONGEST)
+    line = classify_command_line("echo " + "a" * MAX_LINE)
     assert line.danger.endswith("write a script file and run that.")
     assert (line.certain, line.risk, line.always) == (False, "high", ())
-    assert not read_line("echo " + "a" * (LONGEST - 5)).danger
+    assert not classify_command_line("echo " + "a" * (MAX_LINE - 5)).danger
 
 
 TRAPS = (
@@ -108,6 +108,6 @@ TRAPS = (
 
 @pytest.mark.parametrize("text", TRAPS, ids=range(len(TRAPS)))
 def test_f79_a_line_of_very_many_parts_is_not_looked_through(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert not line.certain
     assert len(line.commands) <= 2 * 51

@@ -3,8 +3,8 @@
 import pytest
 
 from assent.core.permission.grant import PermissionPattern
-from assent.gate.shell.dangers import DANGERS
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.denylist import DENYLIST
 
 DANGEROUS = (
     "rm -rf /", "rm -fr ~", "rm -r $HOME", 'rm -rf "$HOME"/', "rm -rf ${HOME}/*", "rm -rf ..",
@@ -43,18 +43,18 @@ HARMLESS = (
 
 @pytest.mark.parametrize("text", DANGEROUS)
 def test_f91_what_nobody_should_run_has_a_reason(text: str) -> None:
-    line = read_line(text, root="/work/here", home="/home/me")
+    line = classify_command_line(text, root="/work/here", home="/home/me")
     assert line.danger.endswith(".")
     assert (line.risk, line.reasons, line.always) == ("high", (line.danger,), ())
 
 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_f91_what_only_looks_like_it_is_no_danger(text: str) -> None:
-    assert read_line(text, root="/work/here", home="/home/me").danger == ""
+    assert classify_command_line(text, root="/work/here", home="/home/me").danger == ""
 
 
 def test_f91_every_row_says_why() -> None:
-    assert all(row.names and row.reason.endswith(".") for row in DANGERS)
+    assert all(row.names and row.reason.endswith(".") for row in DENYLIST)
 
 
 LEVELS = {
@@ -84,18 +84,18 @@ LEVELS = {
     ("text", "level"), [(text, level) for level, texts in LEVELS.items() for text in texts]
 )
 def test_f90_a_level_with_reasons(text: str, level: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert line.risk == level
     assert bool(line.reasons) == (level != "low")
     assert all(reason.endswith(".") for reason in line.reasons)
 
 
 def test_f90_the_reasons_are_those_of_the_highest_level() -> None:
-    assert read_line("make; git push --force; touch a").reasons == (
+    assert classify_command_line("make; git push --force; touch a").reasons == (
         "`git` overwrites what others have on the server.",
         "`git` publishes commits.",
     )
-    assert read_line("touch a > b").reasons == (
+    assert classify_command_line("touch a > b").reasons == (
         "`touch` writes files.", "It writes b.", "It writes a.",
     )  # fmt: skip
 
@@ -117,7 +117,7 @@ PREFIXES = {
 
 @pytest.mark.parametrize(("text", "pattern"), PREFIXES.items())
 def test_f81_a_remembered_yes_covers_a_prefix(text: str, pattern: str) -> None:
-    assert read_line(text).always == (PermissionPattern("bash", pattern),)
+    assert classify_command_line(text).always == (PermissionPattern("bash", pattern),)
 
 
 EXACTLY = (
@@ -131,13 +131,13 @@ EXACTLY = (
 
 @pytest.mark.parametrize("text", EXACTLY)
 def test_f84_what_runs_code_or_risks_much_is_covered_as_it_stands(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert line.always
     assert line.always[0] == PermissionPattern("bash", line.commands[0], exact=True)
 
 
 def test_f81_each_command_of_a_line_is_covered_by_itself() -> None:
-    assert read_line("npm test && env CI=1 make test | tee f").always == (
+    assert classify_command_line("npm test && env CI=1 make test | tee f").always == (
         PermissionPattern("bash", "npm test *"),
         PermissionPattern("bash", "env CI=1 make test", exact=True),
         PermissionPattern("bash", "make test *"),
@@ -147,16 +147,16 @@ def test_f81_each_command_of_a_line_is_covered_by_itself() -> None:
 
 @pytest.mark.parametrize("text", ["make $(git push)", "make `a`", "make <(a)", "rm -rf /", "$x"])
 def test_f84_nothing_is_remembered_for_what_cannot_be_told(text: str) -> None:
-    assert read_line(text).always == ()
+    assert classify_command_line(text).always == ()
 
 
 def test_f84_two_lists_of_words_never_look_the_same() -> None:
     texts = ("python -c 'a b'", "python -c a b", "python '-c a' b", "python -c \"a' 'b\"")
-    assert len({read_line(text).commands[0] for text in texts}) == len(texts)
+    assert len({classify_command_line(text).commands[0] for text in texts}) == len(texts)
 
 
 def test_f81_a_program_of_the_workspace_does_not_lend_its_name() -> None:
-    assert read_line("./git status").always == (
+    assert classify_command_line("./git status").always == (
         PermissionPattern("bash", "./git status", exact=True),
         PermissionPattern("bash", "git status", exact=True),
     )

@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.gate.shell.lines import read_line
-from assent.gate.shell.reading import reading
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only_line import read_only_line
 
 FOUND = {
     "npm test": ("npm test",),
@@ -73,7 +73,7 @@ FOUND = {
 
 @pytest.mark.parametrize(("text", "commands"), FOUND.items())
 def test_f79_every_command_is_found(text: str, commands: tuple[str, ...]) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.commands, line.certain) == (commands, True)
 
 
@@ -101,7 +101,7 @@ UNCERTAIN = (
 
 @pytest.mark.parametrize("text", UNCERTAIN)
 def test_f79_what_cannot_be_told_is_not_certain(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.risk, line.always) == (False, "high", ())
     assert line.reasons
     assert line.commands
@@ -143,18 +143,18 @@ WRITES = {
 
 @pytest.mark.parametrize(("text", "writes"), WRITES.items())
 def test_f80_what_a_line_writes_is_named(text: str, writes: tuple[str, ...]) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.writes, line.certain) == (writes, True)
 
 
 def test_f79_a_line_that_only_reads_is_told_without_the_large_grammar() -> None:
     text = "cd src && cat 'a b' | head -n 3"
-    line = reading(text)
-    assert line == read_line(text)
+    line = read_only_line(text)
+    assert line == classify_command_line(text)
     assert line is not None
     assert line.commands == ("cd src", "cat 'a b'", "head -n 3")
     assert (line.reads, line.risk, line.writes) == (("src/a b",), "low", ())
-    assert reading("cat a > b") is None
+    assert read_only_line("cat a > b") is None
 
 
 WHOLE = ("xa", "xb", "$(", "<(", "<<E", "\nE\n", "if ", "fi")
@@ -170,7 +170,7 @@ TEXTS = st.lists(st.sampled_from(SIGNS), max_size=25).map("".join)
 @example("a" * 200_000)
 @example("((((" * 300 + "make")
 def test_f79_no_text_makes_it_fail(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert line.commands
     assert line.certain or (line.risk == "high" and not line.always)
 
@@ -188,7 +188,7 @@ def test_f79_a_hidden_command_is_found_or_the_line_is_not_certain(wraps: list[st
     text = "git push"
     for wrap in wraps:
         text = wrap.format(text)
-    line = read_line(text)
+    line = classify_command_line(text)
     assert "git push" in line.commands or not line.certain
 
 
@@ -207,7 +207,7 @@ BOTH = (
 @pytest.mark.parametrize("text", BOTH)
 def test_f79_bash_runs_nothing_that_a_certain_line_does_not_name(text: str, tmp_path: Path) -> None:
     ran = ran_by_bash(text, tmp_path)
-    line: CommandAnalysis = read_line(text)
+    line: CommandAnalysis = classify_command_line(text)
     names = {command.split(" ")[0] for command in line.commands}
     assert not line.certain or ran <= names
 

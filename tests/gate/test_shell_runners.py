@@ -3,7 +3,7 @@ ever remembered."""
 
 import pytest
 
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
 
 HIDING = (
     "bash -O extglob -c 'git push'", "bash --rcfile x -c make", "fish -c 'git push'",
@@ -50,7 +50,7 @@ HIDING = (
 
 @pytest.mark.parametrize("text", HIDING)
 def test_f79_a_program_that_may_run_another_is_a_doubt(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert (line.certain, line.risk, line.always) == (False, "high", ())
     assert line.reasons
 
@@ -70,7 +70,7 @@ SHOWN = (
 
 @pytest.mark.parametrize("text", SHOWN)
 def test_f79_what_a_known_wrapper_runs_is_found(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     assert line.certain
     assert "git push" in line.commands
 
@@ -88,7 +88,7 @@ KNOWN = (
 
 @pytest.mark.parametrize("text", KNOWN)
 def test_f79_usual_work_stays_certain(text: str) -> None:
-    assert read_line(text).certain
+    assert classify_command_line(text).certain
 
 
 RUNNING = (
@@ -101,7 +101,7 @@ RUNNING = (
 
 @pytest.mark.parametrize("text", RUNNING)
 def test_f84_no_prefix_of_a_program_that_runs_others_is_remembered(text: str) -> None:
-    line = read_line(text)
+    line = classify_command_line(text)
     own = [
         pattern for pattern in line.always if pattern.pattern.split(" ")[0] == text.split(" ")[0]
     ]

@@ -5,14 +5,18 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from assent.core.errors import Refused
-from assent.gate.readonly.judge import Finding, judge, prove
-from assent.gate.readonly.registry import REGISTRY, TABLES
-from assent.gate.readonly.spec import Operands, Options, Spec
+from assent.permissions.commands.read_only.classifier import (
+    ReadOnlyVerdict,
+    check_spec_examples,
+    classify_read_only,
+)
+from assent.permissions.commands.read_only.registry import REGISTRY, TABLES
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
-FINE = Finding(read_only=True, reason="Every command in it only reads.")
+FINE = ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")
 
 
-def _all(specs: Iterable[Spec]) -> Iterator[Spec]:
+def _all(specs: Iterable[ReadOnlyCommandSpec]) -> Iterator[ReadOnlyCommandSpec]:
     for spec in specs:
         yield spec
         yield from _all(spec.children.values())
@@ -23,7 +27,7 @@ SPECS = {spec.name: spec for table in TABLES for spec in _all(table)}
 
 @pytest.mark.parametrize("name", SPECS)
 def test_every_table_proves_itself(name: str) -> None:
-    prove(SPECS[name])
+    check_spec_examples(SPECS[name])
 
 
 def test_no_name_has_two_tables() -> None:
@@ -32,26 +36,31 @@ def test_no_name_has_two_tables() -> None:
 
 
 def test_a_table_that_lies_is_refused() -> None:
-    options = Options.of("a")
-    prove(Spec("tool", options, runs=("tool -a",), refused=("tool -b",)))
+    options = OptionSpec.of("a")
+    check_spec_examples(
+        ReadOnlyCommandSpec("tool", options, runs=("tool -a",), refused=("tool -b",))
+    )
     for lie in (
-        Spec("tool", options, runs=("tool -b",), refused=("tool -c",)),
-        Spec("tool", options, runs=("tool -a",), refused=("tool -a x",)),
+        ReadOnlyCommandSpec("tool", options, runs=("tool -b",), refused=("tool -c",)),
+        ReadOnlyCommandSpec("tool", options, runs=("tool -a",), refused=("tool -a x",)),
     ):
         with pytest.raises(Refused, match="lies"):
-            prove(lie)
+            check_spec_examples(lie)
 
 
 def test_a_table_without_examples_does_not_count() -> None:
-    for silent in (Spec("tool", runs=("tool",)), Spec("tool", refused=("tool -a",))):
+    for silent in (
+        ReadOnlyCommandSpec("tool", runs=("tool",)),
+        ReadOnlyCommandSpec("tool", refused=("tool -a",)),
+    ):
         with pytest.raises(Refused, match="has no examples"):
-            prove(silent)
+            check_spec_examples(silent)
 
 
 def test_f98_a_command_without_a_table_is_refused() -> None:
     for name in ("rm", "frobnicate", "./cat", "/bin/cat", "CAT", "cat.exe", "xargs", "env"):
-        judged = judge(f"{name} x")
-        assert judged == Finding(read_only=False, reason=judged.reason)
+        judged = classify_read_only(f"{name} x")
+        assert judged == ReadOnlyVerdict(read_only=False, reason=judged.reason)
         assert judged.reason.startswith(f"`{name}`")
 
 
@@ -68,7 +77,7 @@ def test_f98_a_command_without_a_table_is_refused() -> None:
     ],
 )
 def test_lines_that_only_read(line: str) -> None:
-    assert judge(line) == FINE
+    assert classify_read_only(line) == FINE
 
 
 @pytest.mark.parametrize(
@@ -113,7 +122,7 @@ def test_lines_that_only_read(line: str) -> None:
 )
 @pytest.mark.parametrize("sandboxed", [True, False])
 def test_devices_and_processes_are_no_files(line: str, *, sandboxed: bool) -> None:
-    judged = judge(line, sandboxed=sandboxed)
+    judged = classify_read_only(line, sandboxed=sandboxed)
     assert not judged.read_only
     assert judged.reason.endswith("could be a device or a process, not a file; name a file.")
 
@@ -149,15 +158,15 @@ def test_devices_and_processes_are_no_files(line: str, *, sandboxed: bool) -> No
     ],
 )
 def test_what_follows_symlinks_or_the_like_needs_a_sandbox(line: str) -> None:
-    assert judge(line) == FINE
-    judged = judge(line, sandboxed=False)
+    assert classify_read_only(line) == FINE
+    judged = classify_read_only(line, sandboxed=False)
     assert not judged.read_only
     assert judged.reason.endswith("reaches more than the command names, which needs a sandbox.")
 
 
 @pytest.mark.parametrize("line", ["diff -rq a b", "diff -r --no-dereference a b", "grep -r x ."])
 def test_what_shows_nothing_behind_symlinks_does_not(line: str) -> None:
-    assert judge(line, sandboxed=False) == FINE
+    assert classify_read_only(line, sandboxed=False) == FINE
 
 
 @pytest.mark.parametrize(
@@ -174,7 +183,7 @@ def test_what_shows_nothing_behind_symlinks_does_not(line: str) -> None:
     ],
 )
 def test_the_whole_machine_is_too_much(line: str) -> None:
-    judged = judge(line)
+    judged = classify_read_only(line)
     assert not judged.read_only
     assert "the whole machine" in judged.reason
 
@@ -183,9 +192,11 @@ def test_the_whole_machine_is_too_much(line: str) -> None:
     "line", ["ls /", "find / -maxdepth 1", "ls /dev", "cat src/../a", "ls /proc"]
 )
 def test_names_may_be_listed_anywhere(line: str) -> None:
-    assert judge(line) == FINE
+    assert classify_read_only(line) == FINE
 
 
 def test_a_second_operand_that_would_be_written() -> None:
-    spec = Spec("tool", operands=Operands(most=1), runs=("tool x",), refused=("tool x y",))
-    prove(spec)
+    spec = ReadOnlyCommandSpec(
+        "tool", operands=OperandSpec(most=1), runs=("tool x",), refused=("tool x y",)
+    )
+    check_spec_examples(spec)

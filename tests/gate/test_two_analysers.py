@@ -10,11 +10,11 @@ from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.operation import RunCommand
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
-from assent.gate.risk import LEVELS
-from assent.gate.shell.lines import read_line
-from assent.views.foreseen import Foreseen, foreseen
-from assent.views.risks import RiskInput, risks
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
+from assent.permissions.gate import RuleGate
+from assent.permissions.operation_risks import RiskInput, operation_risks
+from assent.permissions.risk_rating import LEVELS
 
 ROOT, HOME = "/srv/app", "/home/ada"
 NAMED = (
@@ -30,7 +30,7 @@ NAMED = (
 
 
 def read(line: str) -> CommandAnalysis:
-    return read_line(line, root=ROOT, home=HOME)
+    return classify_command_line(line, root=ROOT, home=HOME)
 
 
 GATE = RuleGate(PermissionPolicy((), ROOT, HOME), read)
@@ -48,9 +48,9 @@ def level(line: str) -> int:
     return LEVELS.index(GATE.risk([ResourceAccess(Action.SHELL, line)])[0])
 
 
-def told(line: str) -> Foreseen:
+def told(line: str) -> PredictedEffects:
     command = RunCommand((), line.encode("utf-8", "surrogateescape"))
-    return foreseen(command, read(line), ROOT)
+    return predict_effects(command, read(line), ROOT)
 
 
 def disagrees(line: str) -> str:
@@ -100,7 +100,7 @@ LOOKING = ("cat AGENTS.md", "grep x AGENTS.md", "git log -- AGENTS.md", "rg AGEN
 @pytest.mark.parametrize("line", NAMING)
 def test_a_line_that_names_orders_for_agents_is_protected_in_both(line: str) -> None:
     command = RunCommand((), line.encode())
-    assert "protected" in risks(command, RiskInput(line=read(line), root=ROOT))
+    assert "protected" in operation_risks(command, RiskInput(line=read(line), root=ROOT))
     assert told(line).protected
     assert level(line) == LEVELS.index("high")
     decision = GATE.decide(
@@ -121,7 +121,7 @@ def test_a_line_that_only_reads_them_is_free_at_the_gate(line: str) -> None:
 def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:
     for line in ("supabase db push", "pnpx foo", "rm a"):
         words = tuple(word.encode() for word in split(line))
-        rough, exact = foreseen(RunCommand(words)), told(line)
+        rough, exact = predict_effects(RunCommand(words)), told(line)
         assert (rough.installs, rough.network, rough.deletes) == (
             exact.installs, exact.network, exact.deletes,
         )  # fmt: skip

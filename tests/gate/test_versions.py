@@ -2,14 +2,14 @@
 
 import pytest
 
-from assent.gate.readonly.judge import judge, prove
-from assent.gate.readonly.spec import Spec
-from assent.gate.readonly.tables.versions import TABLE
+from assent.permissions.commands.read_only.classifier import check_spec_examples, classify_read_only
+from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
+from assent.permissions.commands.read_only.tables.versions import TABLE
 
 
 @pytest.mark.parametrize("spec", TABLE, ids=lambda spec: spec.name)
-def test_every_tool_keeps_to_its_forms(spec: Spec) -> None:
-    prove(spec)
+def test_every_tool_keeps_to_its_forms(spec: ReadOnlyCommandSpec) -> None:
+    check_spec_examples(spec)
     assert spec.obeys
 
 
@@ -65,17 +65,17 @@ python --versio*
 
 @pytest.mark.parametrize("line", RUNS.strip().splitlines())
 def test_a_version_is_told(line: str) -> None:
-    assert judge(line).read_only, judge(line).reason
-    assert not judge(line, sandboxed=False).read_only
+    assert classify_read_only(line).read_only, classify_read_only(line).reason
+    assert not classify_read_only(line, sandboxed=False).read_only
 
 
 @pytest.mark.parametrize("line", REFUSED.strip().splitlines())
 def test_nothing_else_is_done(line: str) -> None:
-    assert not judge(line).read_only
+    assert not classify_read_only(line).read_only
 
 
 def test_a_refusal_says_what_serves_instead_and_which_form_runs() -> None:
-    assert judge("make all").reason == (
+    assert classify_read_only("make all").reason == (
         "`make` is not among the commands that only read: it builds, tests or installs; "
         "say how to check the work with it. Only `make --version` is."
     )

@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.shell.parser import parse_command_line
-from assent.gate.readonly.judge import judge, read
+from assent.permissions.commands.read_only.classifier import classify_read_only, read_only_command
 
 RUNS = r"""
 jq . x
@@ -91,12 +91,12 @@ printf -x
 
 @pytest.mark.parametrize("line", RUNS.strip("\n").split("\n"))
 def test_words_that_only_read(line: str) -> None:
-    assert judge(line).read_only, judge(line).reason
+    assert classify_read_only(line).read_only, classify_read_only(line).reason
 
 
 @pytest.mark.parametrize("line", REFUSED.strip("\n").split("\n"))
 def test_any_other_words(line: str) -> None:
-    assert not judge(line).read_only
+    assert not classify_read_only(line).read_only
 
 
 @pytest.mark.parametrize(
@@ -120,11 +120,11 @@ def test_any_other_words(line: str) -> None:
     ],
 )
 def test_what_is_read(line: str, reads: list[str]) -> None:
-    reading = read(parse_command_line(line)[0].commands[0], sandboxed=True)
+    reading = read_only_command(parse_command_line(line)[0].commands[0], sandboxed=True)
     assert [word.text for word in reading.reads] == reads
 
 
 def test_what_a_table_adds_comes_first() -> None:
     for line, words in (("rg x", "rg --no-config x"), ("sed -n p y", "sed --sandbox -n p y")):
-        reading = read(parse_command_line(line)[0].commands[0], sandboxed=True)
+        reading = read_only_command(parse_command_line(line)[0].commands[0], sandboxed=True)
         assert " ".join(word.text for word in reading.words) == words

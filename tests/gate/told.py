@@ -5,7 +5,7 @@ import re
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.grant import PermissionPattern
-from assent.gate.operands import operands
+from assent.permissions.commands.read_only.read_files import files_read_by
 
 DANGER = "curl x | sh"
 UNCERTAIN = "$tool a"
@@ -30,6 +30,6 @@ def told(text: str) -> CommandAnalysis:
 
 def _reads(text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
     try:
-        return operands(text), ()
+        return files_read_by(text), ()
     except Refused as refused:
         return None, (refused.message,)

@@ -60,7 +60,7 @@ LATE = {
     "assent.app.engine_ports": (
         "assent.app.keyring",
         "assent.app.sandbox_status",
-        "assent.gate.shell.lines",
+        "assent.permissions.commands.classifier",
     ),
     "assent.app.composition": (
         "assent.app.hooks",
@@ -77,9 +77,9 @@ LATE = {
         "assent.agent.read_only_shell",
     ),
     "assent.app.rules": (
-        "assent.gate.operands",
-        "assent.gate.shell.lines",
-        "assent.gate.shell.reading",
+        "assent.permissions.commands.read_only.read_files",
+        "assent.permissions.commands.classifier",
+        "assent.permissions.commands.read_only_line",
     ),
     "assent.app.settings": (
         "assent.app.secrets",

@@ -13,9 +13,9 @@ from assent.core.session.agent import Agent
 from assent.core.session.question import PermissionAnswer
 from assent.core.shell.process import SandboxState
 from assent.core.tool import Decision, EditEffect, PermissionContext, ResourceAccess, ToolOutcome
-from assent.gate.gate import RuleGate
-from assent.gate.operands import operands
-from assent.gate.shell.lines import read_line
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.gate import RuleGate
 from assent.tools.dispatcher import ToolCallResult, ToolDispatcher, ToolPermissionRequest
 from assent.tools.registry import TOOLS
 from assent.tools.tool import ToolContext
@@ -36,7 +36,7 @@ class Desk:
         self.place = Place(base, hold)
         self.posture = posture or PermissionContext("plan")
         self.toolbox = ToolDispatcher(
-            TOOLS, RuleGate(PermissionPolicy(), read_line, operands), suggest=True
+            TOOLS, RuleGate(PermissionPolicy(), classify_command_line, files_read_by), suggest=True
         )
         self.agent = AGENT
         self.answer = ""

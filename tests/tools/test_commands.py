@@ -10,7 +10,7 @@ from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import Mode
 from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
 from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
-from assent.gate.readonly.judge import judge
+from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.sandbox.running.bubblewrap import lacking
 from assent.tools.argument_aliases import translate_arguments
 from assent.tools.command_output import DRAFT_NOTE, collect_output, quote_argument
@@ -62,7 +62,7 @@ def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> Non
     odd = "it's $odd (name).txt"
     assert place.call(GIT, command="show", path=odd).text == "x"
     line, path = place.touched(GIT, command="log", path=odd, rev="HEAD~0")
-    assert (judge(line).read_only, path) == (True, odd)
+    assert (classify_read_only(line).read_only, path) == (True, odd)
     assert quote_argument("a'b") == "'a'\"'\"'b'"
 
 

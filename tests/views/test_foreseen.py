@@ -4,17 +4,23 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Scope
-from assent.gate.shell.lines import read_line
-from assent.views.foreseen import Foreseen, foreseen, line_of
-from assent.views.risks import RiskInput, risks
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import (
+    PredictedEffects,
+    command_line_text,
+    predict_effects,
+)
+from assent.permissions.operation_risks import RiskInput, operation_risks
 
 ROOT = "/srv/app"
 
 
-def seen(text: str, *, read: bool = True, scope: Scope | None = None, cwd: bytes = b"") -> Foreseen:
+def seen(
+    text: str, *, read: bool = True, scope: Scope | None = None, cwd: bytes = b""
+) -> PredictedEffects:
     op = RunCommand(script=text.encode(), cwd=cwd)
-    line = read_line(line_of(op), root=ROOT) if read else None
-    return foreseen(op, line, ROOT, scope or Scope())
+    line = classify_command_line(command_line_text(op), root=ROOT) if read else None
+    return predict_effects(op, line, ROOT, scope or Scope())
 
 
 @pytest.mark.parametrize("read", [True, False], ids=["read", "roughly"])
@@ -59,16 +65,16 @@ def test_what_a_line_says(text: str, codes: str, read: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("timeout 60 rm -r x", Foreseen(deletes=True)),
-        ("ls | xargs rm", Foreseen(deletes=True)),
-        ("find . -name x -exec rm {} +", Foreseen(deletes=True)),
-        ("bash -c 'pip install x'", Foreseen(installs=True, network=True)),
-        ("if [ -d x ]; then git fetch; fi", Foreseen(network=True)),
-        ("echo $(curl https://example.org)", Foreseen(network=True)),
-        ("(cd web && rm a)", Foreseen(deletes=True)),
+        ("timeout 60 rm -r x", PredictedEffects(deletes=True)),
+        ("ls | xargs rm", PredictedEffects(deletes=True)),
+        ("find . -name x -exec rm {} +", PredictedEffects(deletes=True)),
+        ("bash -c 'pip install x'", PredictedEffects(installs=True, network=True)),
+        ("if [ -d x ]; then git fetch; fi", PredictedEffects(network=True)),
+        ("echo $(curl https://example.org)", PredictedEffects(network=True)),
+        ("(cd web && rm a)", PredictedEffects(deletes=True)),
     ],
 )
-def test_wrappers_and_nested_lines_are_looked_into(text: str, wanted: Foreseen) -> None:
+def test_wrappers_and_nested_lines_are_looked_into(text: str, wanted: PredictedEffects) -> None:
     found = seen(text)
     assert (found.installs, found.network, found.deletes) == (
         wanted.installs, wanted.network, wanted.deletes,
@@ -82,14 +88,16 @@ def test_a_folder_below_can_be_left_without_leaving_the_workspace() -> None:
 
 def test_an_argument_vector_is_no_shell_line() -> None:
     op = RunCommand((b"echo", b"rm -r x; curl y > /etc/z", b"$HOME"))
-    found = foreseen(op, read_line(line_of(op)), ROOT)
-    assert found == Foreseen()
+    found = predict_effects(op, classify_command_line(command_line_text(op)), ROOT)
+    assert found == PredictedEffects()
     rm = RunCommand((b"rm", b"a b"))
-    assert foreseen(rm, read_line(line_of(rm)), ROOT) == Foreseen(deletes=True)
+    assert predict_effects(
+        rm, classify_command_line(command_line_text(rm)), ROOT
+    ) == PredictedEffects(deletes=True)
 
 
 def test_without_the_sandbox_everything_outside_is_in_reach() -> None:
-    assert foreseen(RunCommand((b"true",), profile="unconfined")).outside
+    assert predict_effects(RunCommand((b"true",), profile="unconfined")).outside
 
 
 SCOPE = Scope((), ("make", "npm test", "python tools/gen.py", "sh build.sh"))
@@ -155,5 +163,5 @@ def test_what_nobody_should_run_is_said() -> None:
 def test_g7_protected_and_secret_files_that_a_command_names_are_found(
     op: RunCommand, names: tuple[bytes, ...]
 ) -> None:
-    assert foreseen(op).touches == names
-    assert ("protected" in risks(op, RiskInput())) == bool(names)
+    assert predict_effects(op).touches == names
+    assert ("protected" in operation_risks(op, RiskInput())) == bool(names)

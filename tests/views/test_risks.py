@@ -14,9 +14,15 @@ from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
 from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
+from assent.permissions.operation_risks import (
+    _RULES,
+    RiskInput,
+    operation_risks,
+    scope_risks,
+    text_risks,
+)
 from assent.ports import ReplacementLoss
 from assent.render.diff import operation_diff
-from assent.views.risks import _RULES, RiskInput, risks, scope_risks, text_risks
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
@@ -67,9 +73,9 @@ def test_a_file_that_is_run_later_is_a_risk_after_the_heavier_ones() -> None:
     assert _write(None, secret, b"tests/conftest.py") == ("secret", "executed_later")
     assert _write(b"a\n", b"b\n", b"package.json") == ("executed_later",)
     moved = move(b"a.py", b"sitecustomize.py")
-    assert risks(moved, RiskInput(diff="")) == ("executed_later",)
-    assert risks(move(b"setup.py", b"a.py"), RiskInput(diff="")) == ()
-    assert risks(delete(b"setup.py", b"x\n"), RiskInput(diff="")) == ("deletes",)
+    assert operation_risks(moved, RiskInput(diff="")) == ("executed_later",)
+    assert operation_risks(move(b"setup.py", b"a.py"), RiskInput(diff="")) == ()
+    assert operation_risks(delete(b"setup.py", b"x\n"), RiskInput(diff="")) == ("deletes",)
     order = [*RISK_CODES]
     assert order.index("executed_later") > max(
         map(order.index, ("protected", "secret", "executable"))
@@ -92,7 +98,7 @@ def test_what_hides_in_an_added_line_is_a_risk() -> None:
 
 def test_what_hides_in_a_command_is_a_risk() -> None:
     def of(script: bytes) -> tuple[str, ...]:
-        return risks(RunCommand(script=script), RiskInput())
+        return operation_risks(RunCommand(script=script), RiskInput())
 
     usual = of(b"make\n")
     assert {*of(b"make\n" + b"\n" * 21 + b"true\n")} - {*usual} == {"hidden_text"}
@@ -130,7 +136,7 @@ def test_links_that_lead_away(path: bytes, target: bytes, away: bool) -> None:
 
 def _write(before: bytes | None, after: bytes, path: bytes = b"src/f.txt") -> tuple[str, ...]:
     op = write(path, before, after)
-    return risks(op, RiskInput(operation_diff(op, before, after), before, after))
+    return operation_risks(op, RiskInput(operation_diff(op, before, after), before, after))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +204,7 @@ def test_content(before: bytes | None, after: bytes, found: tuple[str, ...]) -> 
     ],
 )
 def test_operations(op: Operation, look: RiskInput, found: tuple[str, ...]) -> None:
-    assert risks(op, look) == found
+    assert operation_risks(op, look) == found
 
 
 @pytest.mark.parametrize(
@@ -214,7 +220,7 @@ def test_operations(op: Operation, look: RiskInput, found: tuple[str, ...]) -> N
     ],
 )
 def test_what_becomes_executable(before: FileState | None, after: FileState, runs: bool) -> None:
-    found = risks(WriteFile(b"f", before, after), RiskInput(diff="", after=b"to"))
+    found = operation_risks(WriteFile(b"f", before, after), RiskInput(diff="", after=b"to"))
     assert found == (("executable",) if runs else ())
 
 
@@ -231,7 +237,7 @@ def test_what_becomes_executable(before: FileState | None, after: FileState, run
 def test_special_bits_are_told(
     before: FileState | None, after: FileState, found: tuple[str, ...]
 ) -> None:
-    assert risks(WriteFile(b"f", before, after), RiskInput(diff="")) == found
+    assert operation_risks(WriteFile(b"f", before, after), RiskInput(diff="")) == found
 
 
 def run(
@@ -270,4 +276,4 @@ COMMANDS = RiskInput(scope=Scope((), ("make test", "ls")))
     ],
 )
 def test_commands(op: RunCommand, look: RiskInput, found: tuple[str, ...]) -> None:
-    assert risks(op, look) == found
+    assert operation_risks(op, look) == found

@@ -3,18 +3,18 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
-from assent.gate.shell.lines import read_line
-from assent.views.foreseen import foreseen, line_of
-from assent.views.risks import RiskInput, risks
-from assent.views.targets import targets
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+from assent.permissions.commands.write_targets import write_targets
+from assent.permissions.operation_risks import RiskInput, operation_risks
 
 ROOT = "/srv/app"
 
 
 def codes(text: str, cwd: bytes = b"") -> set[str]:
     op = RunCommand(script=text.encode(), cwd=cwd)
-    line = read_line(line_of(op), root=ROOT)
-    return set(risks(op, RiskInput(line=line, root=ROOT)))
+    line = classify_command_line(command_line_text(op), root=ROOT)
+    return set(operation_risks(op, RiskInput(line=line, root=ROOT)))
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_files_are_seen_from_the_folder_of_the_command() -> None:
 
 def test_what_only_reads_writes_nothing() -> None:
     op = RunCommand((b"cat", b"a"))
-    assert targets(op, read_line("cat a"), ROOT) == ()
-    assert targets(op, None, ROOT) == ()
+    assert write_targets(op, classify_command_line("cat a"), ROOT) == ()
+    assert write_targets(op, None, ROOT) == ()
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,9 @@ def test_what_only_reads_writes_nothing() -> None:
 )
 def test_what_nobody_can_foresee_is_unclear(text: str, unclear: bool) -> None:
     op = RunCommand(script=text.encode())
-    assert foreseen(op, read_line(text), ROOT).unclear == unclear
+    assert predict_effects(op, classify_command_line(text), ROOT).unclear == unclear
 
 
 def test_without_a_reader_what_is_put_together_is_unclear() -> None:
-    assert foreseen(RunCommand(script=b"a; b")).unclear
-    assert not foreseen(RunCommand((b"make",))).unclear
+    assert predict_effects(RunCommand(script=b"a; b")).unclear
+    assert not predict_effects(RunCommand((b"make",))).unclear

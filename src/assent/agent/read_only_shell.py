@@ -22,11 +22,23 @@ from assent.core.shell.process import (
     SandboxStatus,
     StderrMode,
 )
-from assent.gate.no_file import NoFile
-from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
+from assent.permissions.commands.read_only.classifier import (
+    ChangeFolder,
+    ReadOnlyCommand,
+    ReadOnlyStage,
+    ReadOnlyVerdict,
+    classify_read_only,
+    read_only_command,
+    read_only_stages,
+)
+from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.ports import ProcessRunner
 
-__all__ = ["Finding", "LocalReadOnlyShell", "judge"]  # faces judge through the engine, too
+__all__ = [
+    "ReadOnlyVerdict",
+    "LocalReadOnlyShell",
+    "classify_read_only",
+]  # faces judge through the engine, too
 
 EXIT_NOT_FOUND, EXIT_NOT_EXECUTABLE = 127, 126  # exit codes as shells have them
 NEVER_SHOWN = "is never shown while planning"
@@ -66,7 +78,7 @@ class LocalReadOnlyShell:
         if standing.hold is SandboxState.OFF:
             raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is SandboxState.HELD
-        stages = admit(text, sandboxed=sandboxed)
+        stages = read_only_stages(text, sandboxed=sandboxed)
         _check_kinds(stages, folder)
         place = ShellLocation(folder, self._within, self._fence)
         return _ShellRun(self._process, place, limits or ProcessLimits(), sandboxed=sandboxed).run(
@@ -76,26 +88,26 @@ class LocalReadOnlyShell:
 
 def only_reads(text: str) -> bool:
     """Tells whether a command line can do nothing but look."""
-    return judge(text).read_only
+    return classify_read_only(text).read_only
 
 
 def _check(text: str) -> None:
     try:
-        admit(text)
+        read_only_stages(text)
     except Refused as refused:
         raise NotReadOnly(refused.message, refused.next) from refused
 
 
-def _check_kinds(stages: tuple[Admitted, ...], folder: bytes) -> None:
+def _check_kinds(stages: tuple[ReadOnlyStage, ...], folder: bytes) -> None:
     """Refuses a line that would read a device, a pipe or a socket by way of a symlink's name."""
     for stage in stages:
-        if isinstance(stage.work, Enter):
+        if isinstance(stage.work, ChangeFolder):
             folder = os.path.join(folder, _encoded(stage.work.folder))
             continue
         for reading in stage.work:
             for path in _names(reading, folder):
                 if why := _no_file(path):
-                    raise NoFile(why)
+                    raise SpecialFileRefused(why)
 
 
 def _no_file(path: bytes) -> str:
@@ -148,7 +160,7 @@ class _ShellRun:
         self._last = ProcessResult(0)
 
     def run(
-        self, stages: tuple[Admitted, ...]
+        self, stages: tuple[ReadOnlyStage, ...]
     ) -> Generator[OutputChunk | ProcessResult, None, None]:
         for stage in stages:
             if self._last.cut:
@@ -160,8 +172,8 @@ class _ShellRun:
             yield from self._stage(stage.work)
         yield self._last
 
-    def _stage(self, work: tuple[Reading, ...] | Enter) -> Iterator[OutputChunk]:
-        if isinstance(work, Enter):
+    def _stage(self, work: tuple[ReadOnlyCommand, ...] | ChangeFolder) -> Iterator[OutputChunk]:
+        if isinstance(work, ChangeFolder):
             yield from self._enter(work)
             return
         pipeline: list[Program] = []
@@ -187,7 +199,7 @@ class _ShellRun:
                 self._left = msgspec.structs.replace(self._left, output=output)
                 yield part
 
-    def _enter(self, work: Enter) -> Iterator[OutputChunk]:
+    def _enter(self, work: ChangeFolder) -> Iterator[OutputChunk]:
         folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
         if self._leaves(folder):
             self._last = ProcessResult(1)
@@ -199,7 +211,7 @@ class _ShellRun:
         self._last = ProcessResult(1)
         yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
 
-    def _program(self, reading: Reading, *, fed: bool) -> Program:
+    def _program(self, reading: ReadOnlyCommand, *, fed: bool) -> Program:
         names = (reading.command.name, *reading.spec.programs)
         path = self._process.program(names, own=reading.spec.own)
         if path is None:
@@ -209,7 +221,9 @@ class _ShellRun:
         try:
             words = tuple(word for given in reading.command.words for word in self._expanded(given))
             # Names of files took the place of wildcards, so the table has to look again.
-            judged = read(ParsedCommand(words, reading.errors), sandboxed=self._sandboxed)
+            judged = read_only_command(
+                ParsedCommand(words, reading.errors), sandboxed=self._sandboxed
+            )
         except Refused as refused:
             message = refused.message.removesuffix(".")
             raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE, refused.lacks) from refused
@@ -233,7 +247,7 @@ class _ShellRun:
         named = [b"./" + path if path.startswith(b"-") else path for path in found]
         return [ShellWord(os.fsdecode(path)) for path in named] or [ShellWord(word.text)]
 
-    def _check_place(self, reading: Reading) -> None:
+    def _check_place(self, reading: ReadOnlyCommand) -> None:
         """Refuses what lies, or leads, out of the folder that all must stay in."""
         if not self._within:
             return
@@ -259,7 +273,7 @@ class _ShellRun:
     def _leaves(self, real: bytes) -> bool:
         return bool(self._within) and real != DEV_NULL and not is_inside(real, self._within)
 
-    def _check_reads(self, reading: Reading, *, fed: bool) -> None:
+    def _check_reads(self, reading: ReadOnlyCommand, *, fed: bool) -> None:
         """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
         paths = self._named(reading)
         for path in paths:
@@ -271,7 +285,7 @@ class _ShellRun:
             for path in paths or ([] if fed else [self._folder]):
                 self._check_below(reading, path)
 
-    def _explained(self, work: Sequence[Reading]) -> Iterator[OutputChunk]:
+    def _explained(self, work: Sequence[ReadOnlyCommand]) -> Iterator[OutputChunk]:
         """Says of a file that was named and could not be read that this is on purpose."""
         named = [(path, reading) for reading in work for path in self._named(reading)]
         for path, reading in named:
@@ -280,13 +294,13 @@ class _ShellRun:
                     f"{display_path(path)} {self._place.why_hidden(path)}", reading.errors
                 )
 
-    def _named(self, reading: Reading) -> list[bytes]:
+    def _named(self, reading: ReadOnlyCommand) -> list[bytes]:
         return _names(reading, self._folder)
 
-    def _base(self, reading: Reading) -> bytes:
+    def _base(self, reading: ReadOnlyCommand) -> bytes:
         return _base(reading, self._folder)
 
-    def _check_below(self, reading: Reading, folder: bytes) -> None:
+    def _check_below(self, reading: ReadOnlyCommand, folder: bytes) -> None:
         if reading.follows and os.path.isdir(folder):
             message = f"{reading.command.name} follows symlinks in a folder; name files"
             raise _ProgramNotStarted(message, EXIT_NOT_EXECUTABLE)
@@ -304,14 +318,14 @@ class _ProgramNotStarted(Exception):
         self.lacks = lacks
 
 
-def _names(reading: Reading, folder: bytes) -> list[bytes]:
+def _names(reading: ReadOnlyCommand, folder: bytes) -> list[bytes]:
     """Returns the files that a command names, seen from the folder that it runs in."""
     names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
     base = _base(reading, folder)
     return [os.path.join(base, name) for name in names]
 
 
-def _base(reading: Reading, folder: bytes) -> bytes:
+def _base(reading: ReadOnlyCommand, folder: bytes) -> bytes:
     """Returns the folder that a command's files are named from: git has an option for it."""
     words = [word.text for word in reading.command.words[1:]]
     while reading.command.name == "git" and words and words[0].startswith("-"):

@@ -108,9 +108,9 @@ def _unheld() -> str:
 
 def _read_line(root: str, text: str) -> CommandAnalysis:
     """Reads a command line by tables and a grammar that are loaded for the first one."""
-    from assent.gate.shell.lines import read_line
+    from assent.permissions.commands.classifier import classify_command_line
 
-    return read_line(text, root=root, home=str(Path.home()))
+    return classify_command_line(text, root=root, home=str(Path.home()))
 
 
 def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tuple[str, ...]:

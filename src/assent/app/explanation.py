@@ -13,7 +13,7 @@ from assent.core.permission.rule_match import ExplainedDecision
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.tool import Action, Decision, ResourceAccess, Verdict
-from assent.gate.gate import RuleGate
+from assent.permissions.gate import RuleGate
 from assent.tools.hypothetical_call import (
     ARGUMENT_BUILDERS,
     hypothetical_call,

@@ -16,8 +16,8 @@ from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPolicy, PermissionRule
 from assent.core.session.agent import Agent
-from assent.gate.gate import RuleGate
-from assent.gate.held import HeldByRules
+from assent.permissions.gate import RuleGate
+from assent.permissions.plan_rules import PolicyPlanRules
 
 
 class WorkspaceRules(msgspec.Struct, frozen=True):
@@ -64,9 +64,9 @@ def rule_gate(policy: PermissionPolicy) -> RuleGate:
     return RuleGate(policy, partial(_line, policy), _operands)
 
 
-def plan_rules(policy: PermissionPolicy) -> HeldByRules:
+def plan_rules(policy: PermissionPolicy) -> PolicyPlanRules:
     """Returns what the person's and the project's rules hold commands of plans to."""
-    return HeldByRules(policy, partial(_line, policy))
+    return PolicyPlanRules(policy, partial(_line, policy))
 
 
 def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
@@ -75,20 +75,20 @@ def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
 
 
 def _line(policy: PermissionPolicy, text: str) -> CommandAnalysis:
-    from assent.gate.shell.reading import reading
+    from assent.permissions.commands.read_only_line import read_only_line
 
-    found = reading(text)
+    found = read_only_line(text)
     if found is not None:
         return found
-    from assent.gate.shell.lines import read_line
+    from assent.permissions.commands.classifier import classify_command_line
 
-    return read_line(text, root=policy.root, home=policy.home)
+    return classify_command_line(text, root=policy.root, home=policy.home)
 
 
 def _operands(text: str) -> tuple[str, ...]:
-    from assent.gate.operands import operands
+    from assent.permissions.commands.read_only.read_files import files_read_by
 
-    return operands(text)
+    return files_read_by(text)
 
 
 def _opener() -> Opener:

@@ -21,7 +21,7 @@ from assent.core.permission.rule_argument import parse_rule_argument
 from assent.core.session.agent import Agent
 from assent.core.text.redaction import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
-from assent.gate.gate import RuleGate
+from assent.permissions.gate import RuleGate
 from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS

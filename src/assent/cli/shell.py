@@ -9,7 +9,7 @@ from typing import TextIO
 import click
 import msgspec
 
-from assent.agent.read_only_shell import Finding, judge
+from assent.agent.read_only_shell import ReadOnlyVerdict, classify_read_only
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput
@@ -61,7 +61,7 @@ def check(call: Invocation, words: tuple[str, ...], many: bool, no_sandbox: bool
     if many:
         _check_all(sandboxed=not no_sandbox)
         return 0
-    found = judge(_one(words, "check"), sandboxed=not no_sandbox)
+    found = classify_read_only(_one(words, "check"), sandboxed=not no_sandbox)
     output = CliOutput(as_json=call.output.as_json or not sys.stdout.isatty())
     output.answer(_row(found), shell_check_lines(found.reason, read_only=found.read_only))
     return 0
@@ -120,11 +120,11 @@ def _check_all(*, sandboxed: bool) -> None:
         except (msgspec.MsgspecError, RecursionError) as error:
             answer: dict[str, object] = {"error": f"Not an object with a `cmd`: {error}."}
         else:
-            answer = _row(judge(asked.cmd, sandboxed=sandboxed))
+            answer = _row(classify_read_only(asked.cmd, sandboxed=sandboxed))
         CliOutput(as_json=True).answer(answer)
 
 
-def _row(found: Finding) -> dict[str, object]:
+def _row(found: ReadOnlyVerdict) -> dict[str, object]:
     return {"read_only": found.read_only, "reason": found.reason}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
-from assent.agent.read_only_shell import LocalReadOnlyShell, judge
+from assent.agent.read_only_shell import LocalReadOnlyShell, classify_read_only
 from assent.core.errors import Refused
 from assent.core.paths import display_path
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
@@ -83,10 +83,15 @@ def shell_checks(opening: ShellOpener, confining: ConfinementFinder) -> list[Doc
 
 def _judged() -> str:
     harmless = [
-        line for line in WRITING for on in (True, False) if judge(line, sandboxed=on).read_only
+        line
+        for line in WRITING
+        for on in (True, False)
+        if classify_read_only(line, sandboxed=on).read_only
     ]
     require_safeguard(not harmless, f"Called harmless: {harmless[:3]}")
-    require_safeguard(judge(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown.")
+    require_safeguard(
+        classify_read_only(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown."
+    )
     return f"All {len(WRITING)} were refused."
 
 

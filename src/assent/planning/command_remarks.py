@@ -7,13 +7,16 @@ from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimi
 from assent.core.permission.sensitive_names import masked_names
 from assent.core.plan.operation import RunCommand
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.views.foreseen import Foreseen
+from assent.permissions.commands.predicted_effects import PredictedEffects
 
 MAX_PATTERNS_SHOWN: Final = 6  # patterns of rules that are named
 
 
 def command_remarks(
-    op: RunCommand, told: Foreseen, held: CommandLimits = NO_COMMAND_LIMITS, unheld: str = ""
+    op: RunCommand,
+    told: PredictedEffects,
+    held: CommandLimits = NO_COMMAND_LIMITS,
+    unheld: str = "",
 ) -> tuple[str, ...]:
     """Says what rules hold it to, what an undo does, and what will not work as confined.
 
@@ -32,7 +35,7 @@ def command_remarks(
     return (*found, *(_unseen(told) if op.profile != "unconfined" else ()))
 
 
-def _unseen(told: Foreseen) -> Iterator[str]:
+def _unseen(told: PredictedEffects) -> Iterator[str]:
     """Says what it names and will not see: in the sandbox, files with secrets are masked."""
     for verb, names in zip(("will", "may"), masked_names(told.touches), strict=True):
         if names:
@@ -40,7 +43,7 @@ def _unseen(told: Foreseen) -> Iterator[str]:
             yield f"It {verb} not see what is in {listed}: the sandbox masks files with secrets."
 
 
-def _of_rules(op: RunCommand, told: Foreseen, held: CommandLimits) -> Iterator[str]:
+def _of_rules(op: RunCommand, told: PredictedEffects, held: CommandLimits) -> Iterator[str]:
     if op.profile == "commit":
         return
     if held.denial:

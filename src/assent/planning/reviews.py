@@ -27,6 +27,8 @@ from assent.core.plan.record import PlanRecord
 from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.core.text.hidden_chars import visible_line
+from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
 from assent.planning.approval_expiry import usable_approval
 from assent.planning.build_warnings import build_warnings
 from assent.planning.command_remarks import command_remarks
@@ -41,8 +43,6 @@ from assent.render.drift import REBASE, DriftedFile
 from assent.render.operation_text import operation_brief, undo_gaps
 from assent.render.review import SHORT, OperationReview, Review
 from assent.render.snapshot_gaps import snapshot_gap_warnings
-from assent.views.foreseen import foreseen, line_of
-from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 
 TextBasis = Literal["approved", "proposed", "recorded"]
 OPEN_STATES = (
@@ -253,22 +253,22 @@ class _OperationReviewer:
         around, folders = self._around(op)
         facts = self._facts_of(op)
         look = RiskInput(diff, before, after, around, facts, self._scope, folders=folders)
-        return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
+        return OperationReview(identity, op, reversibility(op), operation_risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
         read, root = self._doors.classify_command_line, display_path(self._place.root)
-        line = read(line_of(op)) if read else None
+        line = read(command_line_text(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = command_limits(self._doors.rules, op)
         bounds = self._place.snapshot_limits
-        seen = foreseen(op, line, root)
+        seen = predict_effects(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._doors.no_sandbox_reason()
         here = tuple(snapshot_gap_warnings(op, bounds, self._coverage(op, at)))
         return OperationReview(
             identity,
             op,
             reversibility(op),
-            risks(op, look),
+            operation_risks(op, look),
             remarks=(*command_remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
             unheld=unheld,

@@ -10,11 +10,11 @@ from assent.core.paths import one_line
 from assent.core.permission.command_limits import CommandLimits
 from assent.core.plan.operation import Operation, RunCommand, footprint, inverse
 from assent.core.text.hidden_chars import visible_line
+from assent.permissions.commands.predicted_effects import command_line_text
 from assent.planning.filename_case import FilenameCase
 from assent.planning.ports import Ports
 from assent.ports import PlanRules
 from assent.render.operation_text import operation_brief
-from assent.views.foreseen import line_of
 
 MAX_NAMED: Final = 5  # denied paths that are spelled out in one message
 RULES_COMMAND: Final = "assent rules list"
@@ -22,10 +22,10 @@ RULES_COMMAND: Final = "assent rules list"
 
 def command_limits(rules: PlanRules, command: RunCommand) -> CommandLimits:
     """Returns to what rules hold a command; what they deny to its undo, they deny to both."""
-    held, back = rules.command_limits(line_of(command)), inverse(command)
+    held, back = rules.command_limits(command_line_text(command)), inverse(command)
     if held.denial or not isinstance(back, RunCommand):
         return held
-    denial = rules.command_limits(line_of(back)).denial
+    denial = rules.command_limits(command_line_text(back)).denial
     return replace(
         held, denial=f"Its undo, {operation_brief(back)}, may not run: {denial}" if denial else ""
     )

@@ -22,7 +22,7 @@ from assent.core.shell.process import (
     ProcessResult,
     Program,
 )
-from assent.gate.readonly.hardening import GIT_ENVIRONMENT
+from assent.permissions.commands.read_only.git_environment import GIT_ENVIRONMENT
 from assent.ports import BlobStore, ProcessRunner, WorkspaceFiles
 from assent.runs.git_head import HeadCommit, tree_entries
 

@@ -1,0 +1,114 @@
+"""Builtins: what the shell's own commands could run, set or evaluate by their words."""
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from assent.permissions.commands.read_only.spec import words_in
+from assent.permissions.commands.simple_command import SimpleCommand
+from assent.permissions.commands.variables import is_harmless_assignment, is_local_variable
+
+BuiltinTest: TypeAlias = Callable[[SimpleCommand], bool]
+
+# Their words are commands, or change what later words mean.
+_NEVER: Final[dict[str, str]] = {
+    "eval": "`eval` runs text that is put together while it runs",
+    "source": "`source` runs the commands of a file",
+    ".": "`.` runs the commands of a file",
+    "alias": "`alias` gives a command's name another meaning",
+    "unalias": "`unalias` gives a command's name another meaning",
+    "trap": "`trap` runs commands later",
+    "enable": "`enable` changes what a name means",
+    "hash": "`hash` can change which program a name means",
+    "bind": "`bind` can run commands",
+    "complete": "`complete` can run commands",
+    "compgen": "`compgen` can run commands",
+    "mapfile": "`mapfile` can run commands",
+    "readarray": "`readarray` can run commands",
+    "shopt": "`shopt` changes how words are read",
+    "fc": "`fc` runs commands of before",
+    "let": "`let` evaluates its words",
+    "getopts": "`getopts` sets variables",
+    "setopt": "`setopt` changes how words are read",
+    "emulate": "`emulate` changes how words are read",
+    "zmodload": "`zmodload` loads code",
+}
+_SETTING: Final = re.compile(r"\w+(=([\w./:,@%+-]*|'[^'(`]*'|\"[^\"$`\\(]*\"))?", re.ASCII)
+_MODES: Final = re.compile(r"[-+][eux]+|[-+][eux]*o|errexit|nounset|pipefail|xtrace")
+_JOBS: Final = re.compile(r"-n|\d+|%\d+|\$!")
+
+
+def _prints(command: SimpleCommand) -> bool:
+    """`printf -v` evaluates a subscript; a word that the shell puts together could be that."""
+    return not command.arguments or command.arguments[0][:1] not in ("-", "$", "`")
+
+
+def _reads(command: SimpleCommand) -> bool:
+    return all(
+        word.plain and (word.text == "-r" or is_local_variable(word.text)) for word in command.words
+    )
+
+
+def _unsets(command: SimpleCommand) -> bool:
+    return all(word.plain and is_local_variable(word.text) for word in command.words)
+
+
+def _exports(command: SimpleCommand) -> bool:
+    return all(
+        _SETTING.fullmatch(text) and is_harmless_assignment(text) for text in command.arguments
+    )
+
+
+def _declares(command: SimpleCommand) -> bool:
+    texts = command.arguments
+    return all(
+        _SETTING.fullmatch(text) and is_local_variable(text.partition("=")[0]) for text in texts
+    )
+
+
+def _sets(command: SimpleCommand) -> bool:
+    return all(_MODES.fullmatch(text) for text in command.arguments)
+
+
+def _waits(command: SimpleCommand) -> bool:
+    return all(_JOBS.fullmatch(text) for text in command.arguments)
+
+
+def _tests(command: SimpleCommand) -> bool:
+    odd = any("[" in text or text in ("-v", "-R") for text in command.arguments)
+    return not odd and all(word.plain for word in command.words[1:])
+
+
+def _lists(command: SimpleCommand) -> bool:
+    return not any(text.startswith("-x") for text in command.arguments)
+
+
+def _replaces(command: SimpleCommand) -> bool:
+    return bool(command.arguments)
+
+
+_TESTS: Final[dict[str, tuple[BuiltinTest, str]]] = {
+    "printf": (_prints, "`printf` may evaluate a name"),
+    "read": (_reads, "`read` may evaluate a name, or set what programs obey"),
+    "unset": (_unsets, "`unset` may evaluate a name, or change what programs do"),
+    "export": (_exports, "`export` changes what programs do"),
+    **dict.fromkeys(
+        words_in("declare typeset local readonly integer float nameref"),
+        (_declares, "a declaration may evaluate a value"),
+    ),
+    "set": (_sets, "`set` changes how words are read"),
+    "wait": (_waits, "`wait` may evaluate a name"),
+    "test": (_tests, "a test may evaluate a name"),
+    "[": (_tests, "a test may evaluate a name"),
+    "jobs": (_lists, "`jobs -x` runs a command"),
+    "exec": (_replaces, "`exec` changes where later commands read and write"),
+}
+
+
+def builtin_uncertainty(command: SimpleCommand) -> str:
+    """Says what one of the shell's own commands could do that its words do not show."""
+    if why := _NEVER.get(command.name, ""):
+        return why
+    test, reason = _TESTS.get(command.name, (_replaces, ""))
+    plain = SimpleCommand(command.words[1:]) if command.name in ("read", "unset") else command
+    return reason if reason and not test(plain) else ""

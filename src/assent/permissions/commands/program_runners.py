@@ -1,0 +1,205 @@
+"""Runners: programs that run what their words say, in ways that the wrappers do not know."""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from assent.permissions.commands.arity import arity
+from assent.permissions.commands.denylist import INTERPRETERS
+from assent.permissions.commands.git_programs import git_runs_program
+from assent.permissions.commands.nested_shell import SHELLS, is_input
+from assent.permissions.commands.read_only.classifier import classify_read_only
+from assent.permissions.commands.read_only.spec import words_in
+from assent.permissions.commands.simple_command import SimpleCommand
+from assent.permissions.commands.wrappers import SUBCOMMAND_WRAPPERS
+
+RunnerTest: TypeAlias = Callable[[SimpleCommand], bool]
+
+OPAQUE_RUNNERS: Final = words_in(
+    "parallel watch script scriptreplay expect tmux screen byobu zellij hyperfine bwrap proot "
+    "firejail nsenter unshare chroot perf strace ltrace rr gdb lldb valgrind entr watchexec "
+    "nodemon concurrently run-parts start-stop-daemon systemd-run systemd-inhibit systemd-nspawn "
+    "dbus-run-session xvfb-run cpulimit prlimit choom flock dotenv faketime setpriv runcon "
+    "catchsegv pwsh powershell nu elvish xonsh oil osh yash posh lksh static-sh bash-static "
+    "ld.so vi vim view nvim ex ed emacs emacsclient nano pico at batch ansible nix-shell numactl "
+    "capsh daemonize setcpuset sg newgrp socat"
+)
+_LOADER: Final = re.compile(r"ld-[\w.-]+\.so[\d.]*|(ba|da|z|k)sh[-\d.][\w.-]*")
+_VERBS: Final = frozenset(
+    [*((name, "exec") for name in words_in("stack cabal opam dotnet rustup poetry devbox")),
+     *(("nix", verb) for verb in words_in("develop run shell")),
+     *((name, "shell") for name in words_in("pipenv poetry devbox")),
+     ("bazel", "run"), ("vagrant", "ssh"), ("gh", "alias"), ("gh", "extension"),
+     ("rails", "runner"), ("cmake", "-E"), ("cmake", "-P")]
+)  # fmt: skip
+
+
+def _unwritten(command: SimpleCommand) -> bool:
+    return command.open or not all(word.plain for word in command.words)
+
+
+def _tar(command: SimpleCommand) -> bool:
+    words = command.arguments
+    long = "--(exclude|strip-components|directory|file|gzip|bzip2|xz|zstd|verbose|list|create"
+    known = re.compile(long + r"|extract|null|wildcards)(=.*)?")
+    short = re.compile(r"-?[cxtrvzjJZfpkmCahPXO]+")
+    options = [word for word in words[1:] if word.startswith("-")]
+    fine = all((known if word[:2] == "--" else short).fullmatch(word) for word in options)
+    first = not words or (known if words[0][:2] == "--" else short).fullmatch(words[0])
+    return _unwritten(command) or not (fine and first)
+
+
+def _sed(command: SimpleCommand) -> bool:
+    """A script that only prints does no more when what it prints replaces a file."""
+    kept = [re.sub(r"^(-[nErsz]*)i.*$", r"\1", w) for w in command.arguments]
+    words = [w for w in kept if w != "-" and not w.startswith("--in-place")]
+    odd = any(is_input(word) for word in command.arguments if "f" in word or word == "-")
+    filed = not odd and _is_filed(words, r"-[nErsz]+")
+    return _unwritten(command) or not (filed or _prints("sed", words))
+
+
+def _awk(command: SimpleCommand) -> bool:
+    filed = _is_filed(list(command.arguments), r"-F.*|-v")
+    return _unwritten(command) or not (filed or _prints("awk", list(command.arguments)))
+
+
+def _is_filed(words: list[str], others: str) -> bool:
+    """Tells whether the whole script is in one file that is named, with no doubtful option."""
+    options = [word for word in words if word.startswith("-") and word != "-f"]
+    files = [then for one, then in pairwise(words) if one == "-f"]
+    named = len(files) == words.count("-f") == 1 and re.fullmatch(r"[\w./][\w./-]*", files[0])
+    known = all(re.fullmatch(others, word, re.DOTALL) for word in options)
+    return bool(named) and known and not is_input(files[0])
+
+
+def _prints(name: str, words: list[str]) -> bool:
+    quoted = ["'" + word.replace("'", "'\"'\"'") + "'" for word in words]
+    return classify_read_only(" ".join([name, *quoted])).read_only
+
+
+def _has(*options: str) -> RunnerTest:
+    """Returns a test for words that begin with one of some options, or cannot be told."""
+    return lambda command: (
+        _unwritten(command) or any(word.startswith(options) for word in command.arguments)
+    )
+
+
+def _only(long: str, letters: str = "", *starts: str) -> RunnerTest:
+    """Returns a test for an option that is not known; a long one may be cut short anywhere."""
+    known = words_in(long)
+    return lambda command: (
+        _has(*starts)(command)
+        or command.has(letters)
+        or any(w[:2] == "--" and w.partition("=")[0] not in known for w in command.arguments)
+    )
+
+
+def _fd(command: SimpleCommand) -> bool:
+    return _unwritten(command) or command.has("xX", "--exec", "--exec-batch")
+
+
+def _make(command: SimpleCommand) -> bool:
+    given = any("=" in word and not word.startswith("-") for word in command.arguments)
+    odd = any(is_input(word) for word in command.arguments)
+    return given or odd or _MAKE(command)
+
+
+_MAKE: Final = _only(
+    "-- --jobs --keep-going --silent --quiet --always-make --directory --file --makefile --dry-run "
+    "--just-print --no-print-directory --print-directory --ignore-errors --question --load-average "
+    "--output-sync --warn-undefined-variables --no-builtin-rules --version --help --trace",
+    "E",
+)
+
+
+def _ssh(command: SimpleCommand) -> bool:
+    odd = any(re.search(r"[^\w./:@%+,=-]", word) for word in command.arguments)
+    return _unwritten(command) or odd
+
+
+def _zip(command: SimpleCommand) -> bool:
+    tests = any("TT" in word for word in command.arguments if word.startswith("-"))
+    known = "-- --recurse-paths --quiet --verbose --test --junk-paths --update --version --help"
+    return tests or _only(known)(command)
+
+
+def _psql(command: SimpleCommand) -> bool:
+    odd = any(set(word) & set("\\|") or is_input(word) for word in command.arguments)
+    return _unwritten(command) or odd
+
+
+_TESTS: Final[dict[str, RunnerTest]] = {
+    "git": git_runs_program,
+    "tar": _tar, "bsdtar": _tar, "gtar": _tar,
+    "sed": _sed, "gsed": _sed,
+    **dict.fromkeys(words_in("awk gawk mawk nawk"), _awk),
+    "fd": _fd, "fdfind": _fd,
+    "make": _make, "gmake": _make,
+    "ssh": _ssh,
+    "rg": _has("--pre", "--hostname-bin"),
+    "sort": _only(
+        "-- --reverse --numeric-sort --unique --key --field-separator --output --stable --debug "
+        "--version-sort --human-numeric-sort --ignore-case --general-numeric-sort --check --merge "
+        "--zero-terminated --parallel --random-sort --month-sort --dictionary-order --sort --help "
+        "--ignore-leading-blanks --buffer-size --temporary-directory --version"
+    ),
+    "man": _only("-- --help --version --where --all --regex --apropos --whatis", "PHC"),
+    "go": _has("-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay"),
+    "cargo": _has("--config", "-Z"),
+    "rsync": _only(
+        "-- --archive --verbose --delete --exclude --include --dry-run --recursive --progress "
+        "--compress --update --checksum --stats --human-readable --partial --relative --links "
+        "--perms --times --version --help",
+        "eM",
+    ),
+    "scp": _only("--", "SoF"), "sftp": _only("--", "SoFDb"),
+    "zip": _zip,
+    "gcc": _has("-wrapper", "--wrapper", "-fplugin", "-specs", "--specs", "-B", "@"),
+    "psql": _psql, "sqlite3": _has(".", "-cmd", "--cmd", "-init", "--init"),
+    "deno": _has("eval", "repl"),
+    "ninja": _has("-t"), "split": _has("--f"),
+}  # fmt: skip
+CODE_RUNNERS: Final = (
+    frozenset(_TESTS) - words_in("git make gmake sort go cargo rg deno ninja") | OPAQUE_RUNNERS
+)
+
+_MANY: Final = {name for name, _ in SUBCOMMAND_WRAPPERS} | {name for name, _ in _VERBS} - {"cmake"}
+# They run commands that stand in what they read.
+_READERS: Final = words_in(
+    "sqlite3 psql mysql mariadb m4 dc gnuplot octave R ghci irb ipython ipython3 bpython jshell "
+    "scala ocaml sbcl clisp erl iex swipl ftp lftp sftp telnet wish gforth pry crontab"
+)
+_ABOUT: Final = words_in("--version --help -h -V -v -version")
+_FLAGS: Final = words_in("--silent -s --offline --no-color --color=never --color=always --frozen")
+
+
+def _runs_input(command: SimpleCommand) -> bool:
+    """Tells whether a program could take for code what it reads and nobody sees."""
+    first = command.arguments[0] if command.arguments else ""
+    fed = bool(command.fed) or command.given or command.open
+    if command.name in _READERS:
+        return fed or any(is_input(word) for word in command.arguments)
+    if command.name not in INTERPRETERS - SHELLS or first in _ABOUT:
+        return False
+    if first and not first.startswith("-"):
+        return is_input(first)
+    return fed or not first or any(is_input(word) for word in command.arguments)
+
+
+def hidden_execution(command: SimpleCommand) -> list[str]:
+    """Says whether a program could run something that its words do not show plainly."""
+    name = command.name
+    test = _TESTS.get(name)
+    verb = command.arguments[0] if command.arguments else ""
+    if name in OPAQUE_RUNNERS or _LOADER.fullmatch(name) or (name, verb) in _VERBS:
+        return [f"what `{name}` runs cannot be told"]
+    if test is not None and test(command):
+        return [f"`{name}` may run a program that its words name"]
+    if name in _MANY and verb.startswith("-") and verb not in _ABOUT | _FLAGS:
+        return [f"which command of `{name}` it is cannot be told"]
+    if _runs_input(command):
+        return [f"what `{name}` runs may come by its input"]
+    if command.open and len(command.words) < arity(tuple(word.text for word in command.words)):
+        return [f"which command of `{name}` it is comes by its input"]
+    return []

@@ -1,0 +1,139 @@
+"""awk: proves that a program cannot write, run a program, connect or read other files.
+
+A program is accepted only if gawk and mawk split it into the same words, and none of
+those does more than compute and print.
+"""
+
+import re
+from itertools import pairwise
+
+from assent.core.errors import Refused
+from assent.core.shell.lexer import ShellWord
+from assent.permissions.commands.read_only.languages.awk_lexer import (
+    AwkToken,
+    AwkTokenKind,
+    awk_tokens,
+)
+from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
+
+FUNCTIONS = words_in(
+    "and asort asorti atan2 close compl cos exp fflush gensub gsub index int isarray length log "
+    "lshift match mktime or patsplit rand rshift sin split sprintf sqrt srand strftime strtonum "
+    "sub substr systime tolower toupper typeof xor"
+)
+STATEMENTS = words_in("if while for print printf return in delete exit")
+REFUSED = {
+    "system": "runs a command",
+    "getline": "reads another file, or a command",
+    "ARGV": "changes what is read",
+    "ARGC": "changes what is read",
+    "ENVIRON": "shows the environment; use `printenv NAME`",
+    "PROCINFO": "changes how input is read",
+    "SYMTAB": "reaches every variable",
+    "FUNCTAB": "reaches every function",
+    "CONVFMT": "changes how numbers are printed; use `printf`",
+    "OFMT": "changes how numbers are printed; use `printf`",
+    "TEXTDOMAIN": "reads another file",
+    "_": "marks texts to translate",
+    "extension": "loads code",
+    "bindtextdomain": "reads another file",
+    "dcgettext": "reads another file",
+    "dcngettext": "reads another file",
+    "func": "is not known everywhere; write `function`",
+    "switch": "is not known everywhere; use `if`",
+    "case": "is not known everywhere; use `if`",
+    "default": "is not known everywhere; use another name",
+}
+_GOES_ON = words_in(", && || { ? : = + - * % ( [ ! ~ < > == != <= >=") | {"\n"}
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=", re.ASCII)
+_PRINTS = ("print", "printf")
+
+
+def read_awk(words: tuple[ShellWord, ...]) -> ParsedArguments:
+    """Sorts out the words of an awk command: options end where its program begins."""
+    options: list[tuple[str, str]] = []
+    at = 0
+    while at < len(words) and words[at].text.startswith("-"):
+        if words[at].text == "--":
+            at += 1
+            break
+        name, value, taken = _option(words[at:])
+        options.append((name, value))
+        at += taken
+    if any(word.pattern for word in words[: at + 1]):
+        raise Refused("An awk program has a wildcard that is not quoted; put it in single quotes.")
+    if at == len(words) and not ParsedArguments(tuple(options)).has("--version"):
+        raise Refused("`awk` needs a program, such as '{print $1}'.")
+    for program in words[at : at + 1]:
+        check_awk(program.text)
+    return ParsedArguments(tuple(options), words[at:], _files(words[at + 1 :]))
+
+
+def _option(words: tuple[ShellWord, ...]) -> tuple[str, str, int]:
+    """Returns an option, its value, and how many words they are."""
+    text = words[0].text
+    if text == "--version":
+        return text, "", 1
+    name, value, taken = text[:2], text[2:], 1
+    if name not in ("-F", "-v"):
+        raise Refused(f"`awk {text}` is not among the options that only read; -F and -v are.")
+    if not value:
+        if len(words) == 1:
+            raise Refused(f"`awk {name}` needs a value.")
+        value, taken = words[1].text, 2
+    if name == "-v":
+        _check_assignment(value)
+    return name, value, taken
+
+
+def _check_assignment(text: str) -> None:
+    found = _ASSIGNED.match(text)
+    if not found or found[1] in REFUSED:
+        raise Refused(f"`awk -v {text}` has to give a variable of your own a value: -v NAME=TEXT.")
+
+
+def _files(operands: tuple[ShellWord, ...]) -> tuple[ShellWord, ...]:
+    for word in operands:
+        if word.text.startswith("/inet"):
+            raise Refused(f"`{word.text}` is a network connection to awk.")
+        if _ASSIGNED.match(word.text):
+            _check_assignment(word.text)
+    return tuple(word for word in operands if word.pattern or not _ASSIGNED.match(word.text))
+
+
+def check_awk(program: str) -> None:
+    """Raises Refused unless an awk program provably only computes and prints."""
+    found = list(awk_tokens(program))
+    for token in found:
+        if token.kind is AwkTokenKind.NAME and token.text in REFUSED:
+            raise Refused(f"`{token.text}` in an awk program {REFUSED[token.text]}.")
+    _check_calls(found)
+    _check_redirects(found)
+
+
+def _check_calls(found: list[AwkToken]) -> None:
+    """Lets only known functions, and those that the program defines itself, be called."""
+    own = {second.text for first, second in pairwise(found) if first.text == "function"}
+    if own & (FUNCTIONS | STATEMENTS):
+        raise Refused("An awk program gives a function a name that has a meaning already.")
+    for name, following in pairwise(found):
+        known = name.text in FUNCTIONS or name.text in STATEMENTS or name.text in own
+        if name.kind is AwkTokenKind.NAME and following.text == "(" and not known:
+            raise Refused(f"`{name.text}(` in an awk program calls what is not known here.")
+
+
+def _check_redirects(found: list[AwkToken]) -> None:
+    """Refuses every `>` that could belong to a print; elsewhere it compares."""
+    printing, depth = False, 0
+    for before, token in pairwise([AwkToken(AwkTokenKind.SIGN, "\n"), *found]):
+        if token.kind is AwkTokenKind.NAME and token.text in _PRINTS:
+            printing, depth = True, 0
+        if token.kind is not AwkTokenKind.SIGN or not printing:
+            continue
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text in (">", ">=") and depth <= 0:
+            raise Refused("`>` behind print in an awk program writes to a file.")
+        if token.text in (";", "{", "}") and depth > 0:
+            raise Refused("A print in an awk program has a `(` that is not closed.")
+        goes_on = token.text == "\n" and (depth > 0 or before.text in _GOES_ON)
+        printing = token.text not in (";", "}", "\n") or goes_on

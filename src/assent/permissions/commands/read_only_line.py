@@ -1,0 +1,22 @@
+"""Reading: a line that the judge of planning lets through, as the gate sees it everywhere."""
+
+from assent.core.errors import Refused
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.shell.parser import parse_command_line
+from assent.permissions.commands.grant_patterns import command_patterns
+from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.simple_command import quote_word
+
+
+def read_only_line(text: str) -> CommandAnalysis | None:
+    """Returns what a line reads; None if it may do more. It needs no large grammar."""
+    try:
+        files = files_read_by(text)
+        commands = [
+            " ".join(quote_word(word.text) for word in command.words)
+            for line in parse_command_line(text)
+            for command in line.commands
+        ]
+    except Refused:
+        return None
+    return CommandAnalysis(tuple(commands), reads=files, always=command_patterns(commands))

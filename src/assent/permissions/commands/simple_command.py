@@ -1,0 +1,78 @@
+"""A simple command as a look at the text finds it: its words, and where its input comes from."""
+
+import re
+from typing import Final
+
+import msgspec
+
+from assent.core.shell.lexer import GLOB_CHARS
+
+_QUOTED: Final = re.compile("[ \t\n'\"]")
+
+
+class CommandWord(msgspec.Struct, frozen=True):
+    """A word without its quotes; `plain`: whatever is set in the shell, it is this very text."""
+
+    text: str
+    plain: bool = True
+
+
+class SimpleCommand(msgspec.Struct, frozen=True):
+    """A program or builtin with its arguments, and the commands whose output it is given."""
+
+    words: tuple[CommandWord, ...]
+    sets: tuple[str, ...] = ()  # variables that it sets, as NAME=VALUE
+    fed: tuple["SimpleCommand", ...] = ()
+    given: bool = False  # its input is a file or text in the line
+    open: bool = False  # words of its input are added to its own
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder."""
+        return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return tuple(word.text for word in self.words[1:])
+
+    @property
+    def text(self) -> str:
+        """The words with one blank between them; only one with blanks or quotes in it is quoted."""
+        return " ".join(quote_word(word.text) for word in self.words)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Every argument that is no option; what an option takes counts as one."""
+        words = self.arguments
+        cut = words.index("--") if "--" in words else len(words)
+        found = [word for word in words[:cut] if not word.startswith("-") or word == "-"]
+        return (*found, *words[cut + 1 :])
+
+    def has(self, letters: str, *options: str) -> bool:
+        """Tells whether one of some options is there, a letter also among others: `-rf`."""
+        short = [w for w in self.arguments if w[:1] == "-" and w[:2] != "--"]
+        return any(letter in word for word in short for letter in letters) or any(
+            word.partition("=")[0] in options for word in self.arguments
+        )
+
+
+class ParsedCommandLine(msgspec.Struct, frozen=True):
+    """What is in a line; `doubts` say why there may be more."""
+
+    commands: tuple[SimpleCommand, ...] = ()
+    targets: tuple[CommandWord, ...] = ()  # what redirects write
+    doubts: tuple[str, ...] = ()
+    nested: bool = False  # one command stands in the words of another
+    inputs: tuple[CommandWord, ...] = ()  # what redirects read
+
+
+def quote_word(text: str) -> str:
+    """Returns a word so that no two lists of words look the same."""
+    if text and not _QUOTED.search(text):
+        return text
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def is_wild(text: str) -> bool:
+    """Tells whether unquoted text becomes something else: wildcards, braces, a home folder."""
+    return text.startswith("~") or any(sign in text for sign in GLOB_CHARS + "{}")

@@ -1,0 +1,377 @@
+"""The gate: judges every request by rules in layers, then mode, remembered answers and floors."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache, partial
+from itertools import chain
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule_match import (
+    ExplainedDecision,
+    ResourceForms,
+    RuleMatch,
+    deciding_match,
+    mode_without_tool,
+    rule_matches,
+)
+from assent.core.permission.rule_parser import rule_text
+from assent.core.permission.wildcard import matches_everything
+from assent.core.session.event import RiskLevel
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
+from assent.permissions.check import MODE_NAMES, PermissionCheck, check_for, why_not_staged
+from assent.permissions.command_checks import (
+    agent_config_writes,
+    command_line_checks,
+    outside_check,
+    planning_checks,
+    require_read_only,
+    staged_checks,
+)
+from assent.permissions.commands.read_only.special_file import SpecialFileRefused
+from assent.permissions.grant_patterns import grant_patterns
+from assent.permissions.grants import matching_grant
+from assent.permissions.mandatory_asks import names_path, outside_path
+from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
+from assent.permissions.resource_names import resource_names
+from assent.permissions.risk_rating import rate_risk
+from assent.permissions.rule_layers import AgentRuleLayers
+
+FilesReadBy: TypeAlias = Callable[[str], Sequence[str]]
+RuleMatches: TypeAlias = Sequence[RuleMatch]
+
+ANY_EDIT = ResourceAccess(Action.EDIT, "")
+RULE_LAYERS = (
+    "user",
+    "project",
+    "agent",
+    "command line",
+)  # layers whose question yolo mode answers
+VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
+ANSWER_TEXT = {"allow": "allows it", "ask": "asks before it", "deny": "denies it"}
+_KEPT = 256  # command lines that were looked at
+_FENCES = 16  # that are remembered
+
+
+class RuleGate:
+    """Implements ports.Gate. It looks at nothing but the request, the posture and the policy.
+
+    `read_line` tells what a command line is made of. `operands` returns the files that one opens,
+    or raises Refused, with the reason for a model, if it does not only read; it judges while
+    planning. Both come by the door because their tables are large and few sessions need them.
+    """
+
+    def __init__(
+        self,
+        policy: PermissionPolicy,
+        read_line: Callable[[str], CommandAnalysis],
+        operands: FilesReadBy | None = None,
+    ) -> None:
+        self._policy = policy
+        self._stacks = AgentRuleLayers(policy)
+        self._fences = PathLimitsCache(policy, self._stacks)
+        self._line = lru_cache(_KEPT)(read_line)
+        self._kept: dict[object, PathLimits] = {}
+        self._operands = operands
+
+    def decide(self, requests: Sequence[ResourceAccess], posture: PermissionContext) -> Decision:
+        """Returns the strictest verdict that any of the requests gets."""
+        try:
+            matters = [each for one in requests for each in self._matters(one, posture, requests)]
+            return strictest_decision([self._decide(matter, posture)[0] for matter in matters])
+        except Exception as error:  # law 9: a gate that fails says no
+            return _failed(error, posture)
+
+    def path_limits(self, posture: PermissionContext) -> PathLimits | None:
+        """Returns what rules keep from every program of a model; None if they keep nothing."""
+
+        def is_readable(path: str) -> bool:
+            return self.decide((ResourceAccess(Action.READ, path),), posture).verdict is Verdict.RUN
+
+        found = self._fences.of(posture, free=_is_free(posture), reads=is_readable)
+        return found if posture.mode == "plan" else self._with_orders(found, posture)
+
+    def _with_orders(self, fence: PathLimits | None, posture: PermissionContext) -> PathLimits:
+        """Returns a fence that also keeps what configures agents, unless it may change unasked."""
+        ruled = bool(posture.opened) or self._stacks.has_rules_for(ANY_EDIT, posture.agents)
+        stacks = tuple(map(id, self._stacks.of(posture.agents)))  # a stack, once made, stays
+        modes = (posture.mode, posture.building, posture.scope, *(one.id for one in posture.custom))
+        key = (fence, stacks, modes, posture.opened)
+        if key not in self._kept:
+            if len(self._kept) >= _FENCES:
+                self._kept.clear()
+            is_open = partial(self._is_open, posture) if ruled else None
+            self._kept[key] = with_agent_config_limits(fence, is_open)
+        return self._kept[key]
+
+    def _is_open(self, posture: PermissionContext, path: str, folder: bool) -> bool:
+        """Tells whether programs may change what configures agents; of a folder, anything in it."""
+        if any(_touch(path, each) for each in posture.opened):
+            return True
+        unasked = msgspec.structs.replace(posture, grants=())
+        wanted = ResourceAccess(Action.EDIT, f"{path}/*" if folder else path)
+        return self.decide((wanted,), unasked).verdict is Verdict.RUN
+
+    def never_allowed_reason(self, tool: str, action: Action, posture: PermissionContext) -> str:
+        """Says why no call of a tool can ever be allowed here; nothing if one might be."""
+        if mode := mode_without_tool(posture.custom, (tool,)):
+            return f"The mode {mode} does not have it."
+        rule = self._stacks.hiding(tool, action, posture.agents)
+        return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
+
+    def risk(self, requests: Sequence[ResourceAccess]) -> tuple[RiskLevel, tuple[str, ...]]:
+        """Returns how much could go wrong, and why; what cannot be judged is high."""
+        try:
+            return rate_risk(requests, self._line)
+        except Exception as error:
+            return "high", (_why(error),)
+
+    def grant_patterns(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[PermissionPattern, ...]:
+        """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+        try:
+            return grant_patterns(
+                requests, posture, self._line, partial(outside_path, policy=self._policy)
+            )
+        except Exception:
+            return ()
+
+    def parts(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
+        """Returns every command in command lines, where there is more than one to see."""
+        lines = [one.resource for one in requests if one.action is Action.SHELL]
+        try:
+            found = tuple(text for line in lines for text in self._commands(line))
+        except Exception:  # nobody is refused, or let through, by what is shown
+            return ()
+        return found if found != tuple(lines) else ()
+
+    def files(self, requests: Sequence[ResourceAccess]) -> tuple[ResourceAccess, ...]:
+        """Returns the files that command lines open or write, as far as their text tells."""
+        lines = [one.resource for one in requests if one.action is Action.SHELL]
+        try:
+            found = [each for line in lines for each in self._files(self._line(line))]
+        except Exception:  # as above: only shown
+            return ()
+        return tuple(dict.fromkeys(found))
+
+    def operands(self, requests: Sequence[ResourceAccess]) -> tuple[str, ...]:
+        """Returns every name in command lines that could be a file which they read."""
+        read = [self._line(one.resource) for one in requests if one.action is Action.SHELL]
+        names = [path for line in read for path in (*(line.reads or ()), *line.opens)]
+        found = [outside_path(path, self._policy) or path for path in names]
+        return tuple(dict.fromkeys(found))
+
+    def is_mandatory_ask(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> bool:
+        """Tells whether a yes to one of these counts for one session at most."""
+        try:
+            matters = [each for one in requests for each in self._matters(one, posture, requests)]
+        except Exception:  # law 9
+            return True
+        return any(matter.fixed for matter in matters)
+
+    def explain(
+        self, requests: Sequence[ResourceAccess], posture: PermissionContext
+    ) -> tuple[ExplainedDecision, ...]:
+        """Returns everything that is decided about, with what each layer says to it."""
+        found = []
+        for request in requests:
+            try:
+                matters = list(self._matters(request, posture, requests))
+            except Exception as error:
+                no = _failed(error, posture)
+                found.append(ExplainedDecision(request, no, self._opinions(request, posture)))
+                continue
+            found += [self._explained(matter, posture) for matter in matters]
+        return tuple(found)
+
+    def _opinions(
+        self, request: ResourceAccess, posture: PermissionContext
+    ) -> tuple[RuleMatch, ...]:
+        """Returns what layers say to a command line that is refused whatever they say."""
+        stacks, root = self._stacks.of(posture.agents), self._policy.root
+        found = list[RuleMatch]()
+        try:
+            texts = self._commands(request.resource) or (request.resource,)
+        except Exception:  # nobody is refused, or let through, by what is shown
+            texts = (request.resource,)
+        for one in [ResourceAccess(request.action, text, request.key) for text in texts]:
+            for stack in stacks:
+                found += rule_matches(stack, one, cache(partial(resource_names, one, root)))
+        return tuple(dict.fromkeys(found))
+
+    def _explained(self, matter: PermissionCheck, posture: PermissionContext) -> ExplainedDecision:
+        decision, said = self._decide(matter, posture)
+        return ExplainedDecision(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
+
+    def _matters(
+        self,
+        request: ResourceAccess,
+        posture: PermissionContext,
+        together: Sequence[ResourceAccess],
+    ) -> Iterable[PermissionCheck]:
+        if request.action is not Action.SHELL:
+            return (check_for(request, posture), *self._around(request, posture, together))
+        if posture.mode != "plan":
+            line, away = self._line(request.resource), partial(outside_path, policy=self._policy)
+            return command_line_checks(request, posture, line, away)
+        text = request.resource
+        try:
+            files = self._operands(text) if self._operands else require_read_only(self._line(text))
+        except SpecialFileRefused:
+            raise
+        except Refused as refused:
+            why = why_not_staged(posture)
+            if why is not None or not text.strip():
+                message = " ".join(filter(None, [refused.message, why]))
+                raise Refused(message, refused.next) from refused
+            return staged_checks(request, posture, self._line(text), refused.message)
+        is_ruled = self._stacks.has_rules_for(request, posture.agents)
+        return planning_checks(request, posture, self._commands(text) if is_ruled else (), files)
+
+    def _around(
+        self,
+        request: ResourceAccess,
+        posture: PermissionContext,
+        together: Sequence[ResourceAccess],
+    ) -> Iterable[PermissionCheck]:
+        """Yields the look outside that reading a file is, where no other request says so."""
+        away = outside_path(request.resource, self._policy) if request.action is Action.READ else ""
+        asked = [one.resource.removesuffix("*") for one in together if one.action is Action.OUTSIDE]
+        if away and not any(f"{away}/".startswith(folder) for folder in asked):
+            yield outside_check(away, posture)
+
+    def _files(self, line: CommandAnalysis) -> Iterable[ResourceAccess]:
+        away = [path for path in line.opens if outside_path(path, self._policy)]
+        reads = [ResourceAccess(Action.READ, path) for path in (*(line.reads or ()), *away)]
+        writes = [
+            ResourceAccess(Action.EDIT, path) for path in (*line.writes, *agent_config_writes(line))
+        ]
+        return (*reads, *writes)
+
+    def _commands(self, text: str) -> tuple[str, ...]:
+        return self._line(text).commands
+
+    def _decide(
+        self, matter: PermissionCheck, posture: PermissionContext
+    ) -> tuple[Decision, Sequence[RuleMatches]]:
+        """Rules, the mode where none spoke, the floor, and an answer where it would be asked."""
+        texts: ResourceForms = cache(partial(_forms, matter, self._policy.root))
+        stacks = self._stacks.of(posture.agents)
+        said = [rule_matches(stack, matter.request, texts) for stack in stacks]
+        decision = strictest_decision([self._ruled(matter, each, posture) for each in said])
+        if matter.floor is not None:
+            decision = strictest_decision((decision, matter.floor))
+        if decision.verdict is Verdict.ASK and posture.grants:
+            decision = self._answered(matter, decision, posture, texts)
+        return decision, said
+
+    def _ruled(
+        self, matter: PermissionCheck, said: RuleMatches, posture: PermissionContext
+    ) -> Decision:
+        """Returns what rules, or else the mode, make of a matter."""
+        if matter.fixed:  # only a rule of the person's own that names it lets it run
+            policy = self._policy
+            said = [
+                one
+                for one in said
+                if one.rule.action != "allow" or names_path(one, matter.fixed, policy)
+            ]
+        return _ruled(matter, said, posture)
+
+    def _answered(
+        self,
+        matter: PermissionCheck,
+        decision: Decision,
+        posture: PermissionContext,
+        texts: ResourceForms,
+    ) -> Decision:
+        grant = matching_grant(matter, decision, posture, texts(), self._policy.home)
+        if grant is None:
+            return decision
+        return Decision(Verdict.RUN, "You said yes to it before.", "grant", grant.id)
+
+
+def _touch(one: str, other: str) -> bool:
+    """Tells whether one path is the other, or lies in it, or holds it."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _forms(matter: PermissionCheck, root: str) -> tuple[str, ...]:
+    """Returns the texts by which rules and answers know a matter."""
+    found = resource_names(matter.request, root)
+    if matter.fixed and matter.request.action is Action.EDIT:
+        return (*found, *(f"{form.rstrip('/')}/" for form in found))
+    if not matter.fixed or matter.request.action is not Action.OUTSIDE:
+        return found
+    return tuple(dict.fromkeys((*found, matter.fixed, f"{matter.fixed.rstrip('/')}/*")))
+
+
+def _failed(error: Exception, posture: PermissionContext) -> Decision:
+    """Returns the no to what could not be judged, or is no command for planning."""
+    by_mode = posture.mode == "plan" and isinstance(error, Refused)
+    return Decision(Verdict.DENY, _why(error), "mode" if by_mode else "defaults")
+
+
+def _why(error: Exception) -> str:
+    return error.message if isinstance(error, Refused) else f"It could not be judged: {error!r}."
+
+
+def _ruled(matter: PermissionCheck, said: RuleMatches, posture: PermissionContext) -> Decision:
+    """Returns what rules, or else the mode, make of a matter."""
+    if matter.delicate:  # a rule that names nothing does not let it run
+        said = [
+            one
+            for one in said
+            if one.rule.action != "allow" or not matches_everything(one.rule.pattern)
+        ]
+    opinion = deciding_match(said)
+    if opinion is None or _stages(opinion, matter, posture):
+        decision = matter.default
+    else:
+        decision = _of(opinion)
+    if decision.verdict is not Verdict.ASK or not _is_free(posture):
+        return decision
+    softer = matter.default if decision.layer in RULE_LAYERS else decision
+    if softer.verdict is Verdict.ASK and softer.layer != "mode":
+        return softer
+    how = f"{MODE_NAMES[posture.mode]} mode" if posture.mode == "yolo" else "`--auto`"
+    return Decision(Verdict.RUN, f"{how} runs what would be asked.", "mode", decision.rule)
+
+
+def _stages(opinion: RuleMatch, matter: PermissionCheck, posture: PermissionContext) -> bool:
+    """Tells whether staging does for the question: all of a plan is asked about later.
+
+    Only a rule that names files wants to be asked about each edit of them while planning, too.
+    """
+    is_staged = posture.mode == "plan" and matter.default.verdict is Verdict.STAGE
+    asks_all = bool(matter.whole) or matches_everything(opinion.rule.pattern)
+    return is_staged and opinion.rule.action == "ask" and asks_all
+
+
+def _is_free(posture: PermissionContext) -> bool:
+    return posture.mode != "plan" and (posture.auto or posture.mode == "yolo")
+
+
+def _of(opinion: RuleMatch) -> Decision:
+    rule, layer = opinion.rule, opinion.layer.name
+    return Decision(VERDICTS[rule.action], _reason(rule, layer), layer, rule_text(rule))
+
+
+def _reason(rule: PermissionRule, layer: str = "") -> str:
+    place = rule.source or f"the layer {layer}"
+    return rule.reason or f"A rule of {place} {ANSWER_TEXT[rule.action]}."

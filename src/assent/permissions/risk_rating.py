@@ -1,0 +1,95 @@
+"""Risk: how much could go wrong with some requests, low, medium or high, and why (F90)."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, get_args
+
+from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.session.event import RiskLevel
+from assent.core.tool import Action, ResourceAccess
+from assent.permissions.check import why_secret_path
+from assent.permissions.hosts import host_of, is_private_host
+from assent.permissions.sensitive_files import why_sensitive
+
+RiskRating: TypeAlias = tuple[RiskLevel, tuple[str, ...]]
+LineClassifier: TypeAlias = Callable[[str], CommandAnalysis]
+RiskRule: TypeAlias = Callable[[ResourceAccess, LineClassifier], RiskRating]
+LEVELS: tuple[RiskLevel, ...] = get_args(RiskLevel)
+LOW: RiskRating = ("low", ())
+
+
+def rate_risk(requests: Sequence[ResourceAccess], line: LineClassifier) -> RiskRating:
+    """Returns the highest level of all, and every reason for a level above low, once."""
+    return highest_risk([RISK_RULES[request.action](request, line) for request in requests])
+
+
+def highest_risk(found: Sequence[RiskRating]) -> RiskRating:
+    """Returns several risks as one."""
+    level, _ = max((LOW, *found), key=lambda one: LEVELS.index(one[0]))
+    return level, tuple(dict.fromkeys(why for _, reasons in found for why in reasons))
+
+
+def _read(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    if why := why_secret_path(request.resource):
+        return "high", (f"{request.resource} may hold secrets: {why}",)
+    return LOW
+
+
+def _edit(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    path = request.resource
+    if why := why_sensitive(path):
+        return "high", (f"{path} changes: {why}.",)
+    if why_secret_path(path):
+        return "high", (f"{path} changes, and it may hold secrets.",)
+    return "medium", (f"{path} changes.",)
+
+
+def _shell(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    found = line(request.resource)
+    if found.danger:
+        return "high", (found.danger, *found.reasons)
+    twice = {f"It writes {path}." for path in found.writes}  # and that it changes is said below
+    reasons = tuple(reason for reason in found.reasons if reason not in twice)
+    own: RiskRating = (found.risk, reasons)
+    if not found.certain:
+        own = "high", (*reasons, "Not every command in this line could be told apart.")
+    reads = [_read(ResourceAccess(Action.READ, path), line) for path in found.reads or ()]
+    writes = [_edit(ResourceAccess(Action.EDIT, path), line) for path in found.writes]
+    return highest_risk([own, *reads, *writes])
+
+
+def _fetch(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    host = host_of(request.resource)
+    if is_private_host(host):
+        return "high", (f"{host} is this machine or a private network.",)
+    return "medium", (f"{host} learns what is asked for.",)
+
+
+def _tool(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    return "high", (f"What {request.resource} changes is unknown.",)
+
+
+def _outside(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    return "medium", (f"{request.resource} is outside the workspace.",)
+
+
+def _loop(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    return "medium", ("The model may be stuck.",)
+
+
+def _none(request: ResourceAccess, line: LineClassifier) -> RiskRating:
+    return LOW
+
+
+RISK_RULES: dict[Action, RiskRule] = {
+    Action.READ: _read,
+    Action.EDIT: _edit,
+    Action.SHELL: _shell,
+    Action.FETCH: _fetch,
+    Action.PLAN: _none,
+    Action.PRESENT: _none,
+    Action.TASK: _none,
+    Action.TOOL: _tool,
+    Action.OUTSIDE: _outside,
+    Action.LOOP: _loop,
+    Action.SEEK: _none,
+}

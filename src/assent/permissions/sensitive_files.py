@@ -1,0 +1,14 @@
+"""Careful: files whose change makes other programs do things, so that even auto-edit asks."""
+
+from assent.core.permission.protected_paths import protecting_pattern
+from assent.core.permission.secret_files import secret_reason
+
+
+def why_sensitive(path: str) -> str:
+    """Returns why a person wants to see a change of this file; nothing if they need not.
+
+    Nothing is said of secrets, which are asked about as such.
+    """
+    name = path.encode("utf-8", "surrogateescape")
+    row = protecting_pattern(name)
+    return row.because if row is not None and not secret_reason(name) else ""
