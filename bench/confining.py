@@ -10,10 +10,10 @@ from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
 from assent.core.shell.process import ProcessLimits, ProcessResult, Program
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.view.profile import Profile
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
 
 SYSTEM = (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64", b"/etc")
 TRUE = b"/usr/bin/true"
@@ -26,7 +26,7 @@ ADDED = within(0.030)
 
 def confining(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures a sandbox of few parts, one of many, and a pipeline of three."""
-    tool = find_tool()
+    tool = find_bwrap()
     if tool is None:
         return
     few, many = _profile(work / "few", 0, 0), _profile(work / "many", BINDS, MASKS)
@@ -49,8 +49,8 @@ def _bare(command: list[bytes]) -> Action:
     )
 
 
-def _confined(tool: bytes, profile: Profile, count: int) -> Action:
-    runner = Bubblewrap(lambda: profile, tool)
+def _confined(tool: bytes, profile: SandboxProfile, count: int) -> Action:
+    runner = BubblewrapRunner(lambda: profile, tool)
     return lambda: timed(lambda: _run(runner, [Program((TRUE,))] * count, profile.root))
 
 
@@ -61,18 +61,18 @@ def _searched(tool: bytes, root: Path) -> Action:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     time.sleep(SETTLED_S)
-    sight = Sight(os.fsencode(root), os.fsencode(Path.home()), (), os.environ)
-    runner = Bubblewrap(sight.profile, tool)
+    sight = ProfileBuilder(os.fsencode(root), os.fsencode(Path.home()), (), os.environ)
+    runner = BubblewrapRunner(sight.profile, tool)
     return lambda: timed(lambda: _run(runner, [Program((TRUE,))], os.fsencode(root)))
 
 
-def _run(runner: Bubblewrap, pipeline: list[Program], folder: bytes) -> None:
+def _run(runner: BubblewrapRunner, pipeline: list[Program], folder: bytes) -> None:
     *_, ended = runner.run(pipeline, folder, ProcessLimits())
     if not isinstance(ended, ProcessResult) or ended.code:
         raise RuntimeError(f"{TRUE!r} did not run: {ended}.")
 
 
-def _profile(work: Path, binds: int, masks: int) -> Profile:
+def _profile(work: Path, binds: int, masks: int) -> SandboxProfile:
     """Shows folders of a home and hides files of a workspace."""
     home, root = work / "home", work / "workspace"
     shown = [home / f"tool{number}" for number in range(binds)]
@@ -82,7 +82,7 @@ def _profile(work: Path, binds: int, masks: int) -> Profile:
     for file in hidden:
         file.write_bytes(b"")
     system = [path for path in SYSTEM if os.path.lexists(path)]
-    return Profile(
+    return SandboxProfile(
         os.fsencode(root),
         os.fsencode(home),
         (*system, *map(os.fsencode, shown)),

@@ -29,8 +29,8 @@ from assent.llm.providers import PROVIDERS
 from assent.permissions.commands.read_only.registry import TABLES
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables import versions
-from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
-from assent.sandbox.trial.boundaries import CHECKS
+from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED
+from assent.sandbox.selftest.limit_tests import LIMIT_TESTS
 from assent.tools.registry import TOOLS
 from assent.tools.schema import tool_definition
 from assent.tools.tool_aliases import ALIASES
@@ -180,7 +180,7 @@ def doctor_checks() -> str:
     """A row per check of the doctor, and for those of the sandbox whether they have a control."""
     engine = [(channel, row[0], "") for channel, rows in ENGINE.items() for row in rows.values()]
     shell = [("shell", tried, "") for tried in ROWS.values()]
-    trials = (*TRIALS, UNCHANGED, APPROVE, *CHECKS)
+    trials = (*ESCAPE_TESTS, UNCHANGED, APPROVE, *LIMIT_TESTS)
     sandbox = [(f"sandbox: {t.channel}", t.tried, "yes" if t.control else "") for t in trials]
     return _table(("Channel", "Tried", "Control"), [*engine, *shell, *sandbox])
 

@@ -12,8 +12,8 @@ from tests.cli.world import TRUSTING, files_below
 from tests.sandbox.cell import needs_bubblewrap
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.trial.kept import FILE, Kept, circumstances
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.selftest.status_cache import FILE, CachedStatus, cache_key
 
 Made = tuple[str, dict[str, Any]]
 MODES = ("ask", "auto-edit", "yolo")
@@ -364,10 +364,10 @@ def test_without_a_sandbox_the_review_promises_none(yard: Stage) -> None:
     yard.plan()
     yard.ok("stage", "run", "--", "touch", "/etc/made")
     yard.propose()
-    tool = find_tool()
+    tool = find_bwrap()
     assert tool is not None
     for hold in (SandboxState.HELD, SandboxState.NONE, SandboxState.OFF):
-        kept = Kept(circumstances(tool), SandboxStatus(hold, "It leaks."))
+        kept = CachedStatus(cache_key(tool), SandboxStatus(hold, "It leaks."))
         file = yard.state / "assent" / FILE
         file.write_bytes(msgspec.json.encode(kept))
         file.chmod(0o600)

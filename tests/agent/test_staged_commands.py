@@ -8,7 +8,7 @@ from tests.agent.hostile import CONSENT
 from tests.agent.stage import Stage, events, final
 from tests.cli.world import TRUSTING
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 WRITES = "sed -i 's/one/two/' src/app.py && echo \"done\" > out.txt  # twice  blank"
 
@@ -121,7 +121,7 @@ def test_a_child_stages_no_command(stage: Stage) -> None:
 
 
 def test_what_a_model_staged_runs_once_a_person_approved_it(tmp_path: Path) -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     stage = _stage(tmp_path, TRUSTING)

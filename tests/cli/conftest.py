@@ -6,7 +6,7 @@ import pytest
 from tests.cli.scripts import Talker
 from tests.cli.world import World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def talker(world: World) -> Talker:
 @pytest.fixture
 def planned(world: World) -> World:
     """A world with an empty plan, where commands of plans can run."""
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     world.plan()

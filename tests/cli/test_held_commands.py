@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.cli.world import TRUSTING, World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 RULES = """
 [permission]
@@ -17,7 +17,7 @@ SECRET = b"needle in priv\n"
 
 
 def fenced(base: Path, rules: str = RULES) -> World:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     world = World(base, TRUSTING + rules)

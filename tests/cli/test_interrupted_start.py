@@ -16,8 +16,8 @@ def look(frame, event, arg):
 sys.setprofile(look)
 """
 JOURNAL = ("runs/journal.py", "write")
-PROCESS = ("sandbox/running/pipeline.py", "_started")
-CALL = ("sandbox/running/pipeline.py", "_spawn")
+PROCESS = ("sandbox/runner/pipeline.py", "_started")
+CALL = ("sandbox/runner/pipeline.py", "_spawn")
 LOOKED = ("runs/plan_commands.py", "changes")
 
 

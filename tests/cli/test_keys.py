@@ -9,7 +9,7 @@ from tests.cli.machines import Machines, key_of, trust
 from tests.cli.terminal import Terminal
 from tests.cli.world import TRUSTING, World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 ADA = "ab" * 32
 BOB = "cd" * 32
@@ -96,7 +96,7 @@ def test_what_is_no_key_or_this_machines_own_cannot_be_revoked(world: World) -> 
 
 
 def test_g14_a_run_whose_key_was_revoked_goes_no_further(tmp_path: Path) -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     machines = Machines(tmp_path)

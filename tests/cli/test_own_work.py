@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 from tests.cli.world import PROGRAM, UNPRIVILEGED, World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 PATIENCE = 60
 WAITS = "echo begun; until test -e go; do sleep 0.05; done; exit 1"
@@ -15,7 +15,7 @@ WAITS = "echo begun; until test -e go; do sleep 0.05; done; exit 1"
 
 @pytest.fixture(autouse=True)
 def _sandboxed() -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
 

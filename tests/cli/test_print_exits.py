@@ -7,7 +7,7 @@ import pytest
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 from tests.cli.world import PROGRAM, Answer, World
 
-from assent.sandbox.running.tool import TOOLS, find_tool
+from assent.sandbox.runner.bwrap_program import TOOLS, find_bwrap
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
@@ -83,7 +83,7 @@ def test_a_draft_is_named_and_0(talker: Talker) -> None:
 def unsandboxed(world: World, *arguments: str) -> Answer:
     """Runs the real program where there is no bubblewrap: an empty file lies over it."""
     line = [*PROGRAM, *arguments]
-    if tool := find_tool():
+    if tool := find_bwrap():
         masks = [w for t in TOOLS if os.path.exists(t) for w in (b"--ro-bind", b"/dev/null", t)]
         line = [tool, "--dev-bind", "/", "/", *masks, "--", *line]  # type: ignore[list-item]
     return world.start(line)

@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.world import Answer, World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 SAID = b"The readable copies in .opencode/assent are not current: "
 COUNTS = b". The log is what counts.\n"
@@ -34,7 +34,7 @@ def test_what_was_staged_is_staged(blocked: World) -> None:
 
 
 def test_what_was_written_before_a_halt_is_written(blocked: World) -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     blocked.write("a.txt", b"a\n")

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from tests.cli.world import TRUSTING, World
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 
 @pytest.fixture(autouse=True)
 def _sandboxed() -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
 

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.world import World
 from tests.house.source import ROOT
 
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 SHOWN = re.compile(r"```json\n(.*?)```\n", re.DOTALL)
@@ -27,7 +27,7 @@ def read(text: str) -> list[dict[str, Any]]:
 
 
 def test_the_example_is_what_a_build_prints(world: World) -> None:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     (shown,) = SHOWN.findall(PAGE)

@@ -9,8 +9,8 @@ from tests.cli.terminal import Terminal
 from tests.cli.world import PROGRAM, World
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.trial.kept import circumstances
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.selftest.status_cache import cache_key
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:
@@ -150,14 +150,14 @@ def test_output_cannot_steer_a_terminal(world: World) -> None:
 
 def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World) -> None:
     world.on_a_fresh_machine()
-    tool = find_tool()
+    tool = find_bwrap()
     assert tool is not None
     leaked = SandboxStatus(
         SandboxState.OFF, "The sandbox does not hold: a file was made.", "assent doctor"
     )
     kept = world.state / "assent" / "sandbox.json"
     kept.parent.mkdir(parents=True)
-    kept.write_bytes(msgspec.json.encode({"key": circumstances(tool), "standing": leaked}))
+    kept.write_bytes(msgspec.json.encode({"key": cache_key(tool), "standing": leaked}))
     kept.chmod(0o600)
     told = world.no(7, "shell", "run", "ls")
     assert "a file was made" in told["message"]

@@ -24,38 +24,38 @@ from assent.doctor.report import ENGINE, DoctorTarget
 from assent.doctor.sandbox import escape_checks, limit_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.runs import RunReport
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.trial.attempts import TRIALS
-from assent.sandbox.trial.kept import FILE
-from assent.sandbox.trial.selftest import Confine
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS
+from assent.sandbox.selftest.selftest import ConfinementFactory
+from assent.sandbox.selftest.status_cache import FILE
 
 LACK = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
 
 
-def patient(standings: Standings, state: Path) -> DoctorTarget:
+def patient(standings: SandboxChecker, state: Path) -> DoctorTarget:
     """A machine whose sandbox is what we say."""
 
     def opening(place: DoctorWorkspace) -> LocalReadOnlyShell:
-        sight = Sight(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
-        return LocalReadOnlyShell(LocalProcess(sight, standings, ENVIRONMENT))
+        sight = ProfileBuilder(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
+        return LocalReadOnlyShell(LocalProcessRunner(sight, standings, ENVIRONMENT))
 
     return DoctorTarget(standings, opening, AppPaths(state, state))
 
 
 def leaky(state: Path) -> DoctorTarget:
-    def confine(_: bytes) -> Confine:
+    def confine(_: bytes) -> ConfinementFactory:
         return unconfined
 
-    return patient(Standings(state, confine), state)
+    return patient(SandboxChecker(state, confine), state)
 
 
 def lacking(state: Path) -> DoctorTarget:
-    def confine(_: bytes) -> Confine:
+    def confine(_: bytes) -> ConfinementFactory:
         raise AssertionError("there is nothing to confine with")
 
-    return patient(Standings(state, confine, None, lambda: None, lambda: LACK), state)
+    return patient(SandboxChecker(state, confine, None, lambda: None, lambda: LACK), state)
 
 
 def answered(one: DoctorTarget, *, strict: bool = False, as_json: bool = True) -> tuple[int, str]:
@@ -83,7 +83,7 @@ def test_g13_doctor_reports_every_channel(world: World) -> None:
         assert results(report, channel) == dict.fromkeys(rows, "held")
     rows = ("judged", "run", "contained", "secrets")
     assert results(report, "shell") == dict.fromkeys(rows, "held")
-    for channel in {trial.channel for trial in TRIALS} | {"approval", "call"}:
+    for channel in {trial.channel for trial in ESCAPE_TESTS} | {"approval", "call"}:
         assert results(report, f"sandbox: {channel}")
     assert {"assent", "python", "sqlite", "kernel", "bwrap"} <= report["versions"].keys()
     assert report["places"]["state"] == str(world.state / "assent")
@@ -157,10 +157,10 @@ def test_g13_no_sandbox_is_not_available_and_strictly_exits_with_1(tmp_path: Pat
 
 
 def test_a_self_test_that_breaks_has_failed(tmp_path: Path) -> None:
-    def broken(_: bytes) -> Confine:
+    def broken(_: bytes) -> ConfinementFactory:
         raise RuntimeError("out of order")
 
-    standings = Standings(tmp_path, broken, None, real_tool, lambda: None)
+    standings = SandboxChecker(tmp_path, broken, None, real_tool, lambda: None)
     standing, rows = escape_checks(standings)
     assert standing.hold is SandboxState.OFF
     assert [(row.channel, row.name, row.result) for row in (*rows, *limit_checks(standings))] == [

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from tests.sandbox.room import Room
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.process import LocalProcess
+from assent.sandbox.process_runner import LocalProcessRunner
 
 R = TypeVar("R")
 
@@ -18,7 +18,7 @@ PATIENCE_S = 60
 END = object()
 
 
-def plain_process(root: Path) -> LocalProcess:
+def plain_process(root: Path) -> LocalProcessRunner:
     """Starts real programs where there is no sandbox."""
     return Room(root.parent, SandboxStatus(SandboxState.NONE), root.name).process()
 

@@ -11,13 +11,13 @@ import msgspec
 import pytest
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
-from assent.sandbox.running.binding import bindings
-from assent.sandbox.running.bubblewrap import ALWAYS, Bubblewrap
-from assent.sandbox.running.plain import Plain
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner.bind_mounts import bind_arguments
+from assent.sandbox.runner.bubblewrap import ALWAYS, BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 
-TOOL = find_tool()
+TOOL = find_bwrap()
 needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not installed")
 
 PYTHON = os.fsencode(os.path.realpath(sys.executable))
@@ -40,20 +40,20 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def profile(
     root: Path, masks: Iterable[Path] = (), *, home: bytes = HOME, writable: bool = False
-) -> Profile:
+) -> SandboxProfile:
     """Shows the system, this interpreter and one workspace."""
     shown = (*SYSTEM, os.fsencode(os.path.realpath(sys.base_prefix)))
     hidden = tuple(os.fsencode(mask) for mask in masks)
-    return Profile(os.fsencode(root), home, shown, hidden, writable=writable)
+    return SandboxProfile(os.fsencode(root), home, shown, hidden, writable=writable)
 
 
-def confined(profile: Profile) -> Bubblewrap:
+def confined(profile: SandboxProfile) -> BubblewrapRunner:
     assert TOOL is not None
-    return Bubblewrap(lambda: profile, TOOL)
+    return BubblewrapRunner(lambda: profile, TOOL)
 
 
 def run(
-    runner: Bubblewrap | Plain,
+    runner: BubblewrapRunner | NoSandboxRunner,
     *programs: Program,
     folder: bytes = b"/",
     limits: ProcessLimits = USUAL,
@@ -61,19 +61,19 @@ def run(
     return gathered(runner.run(programs, folder, limits))
 
 
-def inside(profile: Profile, *programs: Program, limits: ProcessLimits = USUAL) -> Outcome:
+def inside(profile: SandboxProfile, *programs: Program, limits: ProcessLimits = USUAL) -> Outcome:
     """Runs programs in the profile's workspace."""
     return run(confined(profile), *programs, folder=profile.root, limits=limits)
 
 
 def outside(*programs: Program, folder: bytes = b"/") -> Outcome:
-    return run(Plain(), *programs, folder=folder)
+    return run(NoSandboxRunner(), *programs, folder=folder)
 
 
-def unfiltered(profile: Profile, program: Program, *, without: bytes = b"") -> Outcome:
+def unfiltered(profile: SandboxProfile, program: Program, *, without: bytes = b"") -> Outcome:
     """Runs a program with all that bubblewrap does, but without the filter of system calls."""
     assert TOOL is not None
-    view = bindings(profile)
+    view = bind_arguments(profile)
     if without:  # one remount less, to see what it is good for
         at = [i for i, a in enumerate(view) if a == without and view[i - 1] == b"--remount-ro"]
         view = [a for i, a in enumerate(view) if i not in {*at, *(i - 1 for i in at)}]

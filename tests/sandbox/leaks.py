@@ -10,16 +10,16 @@ import msgspec
 import pytest
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.sandbox.running import bubblewrap
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.plain import Plain
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.trial.attempts import Attempt, Proof
-from assent.sandbox.trial.bait import Ground
-from assent.sandbox.trial.confining import bubblewrapped, profiles
-from assent.sandbox.trial.selftest import Confine
-from assent.sandbox.trial.site import Runner
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner import bubblewrap
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.selftest.confinement import bubblewrap_confinement, profile_factory
+from assent.sandbox.selftest.decoy_plan import SelfTestPaths
+from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
+from assent.sandbox.selftest.probe_environment import PipelineRunner
+from assent.sandbox.selftest.selftest import ConfinementFactory
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
@@ -60,18 +60,18 @@ class Less(msgspec.Struct, frozen=True):
 
 def real_tool() -> bytes:
     """The machine's bubblewrap, or a skipped test."""
-    tool = find_tool()
-    if tool is None or bubblewrap.lacking():
+    tool = find_bwrap()
+    if tool is None or bubblewrap.sandbox_unavailable():
         pytest.skip("there is no bubblewrap here")
     return tool
 
 
-def confined() -> Confine:
+def confined() -> ConfinementFactory:
     """The confinement as it is meant to be."""
-    return bubblewrapped(ENVIRONMENT, real_tool())
+    return bubblewrap_confinement(ENVIRONMENT, real_tool())
 
 
-def holed(folder: Path, less: Less) -> Confine:
+def holed(folder: Path, less: Less) -> ConfinementFactory:
     """A confinement whose bubblewrap is told less."""
     file = folder / "filter"
     file.write_bytes(less.filter)
@@ -84,16 +84,16 @@ def holed(folder: Path, less: Less) -> Confine:
         unmasked=less.unmasked,
         filter=str(file) if less.filter else "",
     )
-    return bubblewrapped(ENVIRONMENT, script(folder, text))
+    return bubblewrap_confinement(ENVIRONMENT, script(folder, text))
 
 
-def seeing(change: Callable[[Profile], Profile]) -> Confine:
+def seeing(change: Callable[[SandboxProfile], SandboxProfile]) -> ConfinementFactory:
     """A confinement with a profile that shows more, or hides less."""
     tool = real_tool()
 
-    def confine(ground: Ground) -> Runner:
-        usual = profiles(ENVIRONMENT, ground)
-        return Bubblewrap(lambda: change(usual()), tool).run
+    def confine(ground: SelfTestPaths) -> PipelineRunner:
+        usual = profile_factory(ENVIRONMENT, ground)
+        return BubblewrapRunner(lambda: change(usual()), tool).run
 
     return confine
 
@@ -106,12 +106,12 @@ def script(folder: Path, text: str) -> bytes:
     return os.fsencode(path)
 
 
-def unconfined(_: Ground) -> Runner:
+def unconfined(_: SelfTestPaths) -> PipelineRunner:
     """No confinement at all."""
-    return Plain().run
+    return NoSandboxRunner().run
 
 
-def answering(*pieces: OutputChunk | ProcessResult) -> Confine:
+def answering(*pieces: OutputChunk | ProcessResult) -> ConfinementFactory:
     """A runner that runs nothing and gives an answer all the same."""
 
     def run(
@@ -122,11 +122,11 @@ def answering(*pieces: OutputChunk | ProcessResult) -> Confine:
     return lambda _: run
 
 
-def changing(confine: Confine, change: Callable[[bytes], bytes]) -> Confine:
+def changing(confine: ConfinementFactory, change: Callable[[bytes], bytes]) -> ConfinementFactory:
     """A runner that changes what the probe says."""
 
     def run(
-        runner: Runner, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+        runner: PipelineRunner, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
         pieces = list(runner(pipeline, folder, limits))
         chunks = [p for p in pieces if isinstance(p, OutputChunk) and not p.error]
@@ -136,6 +136,6 @@ def changing(confine: Confine, change: Callable[[bytes], bytes]) -> Confine:
     return lambda ground: partial(run, confine(ground))
 
 
-def names(attempts: Sequence[Attempt], proof: Proof) -> set[str]:
+def names(attempts: Sequence[EscapeTestResult], proof: EscapeOutcome) -> set[str]:
     """The attempts with a proof."""
     return {attempt.trial.name for attempt in attempts if attempt.proof is proof}

@@ -7,12 +7,12 @@ import msgspec
 from tests.sandbox.cell import Outcome, gathered
 
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.selftest.checker import SandboxChecker
 
 
-class Known(Standings):
+class Known(SandboxChecker):
     """Stands as it is told, so that no test makes the whole self-test again."""
 
     def __init__(self, standing: SandboxStatus) -> None:
@@ -33,11 +33,13 @@ class Room(msgspec.Struct, frozen=True):
     def root(self) -> Path:
         return self.base / self.name
 
-    def process(self, **variables: str) -> LocalProcess:
+    def process(self, **variables: str) -> LocalProcessRunner:
         environment = {"PATH": os.defpath, "HOME": str(self.base / "home"), **variables}
         hidden = [os.fsencode(self.base / "state")]
-        sight = Sight(os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment)
-        return LocalProcess(sight, Known(self.hold), environment, ["MY_MODEL"])
+        sight = ProfileBuilder(
+            os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment
+        )
+        return LocalProcessRunner(sight, Known(self.hold), environment, ["MY_MODEL"])
 
     def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
         """Runs a line by the shell."""

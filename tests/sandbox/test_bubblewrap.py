@@ -8,15 +8,26 @@ import pytest
 from tests.sandbox.cell import HOME, Outcome, inside, needs_bubblewrap, profile, python, shell
 
 from assent.core.errors import Refused
-from assent.sandbox.running.binding import Kind, Look, Seen, bindings, mount_points, scratch
-from assent.sandbox.running.bubblewrap import OLDEST, lacking, version
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner.bind_mounts import (
+    PathInfo,
+    PathKind,
+    PathLookup,
+    bind_arguments,
+    mount_points,
+    tmp_folder,
+)
+from assent.sandbox.runner.bubblewrap import MIN_VERSION, bwrap_version, sandbox_unavailable
+from assent.sandbox.runner.bwrap_program import find_bwrap
 
-FOLDER, FILE, MISSING = Seen(Kind.FOLDER), Seen(Kind.FILE), Seen(Kind.MISSING)
+FOLDER, FILE, MISSING = (
+    PathInfo(PathKind.FOLDER),
+    PathInfo(PathKind.FILE),
+    PathInfo(PathKind.MISSING),
+)
 
 
-def looking(**seen: Seen) -> Look:
+def looking(**seen: PathInfo) -> PathLookup:
     """A look that knows some names by their last part; all others are folders."""
     return lambda path: seen.get(path.rpartition(b"/")[2].decode().strip("."), FOLDER)
 
@@ -31,7 +42,9 @@ def singles(made: list[bytes], option: bytes) -> list[bytes]:
 
 
 def test_the_workspace_lies_over_the_private_folders_and_all_becomes_read_only() -> None:
-    made = bindings(Profile(b"/home/u/p", b"/home/u", (b"/usr", b"/home/u/.pyenv")), looking())
+    made = bind_arguments(
+        SandboxProfile(b"/home/u/p", b"/home/u", (b"/usr", b"/home/u/.pyenv")), looking()
+    )
     assert pairs(made, b"--ro-bind")[:3] == [b"/home/u/.pyenv", b"/home/u/p", b"/usr"]
     private = [b"/dev/shm", b"/home/u", b"/run", b"/tmp", b"/var/tmp"]
     assert singles(made, b"--tmpfs")[:5] == private
@@ -52,18 +65,23 @@ def test_the_workspace_lies_over_the_private_folders_and_all_becomes_read_only()
 )
 def test_no_private_folder_hides_a_part_of_the_workspace(root: bytes, private: list[bytes]) -> None:
     look = looking(keys=MISSING)
-    assert singles(bindings(Profile(root, b"/home/u"), look), b"--tmpfs")[: len(private)] == private
+    assert (
+        singles(bind_arguments(SandboxProfile(root, b"/home/u"), look), b"--tmpfs")[: len(private)]
+        == private
+    )
 
 
 @pytest.mark.parametrize(("root", "folder"), [(b"/p", b"/tmp"), (b"/tmp", b"/run"), (b"", b"/run")])
 def test_temporary_files_never_go_to_the_workspace(root: bytes, folder: bytes) -> None:
-    assert scratch(Profile(root, b"/home/u")) == folder
+    assert tmp_folder(SandboxProfile(root, b"/home/u")) == folder
 
 
 def test_links_are_made_anew_and_what_is_shown_twice_is_bound_once() -> None:
-    look = looking(bin=Seen(Kind.LINK, b"usr/bin"), gone=MISSING, python=Seen(Kind.LINK, b"x"))
+    look = looking(
+        bin=PathInfo(PathKind.LINK, b"usr/bin"), gone=MISSING, python=PathInfo(PathKind.LINK, b"x")
+    )
     shown = (b"/usr", b"/usr/lib", b"/bin", b"/gone", b"/p/.venv", b"/usr/python")
-    made = bindings(Profile(b"/p", b"/home/u", shown), look)
+    made = bind_arguments(SandboxProfile(b"/p", b"/home/u", shown), look)
     assert [made[i : i + 3] for i, word in enumerate(made) if word == b"--symlink"] == [
         [b"--symlink", b"usr/bin", b"/bin"]
     ]
@@ -73,7 +91,7 @@ def test_links_are_made_anew_and_what_is_shown_twice_is_bound_once() -> None:
 def test_masks_come_last_each_once_and_only_over_what_is_visible() -> None:
     look = looking(env=FILE, gone=MISSING)
     masks = (b"/p/a/x", b"/p/a", b"/p/a-b", b"/p/.env", b"/p/gone", b"/home/u/.ssh", b"/opt")
-    made = bindings(Profile(b"/p", b"/home/u", (b"/opt/tool/bin",), masks), look)
+    made = bind_arguments(SandboxProfile(b"/p", b"/home/u", (b"/opt/tool/bin",), masks), look)
     assert singles(made, b"--tmpfs")[-5:-2] == [b"/opt", b"/p/a", b"/p/a-b"]
     assert [made[i + 1] for i, word in enumerate(made) if word == b"/dev/null"] == [b"/p/.env"]
     assert made.index(b"/p/.env") > made.index(b"/opt/tool/bin") < made.index(b"/opt")
@@ -83,33 +101,35 @@ def test_masks_come_last_each_once_and_only_over_what_is_visible() -> None:
 def test_each_folder_above_a_kept_path_is_held_and_a_missing_one_gets_a_place() -> None:
     look = looking(opencode=MISSING, config=FILE)
     kept = (b"/p/.git/hooks", b"/p/.git/config", b"/p/.opencode")
-    profile = Profile(b"/p", b"/home/u", writable=True, kept=kept)
-    made = bindings(profile, look)
+    profile = SandboxProfile(b"/p", b"/home/u", writable=True, kept=kept)
+    made = bind_arguments(profile, look)
     assert pairs(made, b"--bind") == [b"/p", b"/p/.git"]
     assert pairs(made, b"--ro-bind")[:2] == [b"/p/.git/config", b"/p/.git/hooks"]
     assert made[made.index(b"/p/.opencode") + 1 :][:2] == [b"--remount-ro", b"/p/.opencode"]
     assert mount_points(profile, look) == tuple(sorted(kept))
-    assert mount_points(Profile(b"/p", b"/home/u", kept=kept), look) == ()
+    assert mount_points(SandboxProfile(b"/p", b"/home/u", kept=kept), look) == ()
 
 
 def test_where_there_is_no_git_the_whole_folder_is_held() -> None:
     look = looking(git=MISSING)
-    profile = Profile(b"/p", b"/home/u", writable=True, kept=(b"/p/.git/hooks", b"/p/.git/config"))
+    profile = SandboxProfile(
+        b"/p", b"/home/u", writable=True, kept=(b"/p/.git/hooks", b"/p/.git/config")
+    )
     assert mount_points(profile, look) == (b"/p/.git",)
 
 
 def test_a_link_cannot_be_kept() -> None:
-    profile = Profile(b"/p", b"/home/u", writable=True, kept=(b"/p/.git/hooks",))
+    profile = SandboxProfile(b"/p", b"/home/u", writable=True, kept=(b"/p/.git/hooks",))
     with pytest.raises(Refused, match=r"/p/\.git is a symbolic link"):
-        bindings(profile, looking(git=Seen(Kind.LINK, b"elsewhere")))
+        bind_arguments(profile, looking(git=PathInfo(PathKind.LINK, b"elsewhere")))
 
 
 @needs_bubblewrap
 def test_it_is_found_and_new_enough() -> None:
-    tool = find_tool()
+    tool = find_bwrap()
     assert tool is not None
-    assert version(tool) >= OLDEST
-    assert lacking() is None
+    assert bwrap_version(tool) >= MIN_VERSION
+    assert sandbox_unavailable() is None
 
 
 @needs_bubblewrap
@@ -132,7 +152,7 @@ def test_any_name_can_be_shown_and_hidden(tmp_path: Path, name: bytes) -> None:
             opened.write(b"content\n")
     plain = profile(tmp_path / "x")
     secret = os.path.join(root, b"secret" + name)
-    shown = Profile(root, plain.home, plain.shown, (secret,))
+    shown = SandboxProfile(root, plain.home, plain.shown, (secret,))
     seen = inside(shown, python("print(open('open').read())\nopen(args[0])", secret))
     assert (seen.code, seen.output) == (1, b"content\n\n")
     assert b"PermissionError" in seen.errors
@@ -165,7 +185,7 @@ def test_home_is_private_and_empty_but_for_what_is_bound_into_it(tmp_path: Path)
     plain = profile(root)
     shown = (*plain.shown, os.fsencode(home / ".pyenv"))
     seen = inside(
-        Profile(plain.root, os.fsencode(home), shown),
+        SandboxProfile(plain.root, os.fsencode(home), shown),
         shell("ls -A ~; : > ~/made && echo made; mkdir ~/.pyenv/x || echo kept; ls -A ~/.pyenv"),
     )
     assert (seen.code, seen.output) == (0, b".pyenv\nmade\nkept\n")
@@ -179,7 +199,7 @@ def test_a_writable_workspace_keeps_its_own_guards(tmp_path: Path) -> None:
     kept = [b".git/hooks", b".git/config", b".opencode"]
     base = profile(tmp_path, writable=True)
     root = base.root
-    held = Profile(
+    held = SandboxProfile(
         root, HOME, base.shown, writable=True, kept=tuple(os.path.join(root, k) for k in kept)
     )
     script = """

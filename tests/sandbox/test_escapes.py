@@ -19,7 +19,7 @@ from tests.sandbox.cell import (
     unfiltered,
 )
 
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.profile import SandboxProfile
 
 pytestmark = needs_bubblewrap
 
@@ -339,6 +339,7 @@ def test_a_folder_that_is_masked_is_hidden_over_what_is_shown_in_it(tmp_path: Pa
     shown = (*base.shown, os.fsencode(tmp_path / "opt/tool"))
     masks = (os.fsencode(tmp_path / "opt"),)
     tried = inside(
-        Profile(base.root, base.home, shown, masks), python("os.listdir(args[0])", tmp_path / "opt")
+        SandboxProfile(base.root, base.home, shown, masks),
+        python("os.listdir(args[0])", tmp_path / "opt"),
     )
     assert b"PermissionError" in tried.errors

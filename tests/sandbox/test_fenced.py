@@ -16,14 +16,14 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import MOST_MASKS, Sight
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import MAX_MASKS, ProfileBuilder
+from assent.sandbox.selftest.checker import SandboxChecker
 
 ENVIRONMENT = {"PATH": os.defpath}
 
 
-class Known(Standings):
+class Known(SandboxChecker):
     """Stands as it is told, so that no test makes the whole self-test again."""
 
     def __init__(self, hold: SandboxState) -> None:
@@ -59,9 +59,9 @@ def workspace(tmp_path: Path) -> Path:
 
 def process(
     root: Path, fence: PathLimits = FENCE, hold: SandboxState = SandboxState.HELD
-) -> LocalProcess:
-    sight = Sight(os.fsencode(root), os.fsencode(root.parent / "home"), (), ENVIRONMENT)
-    return LocalProcess(sight, Known(hold), ENVIRONMENT).with_path_limits(fence)
+) -> LocalProcessRunner:
+    sight = ProfileBuilder(os.fsencode(root), os.fsencode(root.parent / "home"), (), ENVIRONMENT)
+    return LocalProcessRunner(sight, Known(hold), ENVIRONMENT).with_path_limits(fence)
 
 
 def perform(root: Path, line: str) -> Outcome:
@@ -125,7 +125,7 @@ def test_the_end_says_what_was_closed(tmp_path: Path) -> None:
 
 def test_more_than_can_be_kept_is_refused_with_words(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    for number in range(MOST_MASKS + 1):
+    for number in range(MAX_MASKS + 1):
         (root / f"lib/{number}.key").touch()
     with pytest.raises(Refused, match="or kept as they are by rules"):
         process(root).visible(os.fsencode(root))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.view.gitdirs import gitdirs
+from assent.sandbox.profile.git_dirs import gitdirs
 
 ALONE = {
     "PATH": os.environ["PATH"],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.view.gitindex import indexes, unchanged
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.git_index import mark_unchanged, masked_indexes
+from assent.sandbox.profile.profile import SandboxProfile
 
 FILES = (".env", "a", "config/prod/.env", "config/prod/app.toml", "config/.env.local", "z" * 200)
 HIDDEN = frozenset([b".env", b"config/prod/.env", b"config/.env.local"])
@@ -43,7 +43,7 @@ def test_git_reads_the_changed_index(tmp_path: Path, version: str, kind: str) ->
         (tmp_path / "repo" / "later").write_text("x", encoding="utf-8")
         _git(tmp_path / "repo", "add", "-N", "later")
     entries = _git(tmp_path / "repo", "ls-files", "--stage", "--debug")
-    index.write_bytes(unchanged(index.read_bytes(), HIDDEN))
+    index.write_bytes(mark_unchanged(index.read_bytes(), HIDDEN))
     assert _marked(tmp_path / "repo") == [".env", "config/.env.local", "config/prod/.env"]
     assert _without_flags(_git(tmp_path / "repo", "ls-files", "--stage", "--debug")) == (
         _without_flags(entries)
@@ -56,29 +56,32 @@ def _without_flags(listed: str) -> list[str]:
 
 def test_what_lies_below_a_hidden_folder_is_hidden(tmp_path: Path) -> None:
     index = _repository(tmp_path / "repo")
-    index.write_bytes(unchanged(index.read_bytes(), frozenset([b"config/prod"])))
+    index.write_bytes(mark_unchanged(index.read_bytes(), frozenset([b"config/prod"])))
     assert _marked(tmp_path / "repo") == ["config/prod/.env", "config/prod/app.toml"]
 
 
 def test_nothing_tracked_is_hidden(tmp_path: Path) -> None:
     index = _repository(tmp_path / "repo").read_bytes()
-    assert unchanged(index, frozenset([b".en", b"config/prod/.env2", b"prod/.env"])) == b""
+    assert mark_unchanged(index, frozenset([b".en", b"config/prod/.env2", b"prod/.env"])) == b""
 
 
 @pytest.mark.parametrize("cut", [0, 3, 11, 40, 100, -1, -30])
 def test_a_damaged_index_is_left_alone(tmp_path: Path, cut: int) -> None:
     index = _repository(tmp_path / "repo").read_bytes()
-    assert unchanged(index[:cut], HIDDEN) == b""
-    assert unchanged(index[:-1] + bytes([index[-1] ^ 1]), HIDDEN) == b""
+    assert mark_unchanged(index[:cut], HIDDEN) == b""
+    assert mark_unchanged(index[:-1] + bytes([index[-1] ^ 1]), HIDDEN) == b""
 
 
 def test_only_a_read_only_view_gets_one(tmp_path: Path) -> None:
     index = _repository(tmp_path / "repo")
     root = bytes(tmp_path / "repo")
-    profile = Profile(root, b"/root", masks=(root + b"/.env",))
-    assert list(indexes(profile)) == [bytes(index)]
-    assert indexes(Profile(root, b"/root", masks=(root + b"/.env",), writable=True)) == {}
-    assert indexes(Profile(root, b"/root", masks=(b"/elsewhere/.env",))) == {}
+    profile = SandboxProfile(root, b"/root", masks=(root + b"/.env",))
+    assert list(masked_indexes(profile)) == [bytes(index)]
+    assert (
+        masked_indexes(SandboxProfile(root, b"/root", masks=(root + b"/.env",), writable=True))
+        == {}
+    )
+    assert masked_indexes(SandboxProfile(root, b"/root", masks=(b"/elsewhere/.env",))) == {}
 
 
 def test_a_worktree_has_an_index_of_its_own(tmp_path: Path) -> None:
@@ -86,9 +89,9 @@ def test_a_worktree_has_an_index_of_its_own(tmp_path: Path) -> None:
     _git(tmp_path / "repo", "commit", "-qm", "first")
     _git(tmp_path / "repo", "worktree", "add", "-q", str(tmp_path / "other"))
     root, common = bytes(tmp_path / "other"), bytes(tmp_path / "repo" / ".git")
-    profile = Profile(root, b"/root", shown=(common,), masks=(root + b"/.env",))
-    assert list(indexes(profile)) == [common + b"/worktrees/other/index"]
-    assert indexes(Profile(root, b"/root", masks=(root + b"/.env",))) == {}
+    profile = SandboxProfile(root, b"/root", shown=(common,), masks=(root + b"/.env",))
+    assert list(masked_indexes(profile)) == [common + b"/worktrees/other/index"]
+    assert masked_indexes(SandboxProfile(root, b"/root", masks=(root + b"/.env",))) == {}
 
 
 @pytest.mark.parametrize("version", ["2", "4"])
@@ -98,7 +101,7 @@ def test_f72_git_does_not_search_what_was_added_of_a_hidden_file(
 ) -> None:
     index = _repository(tmp_path / "repo", f"--object-format={kind}", version=version)
     _git(tmp_path / "repo", "commit", "-qm", "first")
-    index.write_bytes(unchanged(index.read_bytes(), HIDDEN))
+    index.write_bytes(mark_unchanged(index.read_bytes(), HIDDEN))
     (tmp_path / "repo" / ".env").unlink()
     found = _git(tmp_path / "repo", "grep", "-l", "x").splitlines()
     assert found == ["a", "config/prod/app.toml", "z" * 200]

@@ -13,12 +13,12 @@ from tests.sandbox.cell import left_over, long_time, needs_bubblewrap
 
 from assent.core.hook import Hook
 from assent.ports import HookResults
-from assent.sandbox.hooks import LocalHooks, Site
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.running.bubblewrap import lacking
-from assent.sandbox.trial.confining import bubblewrapped
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.confinement import bubblewrap_confinement
 
 NOT_DONE = " What a hook could not look at is not done."
 LATER = ("after_tool", "plan_proposed", "plan_approved", "run_finished")
@@ -48,8 +48,8 @@ class Bench:
         return str(path)
 
     def fire(self, *hooks: Hook, on: str = "before_tool", **facts: Any) -> HookResults:
-        site = Site(os.fsencode(self.root), "me", self.environment)
-        return LocalHooks(hooks, site, self._process).fire(on, {"tool": "edit", **facts})
+        site = HookEnvironment(os.fsencode(self.root), "me", self.environment)
+        return LocalHookRunner(hooks, site, self._process).fire(on, {"tool": "edit", **facts})
 
     def plain(self, body: str, on: str = "before_tool", **facts: Any) -> HookResults:
         """Has an unconfined hook with this body hear of something."""
@@ -58,11 +58,11 @@ class Bench:
     def confined(self, body: str) -> HookResults:
         return self.fire(Hook("before_tool", (self.script(body),)))
 
-    def _process(self) -> LocalProcess:
+    def _process(self) -> LocalProcessRunner:
         root, home = os.fsencode(self.root), os.fsencode(self.home)
-        sight = Sight(root, home, [os.fsencode(self.known)], self.environment)
-        standings = Standings(self.known, partial(bubblewrapped, os.environ))
-        return LocalProcess(sight, standings, self.environment)
+        sight = ProfileBuilder(root, home, [os.fsencode(self.known)], self.environment)
+        standings = SandboxChecker(self.known, partial(bubblewrap_confinement, os.environ))
+        return LocalProcessRunner(sight, standings, self.environment)
 
 
 @pytest.fixture
@@ -280,17 +280,19 @@ def test_a_confined_hook_whose_file_is_masked_is_a_no(bench: Bench) -> None:
 def test_where_no_sandbox_holds_a_confined_hook_is_a_no(bench: Bench, tmp_path: Path) -> None:
     bench.known = tmp_path / "nowhere"
     bench.known.mkdir()
-    site = Site(os.fsencode(bench.root), "me", bench.environment)
+    site = HookEnvironment(os.fsencode(bench.root), "me", bench.environment)
 
-    def leaking() -> LocalProcess:
-        sight = Sight(os.fsencode(bench.root), os.fsencode(bench.home), [], bench.environment)
-        from_outside = Standings(bench.known, lambda _: _nobody)
-        return LocalProcess(sight, from_outside, bench.environment)
+    def leaking() -> LocalProcessRunner:
+        sight = ProfileBuilder(
+            os.fsencode(bench.root), os.fsencode(bench.home), [], bench.environment
+        )
+        from_outside = SandboxChecker(bench.known, lambda _: _nobody)
+        return LocalProcessRunner(sight, from_outside, bench.environment)
 
-    hooks = LocalHooks([Hook("before_tool", (bench.script("exit 0"),))], site, leaking)
+    hooks = LocalHookRunner([Hook("before_tool", (bench.script("exit 0"),))], site, leaking)
     objection = hooks.fire("before_tool", {"tool": "edit"}).objection
     assert objection.startswith(f"The hook {bench.programs / 'hook'} (before_tool) did not run. ")
-    assert lacking() is not None or "There is no sandbox here." in objection
+    assert sandbox_unavailable() is not None or "There is no sandbox here." in objection
 
 
 def _nobody(ground: object) -> Any:

@@ -19,18 +19,18 @@ from tests.sandbox.cell import (
 )
 
 from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, Program
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.plain import Plain
-from assent.sandbox.running.rlimits import capped
-from assent.sandbox.running.watch import Usage
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.resource_usage import ResourceUsage
+from assent.sandbox.runner.rlimits import prlimit_prefix
 
-Runner = Bubblewrap | Plain
+Runner = BubblewrapRunner | NoSandboxRunner
 MEBIBYTE = 1 << 20
 
 
 @pytest.fixture(params=[pytest.param("confined", marks=needs_bubblewrap), "plain"])
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
-    return confined(profile(tmp_path)) if request.param == "confined" else Plain()
+    return confined(profile(tmp_path)) if request.param == "confined" else NoSandboxRunner()
 
 
 def test_time(runner: Runner) -> None:
@@ -132,7 +132,7 @@ def test_a_command_that_a_person_agreed_to_may_write_files_of_any_size(runner: R
 
 
 def test_nothing_is_asked_of_the_kernel_that_it_would_refuse() -> None:
-    assert capped(ProcessLimits(memory=1 << 50))[-1] == b"--"
+    assert prlimit_prefix(ProcessLimits(memory=1 << 50))[-1] == b"--"
 
 
 @needs_bubblewrap
@@ -155,11 +155,11 @@ def test_nothing_else_can_be_filled(tmp_path: Path, folder: str) -> None:
 @pytest.mark.parametrize(
     ("usage", "cut"),
     [
-        (Usage(10, 100), ""),
-        (Usage(11, 100), "processes"),
-        (Usage(10, 101), "memory"),
-        (Usage(11, 101), "processes"),
+        (ResourceUsage(10, 100), ""),
+        (ResourceUsage(11, 100), "processes"),
+        (ResourceUsage(10, 101), "memory"),
+        (ResourceUsage(11, 101), "processes"),
     ],
 )
-def test_a_limit_is_what_may_still_be_used(usage: Usage, cut: str) -> None:
+def test_a_limit_is_what_may_still_be_used(usage: ResourceUsage, cut: str) -> None:
     assert usage.over(ProcessLimits(processes=10, memory=100)) == cut

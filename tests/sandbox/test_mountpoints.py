@@ -11,14 +11,14 @@ import pytest
 from tests.sandbox.cell import HOME, TOOL, gathered, needs_bubblewrap, profile
 
 from assent.core.shell.process import ProcessLimits, Program
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.mountpoints import Made, MountPoints, Record
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.mount_points import MountPointFolder, MountPointRecord, MountPoints
 
 ENDLESS = 2**62
 
 MAKES = """
 import sys
-from assent.sandbox.running.mountpoints import MountPoints
+from assent.sandbox.runner.mount_points import MountPoints
 with MountPoints(sys.argv[1]).standing([sys.argv[2].encode()]):
     print("on", flush=True)
     sys.stdin.read()
@@ -119,7 +119,9 @@ def test_killed_before_its_time_was_recorded_the_time_of_the_record_tells(
     place.mkdir()
     at = place.stat().st_mtime_ns - far * 3600 * 10**9
     state.mkdir()
-    (state / "left").write_bytes(msgspec.json.encode(Record(at, ENDLESS, (Made(bytes(place)),))))
+    (state / "left").write_bytes(
+        msgspec.json.encode(MountPointRecord(at, ENDLESS, (MountPointFolder(bytes(place)),)))
+    )
     MountPoints(str(state)).sweep()
     assert place.is_dir() is stays
 
@@ -142,7 +144,7 @@ def test_while_another_call_ends_the_place_stays_closed(state: Path, tmp_path: P
     first = started(state, place)
     kept = msgspec.structs.replace(profile(root, home=HOME, writable=True), kept=(bytes(place),))
     assert TOOL is not None
-    runner = Bubblewrap(lambda: kept, TOOL, points=MountPoints(str(state)))
+    runner = BubblewrapRunner(lambda: kept, TOOL, points=MountPoints(str(state)))
     waits = b"echo on; until [ -e go ]; do sleep 0.02; done; "
     line = waits + b"mkdir .claude/x || rmdir .claude || echo closed"
     parts = runner.run((Program((b"/bin/sh", b"-c", line)),), bytes(root), ProcessLimits())

@@ -20,14 +20,14 @@ CALL = """
 import os, sys
 sys.path[:0] = sys.argv[2:]
 from assent.core.shell.parser.process import (ProcessResult, ProcessLimits, Program)
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.profile.profile import SandboxProfile
 root = os.fsencode(sys.argv[1])
 shown = tuple(p for p in (b"/usr", b"/bin", b"/lib", b"/lib64") if os.path.lexists(p))
 for script in (b"true", b"sleep 60 & sleep 60", b"setsid sleep 60 & true"):
     program = Program((b"/bin/sh", b"-c", script))
-    run = Bubblewrap(lambda: Profile(root, b"/root", shown), find_tool()).run
+    run = BubblewrapRunner(lambda: SandboxProfile(root, b"/root", shown), find_bwrap()).run
     *_, ended = run([program], root, ProcessLimits(seconds=0.3))
     assert isinstance(ended, ProcessResult) and ended.cut in ("", "time"), ended
 """

@@ -21,25 +21,25 @@ from tests.sandbox.cell import (
 )
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.plain import Plain
-from assent.sandbox.running.watch import children
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.resource_usage import child_pids
 
-Runner = Bubblewrap | Plain
+Runner = BubblewrapRunner | NoSandboxRunner
 
 
 @pytest.fixture(params=[pytest.param("confined", marks=needs_bubblewrap), "plain"])
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
-    return confined(profile(tmp_path)) if request.param == "confined" else Plain()
+    return confined(profile(tmp_path)) if request.param == "confined" else NoSandboxRunner()
 
 
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """No test may leave a descriptor open or a child behind."""
     gc.collect()  # what other tests left must not go in the middle of this one
-    before = (sorted(os.listdir("/proc/self/fd")), children(os.getpid()))
+    before = (sorted(os.listdir("/proc/self/fd")), child_pids(os.getpid()))
     yield
-    assert (sorted(os.listdir("/proc/self/fd")), children(os.getpid())) == before
+    assert (sorted(os.listdir("/proc/self/fd")), child_pids(os.getpid())) == before
 
 
 def test_output_and_errors_come_apart(runner: Runner) -> None:
@@ -166,8 +166,8 @@ def test_it_can_end_at_any_moment_of_its_start(runner: Runner, milliseconds: int
 
 def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     missing = Program((b"/nowhere/program",))
-    assert run(Plain(), missing).code == 127
-    assert run(Plain(), missing, folder=b"/nowhere").cut == "start"
+    assert run(NoSandboxRunner(), missing).code == 127
+    assert run(NoSandboxRunner(), missing, folder=b"/nowhere").cut == "start"
 
 
 @needs_bubblewrap
@@ -192,11 +192,11 @@ def test_own_variables_win_and_none_is_inherited(runner: Runner) -> None:
 
 @needs_bubblewrap
 def test_law_6_a_sandbox_that_is_killed_from_outside_may_have_done_its_work(tmp_path: Path) -> None:
-    others = set(children(os.getpid()))
+    others = set(child_pids(os.getpid()))
     script = shell(f"echo begun; exec sleep {long_time()}")
     parts = confined(profile(tmp_path)).run([script], b"/", ProcessLimits(seconds=30))
     assert next(parts) == OutputChunk(b"begun\n")
-    [bubblewrap] = set(children(os.getpid())) - others
+    [bubblewrap] = set(child_pids(os.getpid())) - others
     os.kill(bubblewrap, signal.SIGKILL)
     *_, ended = parts
     assert isinstance(ended, ProcessResult)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.sandbox.cell import Outcome, outside, python, run, shell
 
-from assent.sandbox.running.plain import Plain
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 
 
 def test_home_is_empty_private_and_gone_afterwards() -> None:
@@ -28,8 +28,8 @@ def test_it_is_honest_and_holds_nothing_back(tmp_path: Path) -> None:
 def test_programs_are_found_in_the_given_folders_only(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\necho planted\n", encoding="utf-8")
     (tmp_path / "tool").chmod(0o755)
-    assert run(Plain(), shell("tool"), folder=os.fsencode(tmp_path)).code == 127
-    assert run(Plain([os.fsencode(tmp_path)]), shell("tool")) == Outcome(0, b"planted\n")
+    assert run(NoSandboxRunner(), shell("tool"), folder=os.fsencode(tmp_path)).code == 127
+    assert run(NoSandboxRunner([os.fsencode(tmp_path)]), shell("tool")) == Outcome(0, b"planted\n")
 
 
 def test_it_is_a_session_of_its_own_without_a_terminal() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assent.sandbox.trial.attempts import APPROVE, TRIALS
-from assent.sandbox.trial.interpreter import COMMAND, PACKAGE, PROBE
-from assent.sandbox.trial.probe import TRIES
-from assent.sandbox.trial.probing.request import NothingToTry, Request, first
+from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS
+from assent.sandbox.selftest.interpreter import COMMAND, PACKAGE, PROBE
+from assent.sandbox.selftest.probe import PROBES
+from assent.sandbox.selftest.probes.request import NothingToTry, ProbeRequest, first_success
 
 
 def probe(**asked: object) -> list[dict[str, Any]]:
@@ -21,13 +21,13 @@ def probe(**asked: object) -> list[dict[str, Any]]:
 
 
 def test_every_attempt_is_both_described_and_made() -> None:
-    assert sorted(TRIES) == sorted(trial.name for trial in (*TRIALS, APPROVE))
+    assert sorted(PROBES) == sorted(trial.name for trial in (*ESCAPE_TESTS, APPROVE))
 
 
 def test_it_needs_the_standard_library_alone() -> None:
     code = (
         f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); "
-        "import assent.sandbox.trial.probe; "
+        "import assent.sandbox.selftest.probe; "
         "print(*{name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
     )
     done = subprocess.run([*COMMAND, "-c", code], capture_output=True, check=True)
@@ -90,7 +90,7 @@ def test_an_attempt_in_a_process_of_its_own_leaves_the_others_alone(tmp_path: Pa
 
 
 def test_only_the_secret_itself_counts_as_found() -> None:
-    ask = Request("", [], digests={"read_key": sha256(b"secret").hexdigest()})
+    ask = ProbeRequest("", [], digests={"read_key": sha256(b"secret").hexdigest()})
     assert ask.found("read_key", b"secret") == "read 6 bytes"
     for name, content in (("read_key", b""), ("read_key", b"other"), ("read_log", b"secret")):
         with pytest.raises(OSError, match="not the secret"):
@@ -101,8 +101,8 @@ def test_the_first_way_that_works_is_named() -> None:
     def fails() -> None:
         raise PermissionError(1, "no")
 
-    assert first([("one", fails), ("two", lambda: None), ("three", fails)]) == "two"
+    assert first_success([("one", fails), ("two", lambda: None), ("three", fails)]) == "two"
     with pytest.raises(PermissionError):
-        first([("one", fails)])
+        first_success([("one", fails)])
     with pytest.raises(NothingToTry):
-        first([])
+        first_success([])

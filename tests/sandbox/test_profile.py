@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.view.profile import Profile
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import SandboxProfile
 
 
 class Machine:
@@ -27,11 +27,13 @@ class Machine:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text("content", encoding="utf-8")
 
-    def sight(self, root: Path | None = None, /, **variables: str) -> Sight:
+    def sight(self, root: Path | None = None, /, **variables: str) -> ProfileBuilder:
         hidden = [os.fsencode(self.state), os.fsencode(self.config)]
-        return Sight(os.fsencode(root or self.root), os.fsencode(self.home), hidden, variables)
+        return ProfileBuilder(
+            os.fsencode(root or self.root), os.fsencode(self.home), hidden, variables
+        )
 
-    def profile(self, root: Path | None = None, /, **variables: str) -> Profile:
+    def profile(self, root: Path | None = None, /, **variables: str) -> SandboxProfile:
         return self.sight(root, **variables).profile()
 
     def own(self, paths: tuple[bytes, ...]) -> list[str]:
@@ -247,7 +249,7 @@ def test_a_writable_workspace_keeps_what_could_be_made_later(machine: Machine) -
 def test_hidden_below_names_the_first_mask(tmp_path: Path) -> None:
     base = os.fsencode(tmp_path.resolve())
     masks = (base + b"/a/.env", base + b"/ab/.env")
-    profile = Profile(base, b"/home/ada", (), masks)
+    profile = SandboxProfile(base, b"/home/ada", (), masks)
     folders = (b"", b"/a", b"/a/.env", b"/a/.env/x", b"/ab", b"/b")
     found = [profile.hidden_below(base + folder) for folder in folders]
     assert found == [masks[0], masks[0], masks[0], masks[0], masks[1], None]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.view.profile import Profile
-from assent.sandbox.view.programs import Programs
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.profile.programs import ProgramFinder
 
 NAME = "assent-test-program"
 
@@ -65,7 +65,7 @@ def test_a_target_that_others_can_change_is_not_trusted(place: Path) -> None:
 
 def test_a_folder_for_everybody_above_is_not_trusted(place: Path) -> None:
     program = _program(place / "home" / "own")
-    above = Programs(_profile(place), {"PATH": str(program.parent)}, top=b"/")
+    above = ProgramFinder(_profile(place), {"PATH": str(program.parent)}, top=b"/")
     open_above = any(path.stat().st_mode & 0o022 for path in place.parents)
     assert (above.find([NAME]) is None) == open_above
 
@@ -85,8 +85,8 @@ def test_a_hard_link_to_many_in_one_is_not_the_program(place: Path) -> None:
 
 def test_what_is_out_of_sight_is_not_found(place: Path) -> None:
     program = _program(place / "home" / "own")
-    blind = Profile(os.fsencode(place / "project"), os.fsencode(place / "home"))
-    found = Programs(blind, {"PATH": str(program.parent)}, top=os.fsencode(place))
+    blind = SandboxProfile(os.fsencode(place / "project"), os.fsencode(place / "home"))
+    found = ProgramFinder(blind, {"PATH": str(program.parent)}, top=os.fsencode(place))
     assert found.find([NAME]) is None
 
 
@@ -148,10 +148,10 @@ def _find(place: Path, folder: Path, masks: tuple[bytes, ...] = ()) -> bytes | N
     return _programs(place, str(folder), masks).find([NAME])
 
 
-def _programs(place: Path, path: str, masks: tuple[bytes, ...] = ()) -> Programs:
-    return Programs(_profile(place, masks), {"PATH": path}, top=os.fsencode(place))
+def _programs(place: Path, path: str, masks: tuple[bytes, ...] = ()) -> ProgramFinder:
+    return ProgramFinder(_profile(place, masks), {"PATH": path}, top=os.fsencode(place))
 
 
-def _profile(place: Path, masks: tuple[bytes, ...] = ()) -> Profile:
+def _profile(place: Path, masks: tuple[bytes, ...] = ()) -> SandboxProfile:
     shown = (b"/usr", b"/bin", b"/etc/alternatives", os.fsencode(place / "home"))
-    return Profile(os.fsencode(place / "project"), os.fsencode(place / "home"), shown, masks)
+    return SandboxProfile(os.fsencode(place / "project"), os.fsencode(place / "home"), shown, masks)

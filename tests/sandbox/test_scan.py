@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.view.scan import Scanner
+from assent.sandbox.profile.scanner import HiddenPathScanner
 
 LATER = 1 << 62  # so late that every folder has long been left alone
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\n"
@@ -49,7 +49,7 @@ def test_a_symlink_is_not_followed_to_a_folder(tmp_path: Path) -> None:
     _fill(tmp_path, "outside/.env", "inside/readme")
     (tmp_path / "inside" / "link").symlink_to(tmp_path / "outside")
     (tmp_path / "inside" / "loop").symlink_to(".")
-    assert Scanner().below(os.fsencode(tmp_path / "inside")) == []
+    assert HiddenPathScanner().below(os.fsencode(tmp_path / "inside")) == []
 
 
 def test_of_a_symlink_with_a_secrets_name_the_target_is_the_secret(tmp_path: Path) -> None:
@@ -64,39 +64,41 @@ def test_of_a_symlink_with_a_secrets_name_the_target_is_the_secret(tmp_path: Pat
 
 def test_a_skipped_folder_is_not_entered(tmp_path: Path) -> None:
     _fill(tmp_path, "a/.env", "b/.env")
-    assert Scanner().below(os.fsencode(tmp_path), [os.fsencode(tmp_path / "a")]) == [
+    assert HiddenPathScanner().below(os.fsencode(tmp_path), [os.fsencode(tmp_path / "a")]) == [
         os.fsencode(tmp_path / "b/.env")
     ]
 
 
 def test_a_folder_that_is_gone_holds_nothing(tmp_path: Path) -> None:
-    scanner = Scanner()
+    scanner = HiddenPathScanner()
     assert scanner.below(os.fsencode(tmp_path / "gone")) == []
     assert scanner.below(os.fsencode(tmp_path / "gone"), depth=0) == []
 
 
 def test_one_level_means_one_level(tmp_path: Path) -> None:
     _fill(tmp_path, ".env", "below/.env")
-    assert Scanner().below(os.fsencode(tmp_path), depth=0) == [os.fsencode(tmp_path / ".env")]
+    assert HiddenPathScanner().below(os.fsencode(tmp_path), depth=0) == [
+        os.fsencode(tmp_path / ".env")
+    ]
 
 
 def test_a_settled_folder_is_read_once(tmp_path: Path) -> None:
     _fill(tmp_path, "a/.env", "b/c/readme")
-    scanner = Scanner(lambda: LATER)
+    scanner = HiddenPathScanner(lambda: LATER)
     first = scanner.below(os.fsencode(tmp_path))
     assert (scanner.read, scanner.below(os.fsencode(tmp_path)), scanner.read) == (4, first, 4)
 
 
 def test_a_folder_that_just_changed_is_read_again(tmp_path: Path) -> None:
     _fill(tmp_path, "a/.env")
-    scanner = Scanner(lambda: os.stat(tmp_path).st_mtime_ns)
+    scanner = HiddenPathScanner(lambda: os.stat(tmp_path).st_mtime_ns)
     scanner.below(os.fsencode(tmp_path))
     scanner.below(os.fsencode(tmp_path))
     assert scanner.read == 4
 
 
 def test_a_folder_from_the_future_is_not_trusted(tmp_path: Path) -> None:
-    scanner = Scanner(lambda: 0)
+    scanner = HiddenPathScanner(lambda: 0)
     scanner.below(os.fsencode(tmp_path), depth=0)
     scanner.below(os.fsencode(tmp_path), depth=0)
     assert scanner.read == 2
@@ -105,7 +107,7 @@ def test_a_folder_from_the_future_is_not_trusted(tmp_path: Path) -> None:
 def test_a_secret_that_comes_later_is_found(tmp_path: Path) -> None:
     _fill(tmp_path, "a/readme", "b/readme")
     os.utime(tmp_path / "a", ns=(0, 0))
-    scanner = Scanner(lambda: LATER)
+    scanner = HiddenPathScanner(lambda: LATER)
     assert scanner.below(os.fsencode(tmp_path)) == []
     _fill(tmp_path, "a/.env")
     assert scanner.below(os.fsencode(tmp_path)) == [os.fsencode(tmp_path / "a/.env")]
@@ -116,7 +118,7 @@ def test_a_key_written_into_a_known_file_is_found(tmp_path: Path) -> None:
     key = tmp_path / "server.key"
     key.write_text("nothing yet", encoding="utf-8")
     os.utime(key, ns=(0, 0))
-    scanner = Scanner(lambda: LATER)
+    scanner = HiddenPathScanner(lambda: LATER)
     assert scanner.below(os.fsencode(tmp_path)) == []
     key.write_text(KEY, encoding="utf-8")
     assert scanner.below(os.fsencode(tmp_path)) == [os.fsencode(key)]
@@ -124,7 +126,7 @@ def test_a_key_written_into_a_known_file_is_found(tmp_path: Path) -> None:
 
 def test_a_folder_replaced_under_the_same_name_is_read_again(tmp_path: Path) -> None:
     _fill(tmp_path, "a/readme", "b/.env")
-    scanner = Scanner(lambda: LATER)
+    scanner = HiddenPathScanner(lambda: LATER)
     scanner.below(os.fsencode(tmp_path / "a"))
     (tmp_path / "a").rename(tmp_path / "old")
     (tmp_path / "b").rename(tmp_path / "a")
@@ -132,7 +134,7 @@ def test_a_folder_replaced_under_the_same_name_is_read_again(tmp_path: Path) -> 
 
 
 def _below(folder: Path) -> list[str]:
-    found = Scanner().below(os.fsencode(folder))
+    found = HiddenPathScanner().below(os.fsencode(folder))
     return sorted(os.path.relpath(os.fsdecode(path), folder) for path in found)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.trial.scratch import scratch
+from assent.sandbox.selftest.temp_folder import temp_folder
 
 
 def test_it_is_the_owners_alone_and_goes_away(tmp_path: Path) -> None:
-    with scratch(tmp_path) as place:
+    with temp_folder(tmp_path) as place:
         assert place.top.stat().st_mode & 0o777 == 0o700
         place.write("a/b/file", b"x")
         place.folder("closed").chmod(0)
@@ -21,7 +21,7 @@ def test_it_is_the_owners_alone_and_goes_away(tmp_path: Path) -> None:
 
 
 def test_it_goes_away_when_something_breaks(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), scratch(tmp_path):
+    with pytest.raises(KeyboardInterrupt), temp_folder(tmp_path):
         raise KeyboardInterrupt
     assert list(tmp_path.iterdir()) == []
 
@@ -29,7 +29,7 @@ def test_it_goes_away_when_something_breaks(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../out", "a/../../out", "/etc/out", "link/out", ".."])
 def test_nothing_leads_out_of_it(tmp_path: Path, name: str) -> None:
     (tmp_path / "elsewhere").mkdir()
-    with scratch(tmp_path) as place:
+    with temp_folder(tmp_path) as place:
         place.folder("a")
         place.link("link", tmp_path / "elsewhere")
         for meddling in (
@@ -43,7 +43,7 @@ def test_nothing_leads_out_of_it(tmp_path: Path, name: str) -> None:
 
 
 def test_every_change_is_seen(tmp_path: Path) -> None:
-    with scratch(tmp_path) as place:
+    with temp_folder(tmp_path) as place:
         file = place.write("file", b"one")
         other = place.write("other", b"one")
         place.link("link", "file")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.cell import Outcome, inside, needs_bubblewrap, outside, profile, python
 
-from assent.sandbox.running.seccomp import (
+from assent.sandbox.runner.seccomp import (
     ALWAYS,
     FAMILIES,
     NUMBERS,
@@ -17,8 +17,8 @@ from assent.sandbox.running.seccomp import (
     READ_ONLY,
     TERMINAL,
     UNIX,
-    filter_for,
-    known,
+    is_supported,
+    seccomp_filter,
 )
 
 MARKS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -61,7 +61,7 @@ def refused(*, writable: bool) -> dict[str, int]:
 @pytest.mark.parametrize("machine", MARKS)
 @pytest.mark.parametrize("writable", [False, True])
 def test_each_number_gets_its_answer(machine: str, writable: bool) -> None:
-    code = filter_for(machine, writable=writable)
+    code = seccomp_filter(machine, writable=writable)
     errors = refused(writable=writable)
     numbers = {NUMBERS[call][COLUMN[machine]]: error for call, error in errors.items()}
     conditional = {NUMBERS[call][COLUMN[machine]] for call in ("socket", "socketpair", "ioctl")}
@@ -73,7 +73,7 @@ def test_each_number_gets_its_answer(machine: str, writable: bool) -> None:
 @pytest.mark.parametrize("machine", MARKS)
 @pytest.mark.parametrize("writable", [False, True])
 def test_sockets_and_terminals_are_judged_by_their_arguments(machine: str, writable: bool) -> None:
-    code, mark = filter_for(machine, writable=writable), MARKS[machine]
+    code, mark = seccomp_filter(machine, writable=writable), MARKS[machine]
     families = {*FAMILIES, UNIX} if writable else {*FAMILIES}
     socket, ioctl = (NUMBERS[call][COLUMN[machine]] or 0 for call in ("socket", "ioctl"))
     for family in range(64):
@@ -90,7 +90,7 @@ def test_pairs_of_datagram_sockets_are_refused(machine: str) -> None:
     flags = (0, 0o4000, 0o2000000, 0o2004000)  # not to wait, to close on exec, both
     for kind in range(16):
         for writable in (False, True):
-            code = filter_for(machine, writable=writable)
+            code = seccomp_filter(machine, writable=writable)
             expected = ALLOW if writable or kind in PAIRS else ERROR | errno.EPERM
             found = {answer(code, MARKS[machine], number, UNIX, kind | flag) for flag in flags}
             assert found == {expected}, kind
@@ -115,7 +115,7 @@ def test_half_a_pair_reaches_nobody(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("machine", MARKS)
 def test_calls_of_another_kind_of_machine_are_fatal(machine: str) -> None:
-    code = filter_for(machine)
+    code = seccomp_filter(machine)
     for mark in {*MARKS.values(), 0x40000003, 0x40000028} - {MARKS[machine]}:
         assert answer(code, mark, 1) == KILL
     assert answer(code, MARKS[machine], 0x40000001) == ERROR | errno.ENOSYS
@@ -126,7 +126,11 @@ def test_every_row_has_a_reason_and_known_calls() -> None:
     named = [call for row in rows for call in row.calls.split()]
     assert sorted([*named, "ioctl", "socket", "socketpair"]) == sorted(NUMBERS)
     assert [row.calls for row in rows if not row.why.endswith(".")] == []
-    assert (known("x86_64"), known("aarch64"), known("riscv64")) == (True, True, False)
+    assert (is_supported("x86_64"), is_supported("aarch64"), is_supported("riscv64")) == (
+        True,
+        True,
+        False,
+    )
 
 
 @needs_bubblewrap

@@ -27,18 +27,18 @@ from assent.core.shell.process import (
     Program,
     SandboxState,
 )
-from assent.sandbox.running.seccomp import filter_for, known
-from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Proof
-from assent.sandbox.trial.bait import Ground
-from assent.sandbox.trial.boundaries import FORK, QUICK, boundaries
-from assent.sandbox.trial.interpreter import COMMAND
-from assent.sandbox.trial.selftest import judge, selftest
-from assent.sandbox.trial.site import Claim, Runner, Seen
-from assent.sandbox.trial.standing import concluded
-from assent.sandbox.view.profile import Profile
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.runner.seccomp import is_supported, seccomp_filter
+from assent.sandbox.selftest.checker import status_from_results
+from assent.sandbox.selftest.decoy_plan import SelfTestPaths
+from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED, EscapeOutcome
+from assent.sandbox.selftest.interpreter import COMMAND
+from assent.sandbox.selftest.limit_tests import FORK, QUICK, run_limit_tests
+from assent.sandbox.selftest.probe_environment import PipelineRunner, ProbeClaim, ProbeObservation
+from assent.sandbox.selftest.selftest import evaluate_attempt, run_selftest
 
 TRIES = 10
-EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
+EVERYTHING = {trial.name for trial in (*ESCAPE_TESTS, APPROVE, UNCHANGED)}
 
 MACHINE = os.uname().machine
 
@@ -84,8 +84,8 @@ HOLES: dict[str, tuple[Less, set[str]]] = {
     "filter": (Less(options=("--seccomp",)), {*UNFILTERED, "keyring", "i386"}),
 }
 
-if known(MACHINE):
-    for_builds = filter_for(MACHINE, writable=True)
+if is_supported(MACHINE):
+    for_builds = seccomp_filter(MACHINE, writable=True)
     HOLES["filter of a build"] = (Less(filter=for_builds), UNFILTERED)
 
 if os.geteuid() == 0:  # only root has capabilities that could be kept
@@ -95,16 +95,16 @@ if os.geteuid() == 0:  # only root has capabilities that could be kept
     )
 
 
-def shown_too(*more: bytes) -> Callable[[Profile], Profile]:
+def shown_too(*more: bytes) -> Callable[[SandboxProfile], SandboxProfile]:
     return lambda usual: msgspec.structs.replace(usual, shown=(*usual.shown, *more))
 
 
-def beside(usual: Profile) -> Profile:
+def beside(usual: SandboxProfile) -> SandboxProfile:
     return shown_too(os.path.dirname(usual.root) + b"/beside")(usual)
 
 
-def unhidden(word: bytes) -> Callable[[Profile], Profile]:
-    def change(usual: Profile) -> Profile:
+def unhidden(word: bytes) -> Callable[[SandboxProfile], SandboxProfile]:
+    def change(usual: SandboxProfile) -> SandboxProfile:
         masks = tuple(mask for mask in usual.masks if word not in mask)
         assert masks != usual.masks
         return msgspec.structs.replace(usual, masks=masks)
@@ -112,7 +112,7 @@ def unhidden(word: bytes) -> Callable[[Profile], Profile]:
     return change
 
 
-VIEWS: dict[str, tuple[Callable[[Profile], Profile], str]] = {
+VIEWS: dict[str, tuple[Callable[[SandboxProfile], SandboxProfile], str]] = {
     "beside": (beside, "read_beside"),
     "var": (shown_too(b"/var"), "look_around"),
     "etc": (shown_too(b"/etc"), "look_around"),
@@ -124,20 +124,20 @@ VIEWS: dict[str, tuple[Callable[[Profile], Profile], str]] = {
 
 
 def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
-    attempts = selftest(confined(), make_decoy_plan, tmp_path)
-    assert names(attempts, Proof.LEAKED) == set()
-    assert names(attempts, Proof.HELD) >= EVERYTHING - OPTIONAL
-    assert concluded(attempts).hold is SandboxState.HELD
+    attempts = run_selftest(confined(), make_decoy_plan, tmp_path)
+    assert names(attempts, EscapeOutcome.LEAKED) == set()
+    assert names(attempts, EscapeOutcome.HELD) >= EVERYTHING - OPTIONAL
+    assert status_from_results(attempts).hold is SandboxState.HELD
     assert list(tmp_path.iterdir()) == []
 
 
 def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None:
-    attempts = selftest(unconfined, make_decoy_plan, tmp_path)
-    ordinary = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED) if trial.control}
+    attempts = run_selftest(unconfined, make_decoy_plan, tmp_path)
+    ordinary = {trial.name for trial in (*ESCAPE_TESTS, APPROVE, UNCHANGED) if trial.control}
     # Even a plain start hands on neither variables nor descriptors.
-    leaked = names(attempts, Proof.LEAKED)
+    leaked = names(attempts, EscapeOutcome.LEAKED)
     assert leaked >= ordinary - OPTIONAL - {"descriptors", "variable"}
-    standing = concluded(attempts)
+    standing = status_from_results(attempts)
     assert standing.hold is SandboxState.OFF
     assert "make a file; overwrite a file" in standing.reason
     assert list(tmp_path.iterdir()) == []
@@ -146,23 +146,23 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
 @pytest.mark.parametrize("hole", HOLES)
 def test_g13_every_hole_is_found(tmp_path: Path, hole: str) -> None:
     less, expected = HOLES[hole]
-    attempts = selftest(holed(tmp_path, less))
-    leaked = names(attempts, Proof.LEAKED)
-    assert leaked >= expected - names(attempts, Proof.UNPROVEN)
+    attempts = run_selftest(holed(tmp_path, less))
+    leaked = names(attempts, EscapeOutcome.LEAKED)
+    assert leaked >= expected - names(attempts, EscapeOutcome.UNPROVEN)
     assert leaked < EVERYTHING
-    assert concluded(attempts).hold is SandboxState.OFF
+    assert status_from_results(attempts).hold is SandboxState.OFF
 
 
 @pytest.mark.parametrize("view", VIEWS)
 def test_g13_whatever_is_shown_too_much_is_found(view: str) -> None:
     change, expected = VIEWS[view]
-    attempts = selftest(seeing(change))
-    assert expected in names(attempts, Proof.LEAKED)
-    assert concluded(attempts).hold is SandboxState.OFF
+    attempts = run_selftest(seeing(change))
+    assert expected in names(attempts, EscapeOutcome.LEAKED)
+    assert status_from_results(attempts).hold is SandboxState.OFF
 
 
 def test_g13_inherited_descriptors_and_variables_are_found() -> None:
-    def careless(_: Ground) -> Runner:
+    def careless(_: SelfTestPaths) -> PipelineRunner:
         def run(
             pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
         ) -> Iterator[OutputChunk | ProcessResult]:
@@ -174,7 +174,11 @@ def test_g13_inherited_descriptors_and_variables_are_found() -> None:
 
         return run
 
-    assert names(selftest(careless), Proof.LEAKED) >= {"descriptors", "variable", "create"}
+    assert names(run_selftest(careless), EscapeOutcome.LEAKED) >= {
+        "descriptors",
+        "variable",
+        "create",
+    }
 
 
 @pytest.mark.parametrize(
@@ -195,9 +199,9 @@ def test_g13_inherited_descriptors_and_variables_are_found() -> None:
 def test_a_probe_that_does_not_answer_properly_shows_that_nothing_holds(
     pieces: tuple[OutputChunk | ProcessResult, ...],
 ) -> None:
-    attempts = selftest(answering(*pieces))
-    assert names(attempts, Proof.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
-    assert concluded(attempts).hold is SandboxState.OFF
+    attempts = run_selftest(answering(*pieces))
+    assert names(attempts, EscapeOutcome.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
+    assert status_from_results(attempts).hold is SandboxState.OFF
 
 
 def test_an_answer_that_lacks_one_attempt_is_no_proof() -> None:
@@ -205,80 +209,92 @@ def test_an_answer_that_lacks_one_attempt_is_no_proof() -> None:
         lines = [line for line in output.splitlines() if b'"tcp"' not in line]
         return b"\n".join([*lines[:-1], b'{"answers": %d}' % (len(lines) - 1)])
 
-    attempts = selftest(changing(confined(), one_less))
-    assert names(attempts, Proof.LEAKED) == {"tcp"}
+    attempts = run_selftest(changing(confined(), one_less))
+    assert names(attempts, EscapeOutcome.LEAKED) == {"tcp"}
 
 
 def test_an_answer_that_was_cut_is_no_proof() -> None:
-    attempts = selftest(changing(confined(), lambda output: output[: len(output) // 2]))
-    assert names(attempts, Proof.LEAKED) == EVERYTHING - {"approve"}
+    attempts = run_selftest(changing(confined(), lambda output: output[: len(output) // 2]))
+    assert names(attempts, EscapeOutcome.LEAKED) == EVERYTHING - {"approve"}
 
 
 def test_what_is_seen_from_outside_counts_more_than_what_the_probe_says(tmp_path: Path) -> None:
     def liar(output: bytes) -> bytes:
         return output.replace(b'"worked": true', b'"worked": false')
 
-    leaked = names(selftest(changing(unconfined, liar), make_decoy_plan, tmp_path), Proof.LEAKED)
+    leaked = names(
+        run_selftest(changing(unconfined, liar), make_decoy_plan, tmp_path), EscapeOutcome.LEAKED
+    )
     seen = {"unchanged", "approve", "tcp", "udp", "socket_in_workspace", "socket_outside"}
     assert leaked >= seen | {"abstract_socket", "write_home", "write_state", "write_temporary"}
     assert leaked >= {"signal", "signal_by_descriptor", "signal_by_pipe"}
 
 
 def test_an_attempt_that_fails_without_a_sandbox_too_shows_nothing() -> None:
-    trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    failed = Claim("tcp", detail="Network is down")
-    worked = Claim("tcp", worked=True)
-    inside = Seen({"tcp": failed}, frozenset())
+    trial = next(trial for trial in ESCAPE_TESTS if trial.name == "tcp")
+    failed = ProbeClaim("tcp", detail="Network is down")
+    worked = ProbeClaim("tcp", worked=True)
+    inside = ProbeObservation({"tcp": failed}, frozenset())
     proofs = [
-        judge(trial, inside, Seen({"tcp": answer} if answer else {}, frozenset(), trouble)).proof
+        evaluate_attempt(
+            trial, inside, ProbeObservation({"tcp": answer} if answer else {}, frozenset(), trouble)
+        ).proof
         for answer, trouble in ((worked, ""), (failed, ""), (None, ""), (None, "It broke."))
     ]
-    assert proofs == [Proof.HELD, *[Proof.UNPROVEN] * 3]
+    assert proofs == [EscapeOutcome.HELD, *[EscapeOutcome.UNPROVEN] * 3]
 
 
 def test_an_attempt_with_nothing_to_try_it_on_shows_nothing() -> None:
-    trial = next(trial for trial in TRIALS if trial.name == "daemons")
-    absent = Seen({"daemons": Claim("daemons", absent=True)}, frozenset())
-    found = judge(trial, absent, Seen({}, frozenset()))
-    assert (found.proof, found.detail) == (Proof.UNPROVEN, "There is nothing to try here.")
+    trial = next(trial for trial in ESCAPE_TESTS if trial.name == "daemons")
+    absent = ProbeObservation({"daemons": ProbeClaim("daemons", absent=True)}, frozenset())
+    found = evaluate_attempt(trial, absent, ProbeObservation({}, frozenset()))
+    assert (found.proof, found.detail) == (EscapeOutcome.UNPROVEN, "There is nothing to try here.")
 
 
 def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
-    trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    nothing = judge(trial, Seen({"tcp": Claim("tcp")}, frozenset()), Seen({}, frozenset()))
+    trial = next(trial for trial in ESCAPE_TESTS if trial.name == "tcp")
+    nothing = evaluate_attempt(
+        trial,
+        ProbeObservation({"tcp": ProbeClaim("tcp")}, frozenset()),
+        ProbeObservation({}, frozenset()),
+    )
     assert trial.vital
-    assert concluded([nothing]).hold is SandboxState.OFF
-    assert concluded([]).hold is SandboxState.OFF
+    assert status_from_results([nothing]).hold is SandboxState.OFF
+    assert status_from_results([]).hold is SandboxState.OFF
 
 
 def test_an_attempt_that_breaks_is_no_proof() -> None:
-    trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    broken = Seen({"tcp": Claim("tcp", broken=True, detail="NameError")}, frozenset())
-    found = judge(trial, broken, Seen({"tcp": Claim("tcp", worked=True)}, frozenset()))
-    assert (found.proof, found.detail) == (Proof.LEAKED, "It could not be tried: NameError")
+    trial = next(trial for trial in ESCAPE_TESTS if trial.name == "tcp")
+    broken = ProbeObservation(
+        {"tcp": ProbeClaim("tcp", broken=True, detail="NameError")}, frozenset()
+    )
+    found = evaluate_attempt(
+        trial, broken, ProbeObservation({"tcp": ProbeClaim("tcp", worked=True)}, frozenset())
+    )
+    assert (found.proof, found.detail) == (EscapeOutcome.LEAKED, "It could not be tried: NameError")
 
 
 def test_the_boundaries_of_a_call_hold() -> None:
     real_tool()
-    found = {one.trial.name: (one.proof, one.detail) for one in boundaries(confined())}
-    assert set(found.values()) == {(Proof.HELD, "")}
+    found = {one.trial.name: (one.proof, one.detail) for one in run_limit_tests(confined())}
+    assert set(found.values()) == {(EscapeOutcome.HELD, "")}
 
 
 def test_g13_a_process_that_lives_on_is_found() -> None:
-    leaked = names(boundaries(unconfined), Proof.LEAKED)
+    leaked = names(run_limit_tests(unconfined), EscapeOutcome.LEAKED)
     for _ in range(TRIES):  # on a busy machine it may be cut before it has left anybody
         if "left_when_cut" in leaked:
             break
-        leaked |= names(boundaries(unconfined, ["left_when_cut"]), Proof.LEAKED)
+        leaked |= names(run_limit_tests(unconfined, ["left_when_cut"]), EscapeOutcome.LEAKED)
     assert leaked == {"left_behind", "left_when_cut"}
-    assert concluded(boundaries(unconfined, QUICK)).hold is SandboxState.OFF
+    assert status_from_results(run_limit_tests(unconfined, QUICK)).hold is SandboxState.OFF
 
 
 def test_g13_a_sandbox_that_leaves_processes_behind_is_found(tmp_path: Path) -> None:
     less = Less(flags=("--unshare-pid", "--die-with-parent"))
-    attempts = boundaries(holed(tmp_path, less), QUICK)
-    assert names(attempts, Proof.LEAKED) == {"left_behind"}
-    assert concluded(attempts).hold is SandboxState.OFF
+    attempts = run_limit_tests(holed(tmp_path, less), QUICK)
+    assert names(attempts, EscapeOutcome.LEAKED) == {"left_behind"}
+    assert status_from_results(attempts).hold is SandboxState.OFF
 
 
 def test_children_that_no_sandbox_ends_start_none_of_their_own() -> None:

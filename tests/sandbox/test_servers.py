@@ -11,25 +11,25 @@ from tests.sandbox.cell import left_over
 
 from assent.core.errors import AssentError, Refused
 from assent.core.mcp import McpResult, McpTool, mcp_tool_name
-from assent.sandbox.child import Child
-from assent.sandbox.servers import ToolServer
+from assent.sandbox.mcp_client import McpClient
+from assent.sandbox.stdio_transport import StdioTransport
 
 PROGRAM = str(Path(__file__).with_name("serving.py"))
 PICTURE = "[image, image/png, 4 characters; not shown]"
 
-Make = Callable[..., ToolServer]
+Make = Callable[..., McpClient]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """Makes servers that count in tmp_path, and ends them all."""
-    made: list[ToolServer] = []
+    made: list[McpClient] = []
 
-    def one(behaviour: str = "", timeout_s: float = 60, start_s: float = 60) -> ToolServer:
+    def one(behaviour: str = "", timeout_s: float = 60, start_s: float = 60) -> McpClient:
         words = (sys.executable, "-I", "-S", PROGRAM, str(tmp_path), behaviour)
         argv = [os.fsencode(word) for word in words]
-        start = partial(Child, argv, {"PATH": os.defpath}, b"/")
-        made.append(ToolServer("stub", start, timeout_s, start_s=start_s))
+        start = partial(StdioTransport, argv, {"PATH": os.defpath}, b"/")
+        made.append(McpClient("stub", start, timeout_s, start_s=start_s))
         return made[-1]
 
     yield one
@@ -43,7 +43,7 @@ def noted(folder: Path, name: str) -> list[str]:
     return path.read_text("utf-8").splitlines() if path.exists() else []
 
 
-def peek(server: ToolServer) -> McpTool:
+def peek(server: McpClient) -> McpTool:
     return server.tools()[0]
 
 
@@ -140,7 +140,7 @@ def test_one_that_fails_in_a_call_is_started_anew(
 
 
 def test_a_program_that_is_not_there() -> None:
-    server = ToolServer("stub", lambda: Child([b"/no/such"], {}, b"/"), 5)
+    server = McpClient("stub", lambda: StdioTransport([b"/no/such"], {}, b"/"), 5)
     with pytest.raises(
         AssentError, match="The server stub could not be started: /no/such: No such file"
     ):
@@ -182,8 +182,10 @@ def test_a_server_that_asks_on_and_on_and_reads_nothing_is_given_up(tmp_path: Pa
         "while True: print(line)"
     )
     words = (sys.executable, "-I", "-S", "-c", flood)
-    start = partial(Child, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/")
-    server = ToolServer("stub", start, 60, start_s=60)
+    start = partial(
+        StdioTransport, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/"
+    )
+    server = McpClient("stub", start, 60, start_s=60)
     with pytest.raises(AssentError, match="It asks on and on, and reads none of"):
         server.tools()
 
@@ -191,7 +193,9 @@ def test_a_server_that_asks_on_and_on_and_reads_nothing_is_given_up(tmp_path: Pa
 def test_a_server_that_says_one_line_for_ever_is_given_up() -> None:
     flood = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
     words = (sys.executable, "-I", "-S", "-c", flood)
-    start = partial(Child, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/")
-    server = ToolServer("stub", start, 60, start_s=60)
+    start = partial(
+        StdioTransport, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/"
+    )
+    server = McpClient("stub", start, 60, start_s=60)
     with pytest.raises(AssentError, match="bytes in one line"):
         server.tools()

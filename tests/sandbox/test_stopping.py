@@ -24,15 +24,15 @@ from tests.sandbox.cell import (
 )
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.plain import Plain
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 
-Runner = Bubblewrap | Plain
+Runner = BubblewrapRunner | NoSandboxRunner
 
 
 @pytest.fixture(params=[pytest.param("confined", marks=needs_bubblewrap), "plain"])
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
-    return confined(profile(tmp_path)) if request.param == "confined" else Plain()
+    return confined(profile(tmp_path)) if request.param == "confined" else NoSandboxRunner()
 
 
 def test_a_program_that_says_nothing_is_ended(runner: Runner) -> None:
@@ -84,7 +84,7 @@ if libc.vfork() == 0:
 def test_a_program_that_waits_for_a_child_to_begin_is_ended() -> None:
     stop, mark = Event(), long_time()
     program = Program((os.fsencode(sys.executable), b"-Sc", VFORKS.encode(), mark.encode()))
-    parts = Plain().run([program], b"/", ProcessLimits(seconds=600, stopped=stop.is_set))
+    parts = NoSandboxRunner().run([program], b"/", ProcessLimits(seconds=600, stopped=stop.is_set))
     assert next(parts) == OutputChunk(b"begun\n")
     sleep(0.1)
     stop.set()
@@ -121,7 +121,7 @@ def as_nobody(words: tuple[bytes, ...]) -> list[str]:
     os.setgroups(())
     os.setresgid(65534, 65534, 65534)
     os.setresuid(65534, 65534, 65534)
-    *_, ended = Plain().run([Program(words)], b"/", ProcessLimits(seconds=1))
+    *_, ended = NoSandboxRunner().run([Program(words)], b"/", ProcessLimits(seconds=1))
     assert isinstance(ended, ProcessResult)
     return [str(ended.code), ended.cut]
 

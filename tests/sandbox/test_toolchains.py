@@ -3,15 +3,15 @@
 import os
 from pathlib import Path
 
-from assent.sandbox.view.credentials import credential_places
-from assent.sandbox.view.toolchains import (
+from assent.sandbox.profile.credentials import credential_paths
+from assent.sandbox.profile.symlinks import is_covered
+from assent.sandbox.profile.toolchains import (
     active_environments,
     base_programs,
     known_folders,
     named_folders,
     path_folders,
 )
-from assent.sandbox.view.trail import covered
 
 HOME = b"/home/ada"
 
@@ -19,17 +19,17 @@ HOME = b"/home/ada"
 def test_cargo_shows_its_programs_and_not_its_logins() -> None:
     known = [*known_folders(HOME), *named_folders({"CARGO_HOME": "/home/ada/.cargo"})]
     assert b"/home/ada/.cargo/bin" in known
-    assert not covered(b"/home/ada/.cargo/credentials.toml", known)
+    assert not is_covered(b"/home/ada/.cargo/credentials.toml", known)
 
 
 def test_no_toolchain_is_a_credential_place_or_the_home() -> None:
-    places = credential_places(HOME)
-    assert [path for path in known_folders(HOME) if covered(path, places) or path == HOME] == []
+    places = credential_paths(HOME)
+    assert [path for path in known_folders(HOME) if is_covered(path, places) or path == HOME] == []
 
 
 def test_logins_below_a_toolchain_are_few_and_masked() -> None:
     known = known_folders(HOME)
-    assert [path for path in credential_places(HOME) if covered(path, known)] == [
+    assert [path for path in credential_paths(HOME) if is_covered(path, known)] == [
         b"/home/ada/.dotnet/corefx",
         b"/home/ada/.opam/plugins/opam-publish",
     ]

@@ -13,34 +13,38 @@ from tests.sandbox.room import Room, furnished
 
 from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
-from assent.sandbox.running.performing import personal, shell_program
-from assent.sandbox.trial.attempts import Proof
-from assent.sandbox.trial.confining import bubblewrapped
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.trial.writing import TRIALS, writing
+from assent.sandbox.runner.command import shell_program, user_environment
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.confinement import bubblewrap_confinement
+from assent.sandbox.selftest.escape_tests import EscapeOutcome
+from assent.sandbox.selftest.write_tests import WRITE_TESTS, run_write_tests
 
 
 @needs_bubblewrap
 def test_g13_a_writable_workspace_holds_everything_else() -> None:
-    attempts = writing(bubblewrapped(ENVIRONMENT, real_tool(), writable=True))
-    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(TRIALS, Proof.HELD)
+    attempts = run_write_tests(bubblewrap_confinement(ENVIRONMENT, real_tool(), writable=True))
+    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(
+        WRITE_TESTS, EscapeOutcome.HELD
+    )
 
 
 def test_g13_every_attempt_works_where_nothing_confines() -> None:
-    attempts = writing(unconfined)
-    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(TRIALS, Proof.LEAKED)
+    attempts = run_write_tests(unconfined)
+    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(
+        WRITE_TESTS, EscapeOutcome.LEAKED
+    )
 
 
 @needs_bubblewrap
 def test_a_workspace_that_cannot_be_written_shows_nothing() -> None:
-    attempts = writing(bubblewrapped(ENVIRONMENT, real_tool()))
-    assert {a.proof for a in attempts} == {Proof.UNPROVEN}
+    attempts = run_write_tests(bubblewrap_confinement(ENVIRONMENT, real_tool()))
+    assert {a.proof for a in attempts} == {EscapeOutcome.UNPROVEN}
 
 
 @needs_bubblewrap
 def test_g13_a_leak_of_the_writable_workspace_turns_everything_off(tmp_path: Path) -> None:
-    confine = partial(bubblewrapped, ENVIRONMENT)
-    standing, _ = Standings(tmp_path, confine).with_writable(lambda _: unconfined).retest()
+    confine = partial(bubblewrap_confinement, ENVIRONMENT)
+    standing, _ = SandboxChecker(tmp_path, confine).with_writable(lambda _: unconfined).retest()
     assert standing.hold is SandboxState.OFF
     assert "change a file outside a writable workspace" in standing.reason
 
@@ -154,7 +158,7 @@ def test_a_line_is_never_an_option_and_a_shell_reads_nothing_first() -> None:
         b"/bin/bash", b"--noprofile", b"--norc", b"-c", b"--", b"-x",
     )  # fmt: skip
     assert shell_program(b"/bin/sh", "ls").argv == (b"/bin/sh", b"-c", b"--", b"ls")
-    assert b"BASH_ENV" not in personal({"BASH_ENV": "/x"})
+    assert b"BASH_ENV" not in user_environment({"BASH_ENV": "/x"})
 
 
 def test_a_line_with_an_end_in_it_is_refused(room: Room) -> None:

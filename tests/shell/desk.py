@@ -24,12 +24,12 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.trial.confining import bubblewrapped
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.confinement import bubblewrap_confinement
 
 CANARY = "the canary's own words"
 PATH = "/usr/local/bin:/usr/bin:/bin"  # the tester's own folders are not part of the test
@@ -83,10 +83,10 @@ class Desk:
 
     def confined(self, line: str, limits: ProcessLimits = BRIEFLY) -> Ran:
         """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL."""
-        tool = find_tool()
+        tool = find_bwrap()
         assert tool is not None, "bubblewrap is not installed."
         program = Program((b"/bin/bash", b"-c", line.encode().partition(b"\0")[0]))
-        run = Bubblewrap(self._sight.profile, tool).run
+        run = BubblewrapRunner(self._sight.profile, tool).run
         return _ran(run([program], os.fsencode(self.root), limits))
 
     def twin(self) -> Path:
@@ -98,14 +98,16 @@ class Desk:
     def _bare_shell(self) -> LocalReadOnlyShell:
         lacking = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
         env = self.world.env
-        confine = partial(bubblewrapped, env)
-        standings = Standings(self._state / "none", confine, lacking=lambda: lacking)
-        return LocalReadOnlyShell(LocalProcess(self._sight, standings, env))
+        confine = partial(bubblewrap_confinement, env)
+        standings = SandboxChecker(self._state / "none", confine, lacking=lambda: lacking)
+        return LocalReadOnlyShell(LocalProcessRunner(self._sight, standings, env))
 
     @cached_property
-    def _sight(self) -> Sight:
+    def _sight(self) -> ProfileBuilder:
         hidden = [os.fsencode(path) for path in (self._state, self.world.config.parent)]
-        return Sight(os.fsencode(self.root), os.fsencode(self.home), hidden, self.world.env)
+        return ProfileBuilder(
+            os.fsencode(self.root), os.fsencode(self.home), hidden, self.world.env
+        )
 
 
 def bash(line: str, root: Path, env: Mapping[str, str]) -> Ran:

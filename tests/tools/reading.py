@@ -20,10 +20,10 @@ from assent.core.shell.process import (
 )
 from assent.core.tool import PermissionContext, ToolOutcome
 from assent.ports import FetchResponse
-from assent.sandbox.running.bubblewrap import Bubblewrap
-from assent.sandbox.running.plain import Plain
-from assent.sandbox.running.tool import find_tool
-from assent.sandbox.view.sight import Sight
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.store.memory import MemoryBlobStore
 from assent.tools.overlay import Overlay
 from assent.tools.tool import Tool, ToolContext
@@ -38,7 +38,7 @@ class Programs:
     def __init__(self, root: bytes, hold: SandboxState) -> None:
         self.ran: list[tuple[bytes, ...]] = []
         self._hold = hold
-        self._sight = Sight(root, b"/nonexistent", (), {"PATH": PATH})
+        self._sight = ProfileBuilder(root, b"/nonexistent", (), {"PATH": PATH})
 
     def sandbox_status(self) -> SandboxStatus:
         return SandboxStatus(self._hold)
@@ -65,10 +65,10 @@ class Programs:
     ) -> Iterator[OutputChunk | ProcessResult]:
         self.ran += [program.argv for program in pipeline]
         if self._hold is SandboxState.NONE:
-            return Plain().run(pipeline, folder, limits)
-        tool = find_tool()
+            return NoSandboxRunner().run(pipeline, folder, limits)
+        tool = find_bwrap()
         assert tool is not None, "bubblewrap is not installed."
-        return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
+        return BubblewrapRunner(self._sight.profile, tool).run(pipeline, folder, limits)
 
     def run_command(
         self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True

@@ -11,7 +11,7 @@ from assent.core.permission.mode import Mode
 from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
 from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.permissions.commands.read_only.classifier import classify_read_only
-from assent.sandbox.running.bubblewrap import lacking
+from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 from assent.tools.argument_aliases import translate_arguments
 from assent.tools.command_output import DRAFT_NOTE, collect_output, quote_argument
 from assent.tools.git import GIT
@@ -27,7 +27,7 @@ def git(place: Place, *words: str) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    lack = lacking()
+    lack = sandbox_unavailable()
     if lack is not None:
         pytest.skip(lack.reason)
     place = Place(tmp_path, SandboxState.HELD)

@@ -57,7 +57,7 @@ def _swept(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
             return ()
     except OSError:
         return ()
-    from assent.sandbox.running.mountpoints import MountPoints
+    from assent.sandbox.runner.mount_points import MountPoints
 
     found = MountPoints(os.fspath(folder)).sweep()
     return tuple(path[len(root) :].lstrip(b"/") for path in found)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from assent.sandbox.trial.scratch import scratch
+from assent.sandbox.selftest.temp_folder import temp_folder
 
 GOAL: Final = "Let people order tea in several sizes"
 WELCOME: Final = (
@@ -40,7 +40,7 @@ _VARIABLES: Final = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
 @contextmanager
 def demo_project() -> Iterator[str]:
     """Makes the place, yields the project's folder, and removes everything in any case."""
-    with scratch() as place:
+    with temp_folder() as place:
         root = place.folder(PROJECT)
         place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
         for name, content in FILES.items():

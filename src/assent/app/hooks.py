@@ -11,14 +11,14 @@ from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
 from assent.llm.providers import PROVIDERS
-from assent.sandbox.hooks import LocalHooks, Site
+from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 
 
-def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHooks:
+def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHookRunner:
     """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
     hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
-    site = Site(root, user, without_api_keys(os.environ, settings))
-    return LocalHooks(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))
+    site = HookEnvironment(root, user, without_api_keys(os.environ, settings))
+    return LocalHookRunner(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))
 
 
 def without_api_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:

@@ -15,9 +15,9 @@ from assent.core.errors import AssentError
 from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
 from assent.core.paths import is_inside
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.sandbox.child import Child
-from assent.sandbox.running.own import START, own_program
-from assent.sandbox.servers import ToolServer
+from assent.sandbox.mcp_client import McpClient
+from assent.sandbox.runner.user_program import START, user_program
+from assent.sandbox.stdio_transport import StdioTransport
 from assent.tools.output_limits import limited_outcome
 from assent.tools.tool import RawArguments, Tool, ToolContext
 from assent.tools.tool_aliases import is_reserved_name
@@ -43,7 +43,7 @@ class McpTools:
     ) -> None:
         self._settings = {name: each for name, each in servers.items() if each.enabled}
         self._servers = {
-            name: ToolServer(name, partial(_start, each, root), each.timeout_s)
+            name: McpClient(name, partial(_start, each, root), each.timeout_s)
             for name, each in self._settings.items()
         }
         self._names: dict[tuple[str, str], str] = {}
@@ -152,12 +152,12 @@ def open_mcp_servers(
     return McpTools(servers, root, (), warn), enabled
 
 
-def _start(settings: McpSettings, root: bytes) -> Child:
+def _start(settings: McpSettings, root: bytes) -> StdioTransport:
     environment = {n: os.environ[n] for n in INHERITED if n in os.environ}
     words = [word.replace(WORKSPACE, os.fsdecode(root)) for word in settings.command]
-    path = own_program(words, os.environ, root)
+    path = user_program(words, os.environ, root)
     argv = (path, *map(os.fsencode, words[1:]))
-    return Child(argv, {**environment, **settings.environment}, _folder(root))
+    return StdioTransport(argv, {**environment, **settings.environment}, _folder(root))
 
 
 def _folder(root: bytes) -> bytes:

@@ -37,10 +37,10 @@ class LazyOutsideFiles:
 
 def refused_paths(here: AppPaths) -> list[bytes]:
     """Lists where Assent's own files and credentials lie, in every home of this machine."""
-    from assent.sandbox.view.credentials import credential_places
+    from assent.sandbox.profile.credentials import credential_paths
 
     own = [os.fsencode(path) for path in (here.state, here.config, here.file)]
-    return [*own, *(place for home in _homes() for place in credential_places(home))]
+    return [*own, *(place for home in _homes() for place in credential_paths(home))]
 
 
 def _homes() -> list[bytes]:

@@ -11,14 +11,14 @@ from assent.app.engine import Engine
 from assent.app.engine_ports import MOUNT_POINTS, folder_name, open_ports
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.running.mountpoints import MountPoints
-from assent.sandbox.running.tether import Marks
-from assent.sandbox.trial.bait import Bait, Ground
-from assent.sandbox.trial.confining import bubblewrapped
-from assent.sandbox.trial.standing import Standings
-from assent.sandbox.view.sight import Sight
-from assent.sandbox.view.system import PROGRAMS
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.system_paths import PROGRAMS
+from assent.sandbox.runner.mount_points import MountPoints
+from assent.sandbox.runner.watchdog import CommandLocks
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.confinement import bubblewrap_confinement
+from assent.sandbox.selftest.decoy_plan import DecoyPlan, SelfTestPaths
 
 
 def open_shell(folder: str) -> LocalReadOnlyShell:
@@ -32,12 +32,12 @@ def open_shell_at(folder: str, here: AppPaths, known: Path) -> LocalReadOnlyShel
     return LocalReadOnlyShell(_process(folder, here, known, os.environ))
 
 
-def open_process(folder: str) -> LocalProcess:
+def open_process(folder: str) -> LocalProcessRunner:
     """Opens what starts programs for the workspace around a folder."""
     return open_process_at(folder, user_paths())
 
 
-def open_process_at(folder: str, here: AppPaths) -> LocalProcess:
+def open_process_at(folder: str, here: AppPaths) -> LocalProcessRunner:
     """Opens what starts programs, with state and configuration at given places."""
     return _process(folder, here, here.state, with_ripgrep(os.environ))
 
@@ -53,25 +53,27 @@ def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 def _process(
     folder: str, here: AppPaths, known: Path, environment: Mapping[str, str]
-) -> LocalProcess:
+) -> LocalProcessRunner:
     _, root = locate_workspace(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
-    sight = Sight(root, os.fsencode(Path.home()), hidden, environment)
+    sight = ProfileBuilder(root, os.fsencode(Path.home()), hidden, environment)
     standings = sandbox_checker_at(known)
     providers = load_settings(root, here, lenient=True).settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
-    marks = Marks(os.fspath(known / "running" / folder_name(root)))
+    marks = CommandLocks(os.fspath(known / "running" / folder_name(root)))
     points = MountPoints(os.fspath(known / MOUNT_POINTS / folder_name(root)))
-    return LocalProcess(sight, standings, environment, keys).with_command_locks(marks, points)
+    return LocalProcessRunner(sight, standings, environment, keys).with_command_locks(marks, points)
 
 
-def sandbox_checker_at(state: Path) -> Standings:
+def sandbox_checker_at(state: Path) -> SandboxChecker:
     """Returns what tells whether the sandbox holds, also where the workspace may be written."""
-    confine = partial(bubblewrapped, os.environ)
-    return Standings(state, confine, make_decoy_plan).with_writable(partial(confine, writable=True))
+    confine = partial(bubblewrap_confinement, os.environ)
+    return SandboxChecker(state, confine, make_decoy_plan).with_writable(
+        partial(confine, writable=True)
+    )
 
 
-def make_decoy_plan(ground: Ground) -> Bait:
+def make_decoy_plan(ground: SelfTestPaths) -> DecoyPlan:
     """Proposes a plan in a scratch workspace where its digest alone would approve it."""
     here = AppPaths(ground.state, ground.config)
     engine = _bare_engine(str(ground.root), here)
@@ -95,7 +97,7 @@ def make_decoy_plan(ground: Ground) -> Bait:
         "XDG_STATE_HOME": str(ground.state.parent),
         "XDG_CONFIG_HOME": str(ground.config.parent),
     }
-    return Bait(record.digest, variables, approved)
+    return DecoyPlan(record.digest, variables, approved)
 
 
 def _bare_engine(folder: str, here: AppPaths) -> Engine:

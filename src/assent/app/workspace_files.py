@@ -28,7 +28,7 @@ def list_files(folder: str) -> list[str]:
 
 def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     """Opens a file of the workspace in the person's editor, and waits until it is closed."""
-    from assent.sandbox.running.foreground import in_foreground
+    from assent.sandbox.runner.foreground import run_in_foreground
 
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or DEFAULT_EDITOR
     try:
@@ -38,6 +38,6 @@ def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     if not line:
         raise UsageError(f"{chosen!a} names no editor.", "set VISUAL or EDITOR to a program")
     root = locate_workspace(folder)[1]
-    code = in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
+    code = run_in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
     if code:
         raise UsageError(f"{line[0]!a} ended with exit code {code}; nothing was taken in.")

@@ -16,8 +16,8 @@ from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.sandbox import escape_checks, limit_checks
 from assent.doctor.shell import ShellOpener, shell_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
-from assent.sandbox.trial.machine import Missing, missing, versions
-from assent.sandbox.trial.standing import Standings
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.machine import MissingProgram, missing_programs, versions
 
 ENGINE = {"approval": CHECKS, "paths": PATHS, "undo": UNDO}
 
@@ -30,7 +30,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     checks: tuple[DoctorCheck, ...]
     standing: SandboxStatus
     versions: dict[str, str]
-    missing: tuple[Missing, ...]
+    missing: tuple[MissingProgram, ...]
     places: dict[str, str]
     ok: bool
 
@@ -38,7 +38,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 class DoctorTarget(msgspec.Struct, frozen=True):
     """What is examined: the sandbox, the shell that uses it, and where things really lie."""
 
-    standings: Standings
+    standings: SandboxChecker
     opening: ShellOpener
     places: AppPaths
 
@@ -71,7 +71,7 @@ def run_doctor(
         checks,
         standing,
         versions(),
-        missing(),
+        missing_programs(),
         {"state": str(state), "configuration": str(config)},
         _is_ok(checks, strict=strict),
     )

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.doctor.check import DoctorCheck, DoctorCheckResult
-from assent.sandbox.trial.attempts import TRIALS, Attempt, Proof
-from assent.sandbox.trial.boundaries import LENGTHY, boundaries
-from assent.sandbox.trial.standing import Standings
+from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS, EscapeOutcome, EscapeTestResult
+from assent.sandbox.selftest.limit_tests import SLOW, run_limit_tests
 
 
-def escape_checks(standings: Standings) -> tuple[SandboxStatus, list[DoctorCheck]]:
+def escape_checks(standings: SandboxChecker) -> tuple[SandboxStatus, list[DoctorCheck]]:
     """Makes the self-test anew, and returns what it found with a row for each attempt."""
     standing, attempts = standings.retest()
     if attempts:
@@ -17,24 +17,24 @@ def escape_checks(standings: Standings) -> tuple[SandboxStatus, list[DoctorCheck
     result = (
         DoctorCheckResult.FAILED if standing.hold is SandboxState.OFF else DoctorCheckResult.ABSENT
     )
-    tried = f"break out in {len(TRIALS)} ways"
+    tried = f"break out in {len(ESCAPE_TESTS)} ways"
     return standing, [DoctorCheck("sandbox", "self-test", tried, result, standing.reason)]
 
 
-def limit_checks(standings: Standings) -> list[DoctorCheck]:
+def limit_checks(standings: SandboxChecker) -> list[DoctorCheck]:
     """Goes against the limits of a call, if there is a sandbox to run one in."""
     row = ("sandbox: call", "limits", "run longer, print more, start more than allowed")
     try:
         confine = standings.confinement()
         if confine is None:
             return [DoctorCheck(*row, DoctorCheckResult.ABSENT, "There is no sandbox.")]
-        return list(_rows(boundaries(confine, LENGTHY)))
+        return list(_rows(run_limit_tests(confine, SLOW)))
     except Exception as error:
         words = f"The check itself failed: {type(error).__name__}: {error}"
         return [DoctorCheck(*row, DoctorCheckResult.FAILED, words)]
 
 
-def _rows(attempts: Iterable[Attempt]) -> Iterable[DoctorCheck]:
+def _rows(attempts: Iterable[EscapeTestResult]) -> Iterable[DoctorCheck]:
     for one in attempts:
         trial, detail = one.trial, one.detail
         yield DoctorCheck(
@@ -42,12 +42,12 @@ def _rows(attempts: Iterable[Attempt]) -> Iterable[DoctorCheck]:
         )
 
 
-def _result(attempt: Attempt) -> DoctorCheckResult:
+def _result(attempt: EscapeTestResult) -> DoctorCheckResult:
     """What shows nothing is not available, unless the whole self-test rests on it."""
     match attempt.proof:
-        case Proof.HELD:
+        case EscapeOutcome.HELD:
             return DoctorCheckResult.HELD
-        case Proof.LEAKED:
+        case EscapeOutcome.LEAKED:
             return DoctorCheckResult.FAILED
-        case Proof.UNPROVEN:
+        case EscapeOutcome.UNPROVEN:
             return DoctorCheckResult.FAILED if attempt.trial.vital else DoctorCheckResult.ABSENT

@@ -18,8 +18,8 @@ from assent.doctor.check import (
     run_check,
 )
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
-from assent.sandbox.trial.bait import Ground
-from assent.sandbox.trial.selftest import Confine
+from assent.sandbox.selftest.decoy_plan import SelfTestPaths
+from assent.sandbox.selftest.selftest import ConfinementFactory
 
 WRITING: Final = (
     "rm kept.txt",
@@ -70,7 +70,7 @@ ROWS: Final = {
 }
 
 ShellOpener: TypeAlias = Callable[[DoctorWorkspace], LocalReadOnlyShell]
-ConfinementFinder: TypeAlias = Callable[[], Confine | None]
+ConfinementFinder: TypeAlias = Callable[[], ConfinementFactory | None]
 
 
 def shell_checks(opening: ShellOpener, confining: ConfinementFinder) -> list[DoctorCheck]:
@@ -118,7 +118,7 @@ def _contained(confining: ConfinementFinder) -> str:
     if confine is None or not os.path.exists(BASH):
         raise CheckSkipped("There is no sandbox, or no bash.")
     with doctor_workspace() as place:
-        ground = Ground(place.root, place.outside, place.places.state, place.places.config)
+        ground = SelfTestPaths(place.root, place.outside, place.places.state, place.places.config)
         run = confine(ground)
         before = place.place.seen()
         for line in (*WRITING, CONTROL):

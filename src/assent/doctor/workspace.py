@@ -10,7 +10,7 @@ from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.runs.runs import RunReport
-from assent.sandbox.trial.scratch import Scratch, scratch
+from assent.sandbox.selftest.temp_folder import TempFolder, temp_folder
 
 PROJECT = "project"
 CHANNEL = "doctor"
@@ -19,7 +19,7 @@ CHANNEL = "doctor"
 class DoctorWorkspace:
     """Where a check meddles. The workspace, its state and its configuration are scratch."""
 
-    def __init__(self, place: Scratch) -> None:
+    def __init__(self, place: TempFolder) -> None:
         self.place = place
         self.root = place.folder(PROJECT)
         place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
@@ -56,7 +56,7 @@ class DoctorWorkspace:
 @contextmanager
 def doctor_workspace(folder: Path | None = None) -> Iterator[DoctorWorkspace]:
     """Sets up a desk, and clears it away in any case."""
-    with scratch(folder) as place:
+    with temp_folder(folder) as place:
         found = DoctorWorkspace(place)
         try:
             yield found

@@ -11,15 +11,15 @@ from assent.core.hook import VERSION, Hook, HookOutput, hook_failure, hook_outpu
 from assent.core.paths import display_path, is_inside
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.ports import HookResults
-from assent.sandbox.process import LocalProcess
-from assent.sandbox.running.own import START, own_program
-from assent.sandbox.running.performing import Unconfined, personal
+from assent.sandbox.process_runner import LocalProcessRunner
+from assent.sandbox.runner.command import UnconfinedRunner, user_environment
+from assent.sandbox.runner.user_program import START, user_program
 
 OUTPUT: Final = 64 << 10  # bytes of stdout and stderr together; more is a failure
 _USUAL: Final = {"session": "", "agent": "", "mode": ""}
 
 
-class Site(msgspec.Struct, frozen=True):
+class HookEnvironment(msgspec.Struct, frozen=True):
     """Where hooks run, and for whom: the workspace, the person, and their variables."""
 
     root: bytes
@@ -27,11 +27,14 @@ class Site(msgspec.Struct, frozen=True):
     environment: Mapping[str, str]
 
 
-class LocalHooks:
+class LocalHookRunner:
     """Implements ports.Hooks for one workspace; keeps nothing between two moments."""
 
     def __init__(
-        self, hooks: Sequence[Hook], site: Site, process: Callable[[], LocalProcess]
+        self,
+        hooks: Sequence[Hook],
+        site: HookEnvironment,
+        process: Callable[[], LocalProcessRunner],
     ) -> None:
         self._hooks = tuple(hooks)
         self._site = site
@@ -69,7 +72,7 @@ class LocalHooks:
             return hook_failure(hook, f"did not run: {type(error).__name__}: {error}.")
 
     def _answer(self, hook: Hook, told: bytes) -> HookOutput:
-        path = own_program(hook.run, self._site.environment, self._site.root)
+        path = user_program(hook.run, self._site.environment, self._site.root)
         program = Program((path, *map(os.fsencode, hook.run[1:])), stdin=told)
         limits = ProcessLimits(seconds=hook.timeout_s, output=OUTPUT)
         start = self._confined if hook.confined else self._plain
@@ -93,5 +96,5 @@ class LocalHooks:
         self, program: Program, limits: ProcessLimits
     ) -> Iterator[OutputChunk | ProcessResult]:
         """Runs it as the person would, in a group of its own that ends with it."""
-        variables = personal(self._site.environment)
-        return Unconfined(variables).run(program, START, limits)
+        variables = user_environment(self._site.environment)
+        return UnconfinedRunner(variables).run(program, START, limits)

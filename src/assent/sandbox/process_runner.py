@@ -1,0 +1,220 @@
+"""The Process port on this machine: confined where a sandbox holds, plain where there is none."""
+
+import os
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from threading import Lock
+from typing import Self, TypeGuard
+
+import msgspec
+
+from assent.core.errors import Refused, without_sandbox
+from assent.core.paths import is_inside, one_line
+from assent.core.permission.path_limits import PathLimits
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.profile.programs import ProgramFinder
+from assent.sandbox.profile.symlinks import outermost_paths, symlink_chain
+from assent.sandbox.profile.toolchains import path_folders
+from assent.sandbox.profile.variants import with_commit_access, with_network
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.runner.command import (
+    SHELLS,
+    UnconfinedRunner,
+    command_program,
+    user_environment,
+)
+from assent.sandbox.runner.environment import FOLDERS
+from assent.sandbox.runner.git_config import (
+    ARGUMENTS,
+    commit_environment,
+    git_config_environment,
+    git_config_files,
+)
+from assent.sandbox.runner.mount_points import MountPoints
+from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.watchdog import CommandLocks
+from assent.sandbox.selftest.checker import SandboxChecker
+
+# Calls that only read run side by side; testing the sandbox and looking around is for one alone.
+_ALONE = Lock()
+
+
+class LocalProcessRunner:
+    """Implements ports.Process for one workspace. Keep it for later calls: it remembers scans."""
+
+    def __init__(
+        self,
+        sight: ProfileBuilder,
+        standings: SandboxChecker,
+        environment: Mapping[str, str],
+        withheld: Collection[str] = (),
+        fence: PathLimits | None = None,
+    ) -> None:
+        self._sight = sight
+        self._standings = standings
+        self._environment = environment
+        self._withheld = withheld  # variables that no command gets to see, such as keys of models
+        self._fence = fence
+        self._marks: CommandLocks | None = None
+        self._points: MountPoints | None = None
+        self._profile: SandboxProfile | None = None
+
+    def with_path_limits(self, fence: PathLimits) -> "LocalProcessRunner":
+        """Returns what starts programs that hold to these rules, too."""
+        made = LocalProcessRunner(
+            self._sight, self._standings, self._environment, self._withheld, fence
+        )
+        return made.with_command_locks(self._marks, self._points)
+
+    def with_command_locks(
+        self, marks: CommandLocks | None, points: MountPoints | None = None
+    ) -> Self:
+        """Has commands put on record what may outlive this process.
+
+        Without a sandbox: a mark by which one can tell whether they live. In one: the mount points
+        that were made for them.
+        """
+        self._marks, self._points = marks, points
+        return self
+
+    def still_running(self) -> str:
+        """Names what is alive of commands whose starter died, or returns an empty string."""
+        return self._marks.still_running() if self._marks else ""
+
+    def sandbox_status(self) -> SandboxStatus:
+        """Tells whether the sandbox holds, and has everything looked at anew for this call."""
+        with _ALONE:
+            self._profile = None
+            return self._standings.status()
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        return ProgramFinder(self._seen(), self._environment).find(names, own=own)
+
+    def visible(self, path: bytes) -> bool:
+        return self._seen().visible(path)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return self._seen().hidden_below(folder)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        if not self.visible(folder):
+            return {}
+        try:
+            with os.scandir(folder) as found:
+                return {entry.name: entry.is_dir() for entry in found}
+        except OSError:
+            return {}
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        with _ALONE:
+            standing = self._standings.status()
+        if standing.hold is SandboxState.OFF:  # law 9: whoever forgot to ask gets no program either
+            raise without_sandbox(f"No program runs: {standing.reason}", standing.next)
+        if standing.hold is SandboxState.NONE:
+            return NoSandboxRunner().run(pipeline, folder, limits)
+        return self._confined().run(pipeline, folder, limits)
+
+    def run_command(
+        self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        """Runs a command; all but an unconfined one only in a sandbox that holds (law 9)."""
+        free = not confined or errand.profile == "unconfined"
+        standing = self.sandbox_status()
+        if not free and standing.hold is not SandboxState.HELD:
+            raise without_sandbox(
+                f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
+            )
+        program = command_program(errand, None if errand.argv else self.program(SHELLS))
+        if free:
+            own = user_environment(self._environment, self._withheld)
+            return UnconfinedRunner(own, self._marks).run(program, folder, limits)
+        if errand.profile == "commit":
+            profile = with_commit_access(self._sight.profile(fence=self._fence))
+            return self._written(self._as_the_person(program), folder, limits, profile)
+        profile = self._sight.profile(writable=True, fence=self._fence)
+        if errand.network:
+            profile = with_network(profile)
+        return self._written(program, folder, limits, profile)
+
+    def runner_with_paths(self, paths: Sequence[bytes]) -> BubblewrapRunner:
+        """Returns what runs programs that see these files, too; raises Refused where none holds."""
+        standing = self.sandbox_status()
+        tool = find_bwrap()
+        if standing.hold is not SandboxState.HELD or tool is None:
+            raise Refused(f"There is no sandbox here. {standing.reason}".strip(), standing.next)
+        seen = self._seen()
+        ways = [
+            step for path in paths for step in symlink_chain(path) if not is_inside(step, seen.root)
+        ]
+        profile = msgspec.structs.replace(seen, shown=outermost_paths((*seen.shown, *ways)))
+        if hidden := [path for path in paths if not profile.visible(path)]:
+            raise Refused(f"{one_line(hidden[0])} is hidden from programs in the sandbox.")
+        return BubblewrapRunner(lambda: profile, tool, self._folders())
+
+    def _confined(self) -> BubblewrapRunner:
+        return BubblewrapRunner(self._seen, _bubblewrap(), self._folders())
+
+    def _written(
+        self, program: Program, folder: bytes, limits: ProcessLimits, profile: SandboxProfile
+    ) -> Generator[OutputChunk | ProcessResult, None, None]:
+        """Runs a program that may write where the profile says, and nowhere else."""
+        runner = BubblewrapRunner(lambda: profile, _bubblewrap(), self._folders(), self._points)
+        with closing(runner.run((program,), folder, limits)) as parts:
+            for part in parts:
+                if isinstance(part, ProcessResult):
+                    yield msgspec.structs.replace(part, closed=profile.closed())
+                else:
+                    yield part
+
+    def _as_the_person(self, program: Program) -> Program:
+        """Returns a git that knows who the person is, and runs none of their programs."""
+        git = self.program(("git",))
+        if git is None:
+            raise Refused("There is no git here; nothing can be committed.")
+        seen = self._seen()
+        files = git_config_files(seen.home, self._environment)
+        looks = Program((git, *ARGUMENTS), git_config_environment(self._environment))
+        parts = self.runner_with_paths(files).run((looks,), seen.root, ProcessLimits(seconds=10))
+        listed = b"".join(part.content for part in parts if _is_output(part))
+        told = commit_environment(listed, self._environment)
+        return msgspec.structs.replace(program, environment=(*program.environment, *told))
+
+    def _folders(self) -> list[bytes]:
+        """Returns PATH as it is inside: the person's folders in sight, then the system's."""
+        seen = self._seen()
+        own = [
+            path
+            for path in path_folders(self._environment)
+            if seen.visible(path) and not is_inside(os.path.realpath(path), seen.root)
+        ]
+        return list(dict.fromkeys((*own, *FOLDERS)))
+
+    def _seen(self) -> SandboxProfile:
+        with _ALONE:
+            profile = self._profile or self._sight.profile(fence=self._fence)
+            self._profile = profile
+        return profile
+
+
+def _is_output(part: OutputChunk | ProcessResult) -> TypeGuard[OutputChunk]:
+    return isinstance(part, OutputChunk) and not part.error
+
+
+def _bubblewrap() -> bytes:
+    tool = find_bwrap()
+    if tool is None:
+        raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
+    return tool

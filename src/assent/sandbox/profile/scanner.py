@@ -1,0 +1,157 @@
+"""The scan: what lies below a folder and must not be seen, found fast and found again faster."""
+
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.permission.secret_files import SECRET_FOLDERS, secret_file
+from assent.sandbox.profile.bounded_read import read_beginning
+
+# A folder that changed this recently may change again within the same tick of its clock.
+MTIME_GRANULARITY_NS: Final = 2_000_000_000
+
+
+class FileStamp(msgspec.Struct, frozen=True):
+    """What of a file or folder changes whenever something in it does."""
+
+    device: int
+    inode: int
+    modified: int
+    changed: int
+
+
+class ScannedFolder(msgspec.Struct, frozen=True):
+    """What one folder holds that matters; of `doubtful` files the content decides.
+
+    A symlink with a secret's name is in `links`: what it leads to is the secret.
+    """
+
+    stamp: FileStamp
+    folders: tuple[bytes, ...] = ()
+    secrets: tuple[bytes, ...] = ()
+    links: tuple[tuple[bytes, bytes], ...] = ()
+    doubtful: tuple[tuple[bytes, bytes], ...] = ()
+
+
+FolderLister: TypeAlias = Callable[[bytes, FileStamp], ScannedFolder]
+
+
+class HiddenPathScanner:
+    """Remembers folders as long as they stay the same: then one look at each is enough."""
+
+    def __init__(
+        self, clock: Callable[[], int] = time.time_ns, lists: FolderLister | None = None
+    ) -> None:
+        self._clock = clock
+        self._lists = lists or _listed  # what tells of a folder what in it matters
+        self._folders: dict[bytes, ScannedFolder] = {}
+        self._judged: dict[bytes, tuple[FileStamp, bool]] = {}
+        self.read = 0  # folders that had to be listed, for whoever measures
+
+    def below(
+        self, folder: bytes, skip: Collection[bytes] = (), *, depth: int = sys.maxsize
+    ) -> list[bytes]:
+        """Lists what to hide in a folder and below, never through a symlink or a skipped one.
+
+        `depth` is how many folders deep it looks; 0 is the folder itself only.
+        """
+        found = self._walk(folder, frozenset(skip), depth)
+        return [path for seen in found for path in self._hidden(seen)]
+
+    def _walk(self, top: bytes, skip: frozenset[bytes], depth: int) -> Iterator[ScannedFolder]:
+        waiting = [(top, depth)]
+        while waiting:
+            path, left = waiting.pop()
+            if path in skip:
+                continue
+            seen = self._look(path)
+            if seen is not None:
+                yield seen
+                waiting += [(folder, left - 1) for folder in seen.folders] if left else []
+
+    def _look(self, path: bytes) -> ScannedFolder | None:
+        """Returns what a folder holds; None if it is gone or closed to us and our programs."""
+        now = self._clock()  # before the look: a slow one must not make its result seem settled
+        try:
+            stamp = _stamp(path)
+            known = self._folders.get(path)
+            if known is not None and known.stamp == stamp:
+                return known
+            seen = self._lists(path, stamp)
+        except OSError:
+            self._folders.pop(path, None)
+            return None
+        self.read += 1
+        self._folders.pop(path, None)
+        if _settled(stamp, now):
+            self._folders[path] = seen
+        return seen
+
+    def _hidden(self, seen: ScannedFolder) -> Iterator[bytes]:
+        yield from seen.secrets
+        yield from (path for path, marks in seen.doubtful if self._holds(path, marks))
+        for link, marks in seen.links:
+            target = os.path.realpath(link)
+            fits = os.path.isdir(target) == _names_folder(link) and os.path.lexists(target)
+            if fits and (not marks or self._holds(target, marks)):
+                yield target
+
+    def _holds(self, path: bytes, marks: bytes) -> bool:
+        """Tells whether a file's content makes it a secret; one that cannot be read counts."""
+        now = self._clock()
+        try:
+            stamp = _stamp(path)
+            known = self._judged.get(path)
+            if known is not None and known[0] == stamp:
+                return known[1]
+            held = re.search(marks, read_beginning(path)) is not None
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+        self._judged.pop(path, None)
+        if _settled(stamp, now):
+            self._judged[path] = (stamp, held)
+        return held
+
+
+def _settled(stamp: FileStamp, now: int) -> bool:
+    return now - max(stamp.modified, stamp.changed) > MTIME_GRANULARITY_NS
+
+
+def _stamp(path: bytes) -> FileStamp:
+    state = os.lstat(path)
+    return FileStamp(state.st_dev, state.st_ino, state.st_mtime_ns, state.st_ctime_ns)
+
+
+def _listed(path: bytes, stamp: FileStamp) -> ScannedFolder:
+    folders: list[bytes] = []
+    secrets: list[bytes] = []
+    links: list[tuple[bytes, bytes]] = []
+    doubtful: list[tuple[bytes, bytes]] = []
+    above = path.rpartition(b"/")[2]
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                (secrets if _names_folder(entry.name) else folders).append(entry.path)
+                continue
+            row = secret_file(above, entry.name)
+            marks = row.marks if row else b""
+            if entry.is_symlink():
+                links += [(entry.path, marks)] if row or _names_folder(entry.name) else []
+            elif not entry.is_file(follow_symlinks=False):  # through any mount one can talk to it
+                secrets.append(entry.path)
+            elif marks:
+                doubtful.append((entry.path, marks))
+            elif row:
+                secrets.append(entry.path)
+    return ScannedFolder(stamp, tuple(folders), tuple(secrets), tuple(links), tuple(doubtful))
+
+
+def _names_folder(path: bytes) -> bool:
+    return path.rpartition(b"/")[2].lower() in SECRET_FOLDERS

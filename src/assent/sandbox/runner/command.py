@@ -1,0 +1,128 @@
+"""Errands: which program carries one out, what it is started with, and as whom unconfined."""
+
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.shell.environment import refuse_variables
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+)
+from assent.sandbox.runner.environment import ALWAYS
+from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
+from assent.sandbox.runner.process_tree import wait_for_exit
+from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
+from assent.sandbox.runner.rlimits import prlimit_prefix
+from assent.sandbox.runner.watchdog import CommandLocks, describe_processes, start_watchdog
+
+SHELLS: Final = ("bash", "sh")
+_QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}
+
+# Ours, the keys of models, and files that a shell would run before the line.
+_WITHHELD: Final = re.compile(r"ASSENT_\w*|\w*_API_KEY|ANTHROPIC_AUTH_TOKEN|BASH_ENV|ENV")
+_GRACE: Final = 0.5  # seconds for what a command left behind to end by itself
+_KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay the person's own
+
+
+def command_program(errand: CommandSpec, shell: bytes | None) -> Program:
+    """Returns the program of an errand; refuses what no program can be given."""
+    refuse_variables(errand.environment)
+    if bool(errand.line) == bool(errand.argv):
+        raise Refused("The command did not run: it is either a line or a list of words.")
+    if errand.argv:
+        program = _plain(errand.argv)
+    elif shell is None or "\0" in errand.line:
+        raise Refused("The command did not run: no shell takes it. Nothing was changed.")
+    else:
+        program = shell_program(shell, errand.line)
+    own = tuple((os.fsdecode(name), os.fsdecode(value)) for name, value in errand.environment)
+    return msgspec.structs.replace(program, environment=own, stdin=errand.stdin)
+
+
+def _plain(argv: tuple[bytes, ...]) -> Program:
+    if not argv[0] or any(b"\0" in word for word in argv):
+        raise Refused("The command did not run: its words name no program. Nothing was changed.")
+    return Program(argv)
+
+
+def shell_program(shell: bytes, line: str) -> Program:
+    """Returns the shell that runs a line and reads no file of settings before it."""
+    quiet = _QUIET.get(os.path.basename(shell), ())
+    return Program((shell, *quiet, b"-c", b"--", os.fsencode(line)))
+
+
+def user_environment(
+    environment: Mapping[str, str], withheld: Collection[str] = ()
+) -> dict[bytes, bytes]:
+    """Returns the person's variables without keys of models; nothing pages, colours or asks."""
+    own = {
+        os.fsencode(name): os.fsencode(value)
+        for name, value in environment.items()
+        if name not in withheld and not _WITHHELD.fullmatch(name)
+    }
+    return own | {name: value for name, value in ALWAYS.items() if name not in _KEPT}
+
+
+class UnconfinedRunner:
+    """Runs a program as the person would; in a session of its own that ends with it, or with us."""
+
+    def __init__(self, variables: Mapping[bytes, bytes], marks: CommandLocks | None = None) -> None:
+        self._variables = dict(variables)
+        self._marks = marks
+
+    def run(
+        self, program: Program, folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        front, paths, cut = prlimit_prefix(limits), list[str](), True
+
+        def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> ProcessSpec:
+            own = {os.fsencode(name): os.fsencode(value) for name, value in program.environment}
+            given: tuple[int, ...] = ()
+            if self._marks:
+                mark, path = self._marks.acquire(throughout)
+                given = (mark,)
+                paths.append(path)
+            words, variables = (*front, *program.argv), self._variables | own
+            return ProcessSpec(words, variables, folder, given, watch=start_watchdog(throughout))
+
+        try:
+            with closing(
+                run_pipeline([program], prepare, unconfined_limit_exceeded, limits)
+            ) as parts:
+                for part in parts:
+                    cut = not isinstance(part, ProcessResult) or bool(part.cut)
+                    yield from (
+                        [part]
+                        if not isinstance(part, ProcessResult) or cut
+                        else self._end(part, paths)
+                    )
+        finally:
+            for path in paths:
+                assert self._marks is not None, "it made them"
+                if cut:
+                    self._marks.kill_remaining(path)
+                self._marks.release(path, cut=cut)
+
+    def _end(
+        self, ended: ProcessResult, paths: Sequence[str]
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        """Names what a command that ended by itself leaves behind: it may be meant to stay."""
+        for path in paths:
+            assert self._marks is not None, "it made them"
+            wait_for_exit(self._marks.remaining_processes(path), _GRACE)
+            if left := self._marks.remaining_processes(path):
+                ended = msgspec.structs.replace(ended, running=describe_processes(left))
+                yield OutputChunk(
+                    f"assent: It ended and left running: {describe_processes(left)}.\n".encode(),
+                    error=True,
+                )
+        yield ended

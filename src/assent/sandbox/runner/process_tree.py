@@ -1,0 +1,180 @@
+"""How a process and all that it started is ended, and how one knows that nothing is left."""
+
+import errno
+import os
+import re
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack, suppress
+from typing import Final
+
+from assent.sandbox.runner.resource_usage import (
+    child_pids,
+    orphaned_session_members,
+    process_name,
+    session_members,
+)
+from assent.sandbox.runner.subreaper import reap
+
+_PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
+_ROUNDS: Final = 20  # looks for processes that came while others were ended
+_REPORT: Final = 4096
+_FIRST: Final = re.compile(rb'"child-pid": (\d+)')
+_RAN: Final = b'"exit-code"'
+_BUBBLEWRAP: Final = b"bwrap"
+
+
+class ProcessTree:
+    """A process that was started; `status` is where bubblewrap reports, if it is one."""
+
+    def __init__(self, process: subprocess.Popen[bytes], status: int | None) -> None:
+        self.process, self._status, self._report = process, status, b""
+        self._given_up = False  # it is another user's by now, or the kernel cannot let it go
+
+    @property
+    def ran(self) -> bool:
+        """Tells, after the end, whether bubblewrap came to run the program."""
+        return self._status is None or _RAN in self._report
+
+    @property
+    def lost(self) -> bool:
+        """Tells, after the end, whether bubblewrap was killed and the program may have run."""
+        began = _FIRST.search(self._report) is not None
+        return not self.ran and began and (self.process.returncode or 0) < 0
+
+    def end(self) -> None:
+        """Kills what is left of it, and returns when all is gone; nothing if that was done."""
+        if self.process.returncode is not None or self._given_up:
+            return
+        with ExitStack() as stack:
+            end = self._end_session if self._status is None else self._end_sandbox
+            _see_off(end(stack))
+
+    def _end_session(self, stack: ExitStack) -> dict[int, int | None]:
+        """Ends a program and everybody in its session, in whatever group.
+
+        Nothing may go on because something else died: a shell would do its next step when the one
+        before it is killed. So all are stopped first. Nobody waits for that: who has just called
+        `vfork` stops only when its child goes on, which is stopped as well.
+        """
+        pid = self.process.pid  # not reaped yet, so nobody else has this number
+        ending: dict[int, int | None] = {}
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGSTOP)
+        for _ in range(_ROUNDS):
+            found = {*session_members(pid), *child_pids(pid)} - ending.keys() - {pid}
+            ending |= _stopped_and_killed(found, stack)
+            if not found:
+                break
+        try:
+            os.killpg(pid, signal.SIGKILL)
+            self._reap()
+        except PermissionError:  # all of the group are another user's by now
+            self._given_up = True
+        return ending
+
+    def _end_sandbox(self, stack: ExitStack) -> dict[int, int | None]:
+        """Ends bubblewrap and its sandbox, which dies with it only once it has asked for that.
+
+        So bubblewrap is stopped, which keeps it from starting one, and the sandbox, which is its
+        child, is killed first.
+        """
+        pid = self.process.pid
+        ending = {child: _killed(child, stack) for child in child_pids(pid)}
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        ending |= {child: _killed(child, stack) for child in child_pids(pid)}
+        os.killpg(pid, signal.SIGKILL)
+        self._reap()
+        left = (*orphaned_session_members(pid), *self._sandbox())
+        return ending | {one: _watched(one, stack) for one in left if one not in ending}
+
+    def _reap(self) -> None:
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._given_up = True
+
+    def _sandbox(self) -> list[int]:
+        """Returns the first process of the sandbox; it ends when all others in there are gone."""
+        if self._status is None:
+            return []
+        self._report = os.read(self._status, _REPORT)
+        found = _FIRST.search(self._report)
+        first = [int(found[1])] if found else []
+        return [pid for pid in first if process_name(pid) == _BUBBLEWRAP]
+
+
+def kill_all(find: Callable[[], Iterable[int]]) -> None:
+    """Ends all processes that are found, again and again until none is; nobody goes on between."""
+    ending: dict[int, int | None] = {}
+    with ExitStack() as stack:
+        for _ in range(_ROUNDS):
+            found = set(find()) - ending.keys()
+            ending |= _stopped_and_killed(found, stack)
+            if not found:
+                break
+        _see_off(ending)
+
+
+def wait_for_exit(pids: Iterable[int], seconds: float) -> None:
+    """Waits until processes have ended, and for so long in all at most."""
+    until = time.monotonic() + seconds
+    with ExitStack() as stack:
+        for watched in [_watched(pid, stack) for pid in pids]:
+            if watched is not None:
+                _wait(watched, max(0, until - time.monotonic()))
+
+
+def _stopped_and_killed(pids: Iterable[int], stack: ExitStack) -> dict[int, int | None]:
+    for one in pids:
+        with suppress(OSError):
+            os.kill(one, signal.SIGSTOP)
+    return {one: _killed(one, stack) for one in pids}
+
+
+def _see_off(ending: Mapping[int, int | None]) -> None:
+    """Waits until processes that were killed are gone."""
+    for one, watched in ending.items():
+        if watched is not None:
+            _wait(watched)
+        reap(one)
+
+
+def _killed(pid: int, stack: ExitStack) -> int | None:
+    """Kills a process and returns a descriptor that becomes readable when it has ended."""
+    watched = _watched(pid, stack)
+    if watched is None:
+        return None
+    # Among hundreds that multiply, it would have to wait for its turn to die; root can help it.
+    with suppress(ProcessLookupError, PermissionError):
+        os.setpriority(os.PRIO_PROCESS, pid, -20)
+    try:
+        signal.pidfd_send_signal(watched, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:  # another user's: nothing here can end it
+        return None
+    return watched
+
+
+def _wait(watched: int, seconds: float = _PATIENCE) -> None:
+    """Waits until a process has ended; its descriptor may have any number."""
+    end = select.poll()
+    end.register(watched, select.POLLIN)
+    end.poll(seconds * 1000)
+
+
+def _watched(pid: int, stack: ExitStack) -> int | None:
+    try:
+        watched = os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno == errno.EMFILE:  # so many that not each can be waited for
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        return None
+    stack.callback(os.close, watched)
+    return watched

@@ -1,0 +1,162 @@
+"""Whether a call has too many processes or uses too much memory, counted from the outside.
+
+The kernel keeps no limit on the number of processes for root, so somebody has to look.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from assent.core.shell.process import ProcessLimits
+
+_KIBIBYTE = 1024
+_COUNTED = (b"RssAnon:", b"RssShmem:", b"Threads:")
+_HOST = "/proc"
+
+# Fields of /proc/PID/stat after the name, which may itself hold blanks and brackets.
+_PARENT, _SESSION = 1, 3
+
+
+class ResourceUsage(msgspec.Struct, frozen=True):
+    """What processes use together; a thread counts as much as a process."""
+
+    processes: int = 0
+    memory: int = 0
+
+    def plus(self, other: "ResourceUsage") -> "ResourceUsage":
+        return ResourceUsage(self.processes + other.processes, self.memory + other.memory)
+
+    def over(self, limits: ProcessLimits) -> str:
+        """Returns which limit this is above, or an empty string."""
+        if self.processes > limits.processes:
+            return "processes"
+        return "memory" if self.memory > limits.memory else ""
+
+
+# Looks at what some processes have started, and returns the limit that they are above, if any.
+UsageCheck = Callable[[Sequence[int], ProcessLimits], str]
+
+
+def confined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> str:
+    """Looks into the sandboxes that these processes keep."""
+    inner = [proc for leader in leaders for init in child_pids(leader) for proc in _own_proc(init)]
+    listed = [(proc, _pids(proc)) for proc in inner]
+    # While programs multiply, every look takes longer than the one before; so count first.
+    if sum(len(pids) for _, pids in listed) > limits.processes:
+        return "processes"
+    return _first_over((_usage(proc, pid) for proc, pids in listed for pid in pids), limits)
+
+
+def unconfined_limit_exceeded(leaders: Sequence[int], limits: ProcessLimits) -> str:
+    """Looks at the processes that are in the sessions of these ones, the newest first."""
+    newest = sorted(_pids(_HOST), reverse=True)
+    ours = (pid for pid in newest if _session(pid) in leaders)
+    return _first_over((_usage(_HOST, pid) for pid in ours), limits)
+
+
+def orphaned_session_members(session: int) -> list[int]:
+    """Returns the processes of a session whose leader has ended."""
+    try:
+        os.killpg(session, 0)
+    except OSError:  # as nearly always: nobody is left
+        return []
+    return session_members(session)
+
+
+def session_members(session: int) -> list[int]:
+    """Returns the processes of a session, in whatever group they are; its leader, too."""
+    return [pid for pid in _pids(_HOST) if _session(pid) == session]
+
+
+def descendants(pid: int) -> list[int]:
+    """Returns the processes that a process has started or taken in, and those that these have."""
+    stats = {each: _stat(_HOST, each) for each in _pids(_HOST)}
+    parents = {each: int(fields[_PARENT]) for each, fields in stats.items() if fields}
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def process_name(pid: int) -> bytes:
+    """Returns the name of a process; nothing if it is gone."""
+    try:
+        with open(f"{_HOST}/{pid}/comm", "rb") as file:
+            return file.read().strip()
+    except OSError:
+        return b""
+
+
+def is_alive(pid: int) -> bool:
+    """Tells whether a process is there and has not ended; one that nobody reaped yet has."""
+    fields = _stat(_HOST, pid)
+    return bool(fields) and fields[0] not in (b"Z", b"X")
+
+
+def child_pids(pid: int) -> list[int]:
+    """Returns the processes that a process of one thread has started itself."""
+    try:
+        with open(f"{_HOST}/{pid}/task/{pid}/children", "rb") as file:
+            return [int(child) for child in file.read().split()]
+    except FileNotFoundError:  # the process is gone, or the kernel was built without this
+        return _children_by_search(pid) if os.path.exists(f"{_HOST}/{pid}") else []
+    except OSError:
+        return []
+
+
+def _children_by_search(pid: int) -> list[int]:
+    stats = {child: _stat(_HOST, child) for child in _pids(_HOST)}
+    return [child for child, f in stats.items() if f and int(f[_PARENT]) == pid]
+
+
+def _own_proc(init: int) -> Iterator[str]:
+    """Yields the /proc of a sandbox, which shows its own processes and no others."""
+    inner = f"{_HOST}/{init}/root/proc"
+    try:
+        ready = os.stat(inner).st_dev != os.stat(_HOST).st_dev
+    except OSError:
+        return
+    if ready:  # before bubblewrap has changed the root, it is still that of the whole machine
+        yield inner
+
+
+def _first_over(usages: Iterable[ResourceUsage], limits: ProcessLimits) -> str:
+    total = ResourceUsage()
+    for usage in usages:
+        total = total.plus(usage)
+        if cut := total.over(limits):
+            return cut
+    return ""
+
+
+def _usage(proc: str, pid: int) -> ResourceUsage:
+    """Counts memory that no file backs; what processes share counts for each of them."""
+    try:
+        with open(f"{proc}/{pid}/status", "rb") as file:
+            fields = dict(line.split(b":", 1) for line in file if line.startswith(_COUNTED))
+    except (OSError, ValueError):
+        return ResourceUsage()
+    numbers = {name: int(value.split()[0]) for name, value in fields.items()}
+    memory = numbers.get(b"RssAnon", 0) + numbers.get(b"RssShmem", 0)
+    return ResourceUsage(numbers.get(b"Threads", 0), memory * _KIBIBYTE)
+
+
+def _stat(proc: str, pid: int) -> list[bytes]:
+    try:
+        with open(f"{proc}/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()
+    except OSError:
+        return []
+
+
+def _session(pid: int) -> int:
+    fields = _stat(_HOST, pid)
+    return int(fields[_SESSION]) if fields else 0
+
+
+def _pids(proc: str) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(proc) if name.isdigit()]
+    except OSError:
+        return []

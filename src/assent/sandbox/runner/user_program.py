@@ -1,0 +1,56 @@
+"""Programs of the person's own choice: found as their PATH says, never in the workspace.
+
+They start outside of it, too: many interpreters load modules from the folder that they start in.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import is_inside, one_line
+from assent.sandbox.profile.toolchains import path_folders
+
+START: Final = b"/"
+
+
+def user_program(words: Sequence[str], environment: Mapping[str, str], root: bytes) -> bytes:
+    """Returns the path of the program that a command line of the person's configuration starts.
+
+    A program in the workspace, or a word that is a path of a file there, is refused, because an
+    agent could have written it. Raises Refused or NotFound.
+    """
+    if not words or not words[0]:
+        raise Refused("It names no program.")
+    name = os.fsencode(words[0])
+    if b"/" in name and not name.startswith(b"/"):
+        raise Refused(f"{one_line(name)} is a relative path; write the whole one.")
+    if within := _of_the_workspace(words, root):
+        raise Refused(f"{one_line(within)} lies in the workspace, where an agent could change it.")
+    places = [name] if b"/" in name else _on_path(name, environment)
+    found = next((path for path in places if _is_program(path, root)), None)
+    if found is None:
+        raise NotFound(f"{one_line(name)} is not there, or cannot be executed.")
+    return found
+
+
+def _on_path(name: bytes, environment: Mapping[str, str]) -> list[bytes]:
+    return [folder + b"/" + name for folder in path_folders(environment)]
+
+
+def _of_the_workspace(words: Sequence[str], root: bytes) -> bytes:
+    """Returns the first word that names a file of the workspace, directly or by a symlink."""
+    for word in map(os.fsencode, words):
+        path = os.path.join(START, word)
+        if b"\0" not in word and os.path.isfile(path) and _leads_inside(path, root):
+            return word
+    return b""
+
+
+def _is_program(path: bytes, root: bytes) -> bool:
+    return os.path.isfile(path) and os.access(path, os.X_OK) and not _leads_inside(path, root)
+
+
+def _leads_inside(path: bytes, root: bytes) -> bool:
+    top = os.path.realpath(root)
+    return is_inside(os.path.realpath(path), top) or is_inside(os.path.normpath(path), top)

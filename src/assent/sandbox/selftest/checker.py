@@ -1,0 +1,150 @@
+"""The standing: whether the sandbox holds on this machine, tested once a boot and remembered."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Self
+
+import msgspec
+
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.sandbox.runner import bubblewrap
+from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.selftest.canaries import Canaries
+from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker
+from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
+from assent.sandbox.selftest.interpreter import COMMAND
+from assent.sandbox.selftest.kernel_restrictions import restricted_status
+from assent.sandbox.selftest.limit_tests import QUICK, run_limit_tests
+from assent.sandbox.selftest.package_install import install_command
+from assent.sandbox.selftest.selftest import ConfinementFactory, run_selftest
+from assent.sandbox.selftest.status_cache import (
+    FILE,
+    CachedStatus,
+    cache_key,
+    cached_status,
+    write_status,
+)
+from assent.sandbox.selftest.temp_folder import temp_folder
+from assent.sandbox.selftest.write_tests import run_write_tests
+
+DOCTOR: Final = "assent doctor"
+
+_NAMED: Final = 5
+_BRIEFLY: Final = ProcessLimits(seconds=20)
+
+
+class SandboxChecker:
+    """Tells whether the sandbox holds. `folder` is the state folder, where the result is kept."""
+
+    def __init__(
+        self,
+        folder: Path,
+        confine: Callable[[bytes], ConfinementFactory],
+        baiting: DecoyPlanMaker | None = None,
+        find: Callable[[], bytes | None] = find_bwrap,
+        lacking: Callable[[], SandboxStatus | None] = bubblewrap.sandbox_unavailable,
+    ) -> None:
+        self._file = folder / FILE
+        self._confine, self._baiting = confine, baiting
+        self._writable: Callable[[bytes], ConfinementFactory] | None = None
+        self._tool = find()
+        self._lacking = lacking
+        self._found: SandboxStatus | None = None
+
+    def with_writable(self, writable: Callable[[bytes], ConfinementFactory]) -> Self:
+        """Has the self-test also try what confines those who may write in the workspace."""
+        self._writable = writable
+        return self
+
+    def cached(self) -> SandboxStatus | None:
+        """Tells what the last self-test found, if it still counts, without making one."""
+        if self._tool is None:
+            return self._without()
+        return cached_status(self._file, self._tool)
+
+    def status(self) -> SandboxStatus:
+        """Tells whether the sandbox holds; makes the self-test unless its result is known."""
+        if self._found is None:
+            kept = self.cached()
+            stands = (
+                kept is not None and kept.hold is not SandboxState.NONE
+            )  # what hindered may be gone
+            self._found = kept if kept and stands else self.retest()[0]
+        return self._found
+
+    def retest(self) -> tuple[SandboxStatus, tuple[EscapeTestResult, ...]]:
+        """Makes the self-test now, and remembers what it found; one that breaks is a no (law 9)."""
+        try:
+            self._found, attempts = self._tried()
+        except Exception as error:
+            words = f"The self-test of the sandbox failed: {type(error).__name__}: {error}."
+            self._found, attempts = SandboxStatus(SandboxState.OFF, words, DOCTOR), ()
+        return self._found, attempts
+
+    def _tried(self) -> tuple[SandboxStatus, tuple[EscapeTestResult, ...]]:
+        lack = self._without()
+        if lack is not None or self._tool is None:
+            return lack or SandboxStatus(SandboxState.NONE), ()
+        confine = self._confine(self._tool)
+        hindered = _hindered(confine)
+        if hindered is not None:
+            write_status(self._file, CachedStatus(cache_key(self._tool), hindered))
+            return hindered, ()
+        writings = run_write_tests(self._writable(self._tool)) if self._writable else ()
+        attempts = (
+            *run_selftest(confine, self._baiting),
+            *run_limit_tests(confine, QUICK),
+            *writings,
+        )
+        found = status_from_results(attempts)
+        write_status(self._file, CachedStatus(cache_key(self._tool), found))
+        return found, attempts
+
+    def confinement(self) -> ConfinementFactory | None:
+        """Returns what confines a scratch workspace, if there is anything to confine it with."""
+        if self._tool is None or self._lacking() or _hindered(self._confine(self._tool)):
+            return None
+        return self._confine(self._tool)
+
+    def _without(self) -> SandboxStatus | None:
+        """Tells why there can be no sandbox here, and how to get one."""
+        lack = self._lacking()
+        if lack is None or not lack.next:
+            return lack
+        return msgspec.structs.replace(lack, next=install_command("bubblewrap"))
+
+
+def status_from_results(attempts: Sequence[EscapeTestResult]) -> SandboxStatus:
+    """Draws the conclusion: one leak is enough, and so is a vital attempt that shows nothing."""
+    leaks = [one.trial.tried for one in attempts if one.proof is EscapeOutcome.LEAKED]
+    if leaks or not attempts:
+        what = "; ".join(leaks[:_NAMED]) or "nothing was tried"
+        more = f"; and {len(leaks) - _NAMED} more" if len(leaks) > _NAMED else ""
+        reason = f"The sandbox does not hold. From inside one can: {what}{more}."
+        return SandboxStatus(SandboxState.OFF, reason, DOCTOR)
+    unproven = [one for one in attempts if one.proof is EscapeOutcome.UNPROVEN and one.trial.vital]
+    if unproven:
+        what, why = unproven[0].trial.tried, unproven[0].detail
+        reason = f"The self-test of the sandbox shows nothing ({what}). {why}."
+        return SandboxStatus(SandboxState.OFF, reason, DOCTOR)
+    return SandboxStatus(SandboxState.HELD)
+
+
+def _hindered(confine: ConfinementFactory) -> SandboxStatus | None:
+    """Starts something harmless inside; tells what is in the way if even that fails."""
+    with temp_folder() as place:
+        ground = Canaries(place, "", None).ground
+        harmless = Program(tuple(map(os.fsencode, (*COMMAND, "-c", "print('here')"))))
+        pieces = list(confine(ground)((harmless,), os.fsencode(ground.root), _BRIEFLY))
+    said = b"".join(piece.content for piece in pieces if isinstance(piece, OutputChunk))
+    if isinstance(pieces[-1], ProcessResult) and pieces[-1].code == 0 and said == b"here\n":
+        return None
+    return restricted_status(said.decode("utf-8", "replace"))

@@ -1,0 +1,27 @@
+"""A bait: a plan that nobody approved, in a scratch workspace where its digest alone would do."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+
+class SelfTestPaths(msgspec.Struct, frozen=True):
+    """Where a scratch workspace and the folders of its person lie."""
+
+    root: Path
+    home: Path
+    state: Path
+    config: Path
+
+
+class DecoyPlan(msgspec.Struct, frozen=True):
+    """The digest to approve, the variables that lead to its state, and whether it is approved."""
+
+    digest: str
+    environment: Mapping[str, str]
+    approved: Callable[[], bool]
+
+
+DecoyPlanMaker: TypeAlias = Callable[[SelfTestPaths], DecoyPlan]
