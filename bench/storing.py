@@ -14,7 +14,7 @@ from assent.core.event import PlanSelected
 from assent.ports import EventBatch
 from assent.store.blobs import CHUNK, FileBlobStore
 from assent.store.sqlite import SqliteEventStore
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 MIB = 1 << 20
 FLAT = 8.0  # MiB: a few chunks, however large the file is
@@ -40,7 +40,7 @@ def digesting(work: Path, scale: Scale) -> Iterator[Figure]:
         file.truncate(scale.large)
 
     def look() -> None:
-        LocalFiles(os.fsencode(work), os.fsencode(work)).read_states((b"large",))
+        LocalWorkspaceFiles(os.fsencode(work), os.fsencode(work)).read_states((b"large",))
 
     def bare() -> None:
         digest = hashlib.sha256()

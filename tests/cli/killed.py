@@ -25,8 +25,8 @@ from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
 from assent.workspace.disk import Disk
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ def engine(root: bytes, disk: Disk, machine: HostIdentity = THIS_HOST) -> Engine
         signer=FileSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(machine.nanoseconds),
-        files=LocalFiles(root, root),
+        files=LocalWorkspaceFiles(root, root),
         projection=LocalProjection(root, PLANS),
         executor=partial(Executor, LocalHands(root, disk), blobs),
         rules=LazyPlanRules(root, here),

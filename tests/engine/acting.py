@@ -15,8 +15,8 @@ from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessRe
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
 
 Act = Callable[[Path], None]
@@ -72,7 +72,7 @@ class ActingWorld(World):
 
     def opened(self) -> Engine:
         root = os.fsencode(self.root)
-        files = LocalFiles(root, root)
+        files = LocalWorkspaceFiles(root, root)
         place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester")
         acting = Acting(self.root, SnapshotRecorder(files, self.blobs, place), self.acts)
         hands = LocalHands(root, spares=self.spares)

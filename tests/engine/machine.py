@@ -10,8 +10,8 @@ from tests.engine.world import NamedSigner, World
 from assent.app.engine import Engine
 from assent.execute.executor import Executor
 from assent.planning.ports import Ports, WorkspaceConfig
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
 
 
@@ -47,7 +47,7 @@ class Machine(World):
             signer=self.signer,
             locks=self.locks,
             clock=self.clock,
-            files=LocalFiles(root, root),
+            files=LocalWorkspaceFiles(root, root),
             projection=LocalProjection(root),
             executor=partial(Executor, LocalHands(root), self.blobs),
             keys=self.keys,

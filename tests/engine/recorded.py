@@ -16,7 +16,7 @@ from assent.planning.ports import WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.disk import Disk
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 Act = Callable[[Path], object]
 Found = tuple[str, int, bytes]  # kind, mode, content
@@ -55,7 +55,7 @@ class Folder(msgspec.Struct, frozen=True):
             root, 0, self.plans, "me", snapshot_limits=bounds or SnapshotLimits()
         )
         return SnapshotRecorder(
-            LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock
+            LocalWorkspaceFiles(root, root, Closing(self.closed)), self.blobs, place, clock
         )
 
     def put(self, files: dict[str, bytes]) -> None:

@@ -15,7 +15,7 @@ from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
 from assent.planning.ports import WorkspaceConfig
 from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 DIGEST = "d" * 64
 IDENTITY = "[user]\n\tname = Ada Person\n\temail = ada@example.org\n"
@@ -34,7 +34,7 @@ class Repository(msgspec.Struct, frozen=True):
     def commander(self, **variables: str) -> LocalPlanCommandRunner:
         root = os.fsencode(self.root)
         place = WorkspaceConfig(root, 0, b".opencode/plans", "ada")
-        files = LocalFiles(root, root)
+        files = LocalWorkspaceFiles(root, root)
         return LocalPlanCommandRunner(self.room.process(**variables), files, self.blobs, place)
 
     def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileStateChange]:
@@ -44,7 +44,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     def standing(self, paths: Sequence[bytes | str]) -> dict[bytes, FileState | None]:
         root = os.fsencode(self.root)
-        seen = LocalFiles(root, root).read_states([os.fsencode(path) for path in paths])
+        seen = LocalWorkspaceFiles(root, root).read_states([os.fsencode(path) for path in paths])
         return {path: state for path, state in seen.items() if state != "folder"}
 
     def _committed(self, path: bytes) -> FileState | None:

@@ -14,7 +14,7 @@ from tests.workspace.doubles import failing
 
 from assent.core.errors import WorkspaceError
 from assent.core.plan.operation import DeleteFile
-from assent.workspace.checkout import LocalCheckout
+from assent.workspace.source_folder import LocalSourceFolder
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_the_workspace_becomes_like_the_copy(bench: Bench, story: tuple[Entries,
     before, after = story
     other = bench.world.root.parent / "copy"
     lay(other, after)
-    operations = bench.compare(before, LocalCheckout(os.fsencode(other)))
+    operations = bench.compare(before, LocalSourceFolder(os.fsencode(other)))
     assert applied(states(before), operations) == states(after)
     left = set(before) - set(after)
     assert len([op for op in operations if isinstance(op, DeleteFile)]) <= len(left)
@@ -39,12 +39,12 @@ def test_what_cannot_be_read_is_an_error_and_nothing_is_staged(bench: Bench, cal
     other = bench.world.root.parent / "copy"
     lay(other, {b"f": ("file", 0o644, b"f\n"), b"l": ("link", 0o777, b"f")})
     with pytest.raises(WorkspaceError, match="Permission denied"):
-        bench.compare({}, LocalCheckout(os.fsencode(other), failing(call, errno.EACCES)))
+        bench.compare({}, LocalSourceFolder(os.fsencode(other), failing(call, errno.EACCES)))
     assert bench.operations() == []
 
 
 def test_a_file_that_is_alike_is_only_looked_at(bench: Bench, tmp_path: Path) -> None:
     lay(tmp_path / "copy", {b"f": ("file", 0o644, b"f\n")})
-    other = LocalCheckout(os.fsencode(tmp_path / "copy"))
+    other = LocalSourceFolder(os.fsencode(tmp_path / "copy"))
     other.open = None  # type: ignore[method-assign, assignment]
     assert bench.compare({b"f": ("file", 0o644, b"f\n")}, other) == []

@@ -22,7 +22,7 @@ from assent.core.shell.process import (
 from assent.planning.ports import WorkspaceConfig
 from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 MAKE = RunCommand((b"make",))
 
@@ -48,7 +48,9 @@ class Noted(NoProcess):
 def commander(root: Path, process: Noted) -> LocalPlanCommandRunner:
     folder = os.fsencode(root)
     place = WorkspaceConfig(folder, 0, b".opencode/plans", "me")
-    return LocalPlanCommandRunner(process, LocalFiles(folder, folder), MemoryBlobStore(), place)
+    return LocalPlanCommandRunner(
+        process, LocalWorkspaceFiles(folder, folder), MemoryBlobStore(), place
+    )
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from assent.core.event import PlanRebased
 from assent.core.plan.operation import MoveFile, footprint
 from assent.core.run.journal import drive_to_end
 from assent.core.text.merge import three_way_merge
-from assent.workspace.checkout import LocalCheckout
+from assent.workspace.source_folder import LocalSourceFolder
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 31))
 OURS = TEXT.replace(b"line 10\n", b"ours\n")
@@ -162,7 +162,7 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
     drifted = data.draw(changed(before))
     bench = Bench(world)
     lay(world.root.parent / "copy", after)
-    bench.compare(before, LocalCheckout(os.fsencode(world.root.parent / "copy")))
+    bench.compare(before, LocalSourceFolder(os.fsencode(world.root.parent / "copy")))
     written = bench.engine.plans.write(bench.engine.plans.find(), b"# Work\n\nChange it.\n")
     record = bench.engine.approvals.propose(written)
     lay(world.root, drifted)

@@ -18,7 +18,7 @@ from assent.core.run.workspace_changes import (
 from assent.planning.ports import WorkspaceConfig
 from assent.planning.snapshot.recorder import MAX_READ_CHECKS, SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def test_f139_where_plans_lie_among_sources_all_of_them_are_kept(folder: Folder)
     assert sorted(op.path for op in found.operations) == sorted(map(str.encode, names))
 
 
-class Closed(LocalFiles):
+class Closed(LocalWorkspaceFiles):
     """A workspace of which one folder cannot be read until it is opened."""
 
     closed: bytes | None = None

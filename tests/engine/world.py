@@ -36,8 +36,8 @@ from assent.ports import (
 from assent.runs.runs import RunReport
 from assent.store.memory import MemoryBlobStore, MemoryEventStore
 from assent.workspace.disk import Disk
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
 from assent.workspace.spares import LocalSpares
 
@@ -178,7 +178,7 @@ class World:
             signer=self.signer,
             locks=self.locks,
             clock=self.clock,
-            files=LocalFiles(root, root),
+            files=LocalWorkspaceFiles(root, root),
             projection=self.projection or LocalProjection(root),
             executor=partial(Executor, LocalHands(root, disk, spares=self.spares), self.blobs),
             hooks=self.hooks,

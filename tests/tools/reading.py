@@ -27,7 +27,7 @@ from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.store.memory import MemoryBlobStore
 from assent.tools.overlay import Overlay
 from assent.tools.tool import Tool, ToolContext
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -97,7 +97,7 @@ class Place:
         self.root.mkdir()
         self.blobs = MemoryBlobStore()
         self.operations: list[Operation] = []
-        self.files = LocalFiles(os.fsencode(self.root), os.fsencode(self.root))
+        self.files = LocalWorkspaceFiles(os.fsencode(self.root), os.fsencode(self.root))
         self.process = Programs(os.fsencode(self.root), hold)
         self.fetch = NoFetch()
         self.posture = PermissionContext("plan")

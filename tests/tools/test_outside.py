@@ -18,7 +18,7 @@ from assent.tools.overlay import WHOLE_FILE
 from assent.tools.read import READ
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool, ToolContext
-from assent.workspace.outside import LocalOutside
+from assent.workspace.outside_files import LocalOutsideFiles
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 LOOKING = (READ, LIST)
@@ -41,7 +41,7 @@ class Yard(Place):
         for path in FILES:
             self.beside(path, f"in {path}\n")
         refused = [os.fsencode(base / name) for name in ("home/.aws", "state", "missing")]
-        self.outside = LocalOutside(os.fsencode(self.root), refused)
+        self.outside = LocalOutsideFiles(os.fsencode(self.root), refused)
 
     def beside(self, path: str, content: str | bytes) -> Path:
         target = self.base / path

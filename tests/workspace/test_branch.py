@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.ports import DETACHED_HEAD, GitState
-from assent.workspace.branch import branch, repository
+from assent.workspace.git_state import current_branch, git_state
 
 AUTHOR = {
     "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",
@@ -43,7 +43,7 @@ class Clone:
 
     @property
     def found(self) -> GitState:
-        return repository(os.fsencode(self.root))
+        return git_state(os.fsencode(self.root))
 
 
 @pytest.fixture
@@ -55,10 +55,10 @@ def test_the_branch_is_read(clone: Clone) -> None:
     assert clone.found == GitState("main")
     clone.git("switch", "-q", "-c", "fix/größe")
     assert clone.found == GitState("fix/größe")
-    assert branch(os.fsencode(clone.root)) == ""  # a model is told of plain names alone
+    assert current_branch(os.fsencode(clone.root)) == ""  # a model is told of plain names alone
     clone.git("checkout", "-q", "--detach")
     assert clone.found == GitState(DETACHED_HEAD)
-    assert branch(os.fsencode(clone.root)) == ""
+    assert current_branch(os.fsencode(clone.root)) == ""
 
 
 @pytest.mark.parametrize(
@@ -99,20 +99,20 @@ def test_a_linked_worktree_has_its_own_branch_and_state(clone: Clone) -> None:
     clone.git("worktree", "add", "-q", str(tree), "other")
     clone.git("merge", "main", fails=True, folder=tree)
     assert (tree / ".git").is_file()
-    assert repository(os.fsencode(tree)) == GitState("other", ("merge",))
+    assert git_state(os.fsencode(tree)) == GitState("other", ("merge",))
     assert clone.found == GitState("main")
 
 
 def test_whatever_else_is_called_git_tells_nothing(tmp_path: Path) -> None:
     root = os.fsencode(tmp_path)
-    assert repository(root) == GitState()
+    assert git_state(root) == GitState()
     git = tmp_path / ".git"
     for content in (b"", b"gitdir: ", b"gitdir: /nowhere\n", b"\0" * 5000):
         git.write_bytes(content)
-        assert repository(root) == GitState()
+        assert git_state(root) == GitState()
     git.unlink()
     os.mkfifo(git)
-    assert repository(root) == GitState()
+    assert git_state(root) == GitState()
     git.unlink()
     git.symlink_to(tmp_path / "elsewhere")
-    assert repository(root) == GitState()
+    assert git_state(root) == GitState()

@@ -12,9 +12,9 @@ from assent.core.paths import ancestors
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.workspace.disk import Disk
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.folders import LIMIT, Folders
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 
 LEVELS = 1500
 DEEP = b"/".join([b"d"] * LEVELS)
@@ -56,7 +56,7 @@ def test_missing_folders_are_counted(root: bytes) -> None:
 
 def test_a_file_is_written_found_and_removed(root: bytes) -> None:
     hands = put_deep(root)
-    files = LocalFiles(root, root)
+    files = LocalWorkspaceFiles(root, root)
     assert files.read_states([FILE]) == hands.read_states([FILE]) == {FILE: IS}
     assert files.below(b"") == files.below(b"d") == [FILE]
     assert hands.folder_holds_files(b"d") is True
@@ -68,7 +68,7 @@ def test_a_file_is_written_found_and_removed(root: bytes) -> None:
 
 
 def test_what_is_typed_is_located(root: bytes) -> None:
-    files = LocalFiles(root, root)
+    files = LocalWorkspaceFiles(root, root)
     for _ in range(2):
         assert [files.locate(typed) for typed in (FILE, b"./" + FILE, DEEP + b"/d/../file")] == (
             3 * [FILE]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.workspace.branch import branch
+from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import LIMIT, read_instructions
 
 
@@ -94,9 +94,9 @@ def test_f135_bytes_that_are_no_text_do_no_harm(place: Place) -> None:
 
 def test_the_branch_is_read_where_that_is_cheap(place: Place) -> None:
     root = os.fsencode(place.root)
-    assert branch(root) == ""
+    assert current_branch(root) == ""
     (place.root / ".git").mkdir()
     place.write({".git/HEAD": "ref: refs/heads/feature/x\n"})
-    assert branch(root) == "feature/x"
+    assert current_branch(root) == "feature/x"
     place.write({".git/HEAD": "0123abcd\n"})
-    assert branch(root) == ""
+    assert current_branch(root) == ""

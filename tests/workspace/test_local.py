@@ -11,19 +11,19 @@ from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
 from assent.core.errors import Refused, WorkspaceError
 from assent.ports import ReplacementLoss
 from assent.workspace.attributes import Rights, losses
-from assent.workspace.local import LocalFiles
+from assent.workspace.files import LocalWorkspaceFiles
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> LocalFiles:
-    return LocalFiles(os.fsencode(tmp_path), os.fsencode(tmp_path))
+def files(tmp_path: Path) -> LocalWorkspaceFiles:
+    return LocalWorkspaceFiles(os.fsencode(tmp_path), os.fsencode(tmp_path))
 
 
 def test_content_streams_through_the_disk(tmp_path: Path) -> None:
     content = os.urandom((2 << 20) + 5)
     put(tmp_path, b"a/big", content)
     disk = WatchedDisk()
-    files = LocalFiles(os.fsencode(tmp_path), b"/", disk)
+    files = LocalWorkspaceFiles(os.fsencode(tmp_path), b"/", disk)
     files.names(b"a")
     before = open_descriptors()
     with files.open(b"a/big") as stream:
@@ -33,12 +33,12 @@ def test_content_streams_through_the_disk(tmp_path: Path) -> None:
     assert open_descriptors() == before
 
 
-def test_of_a_symlink_the_target_is_read(tmp_path: Path, files: LocalFiles) -> None:
+def test_of_a_symlink_the_target_is_read(tmp_path: Path, files: LocalWorkspaceFiles) -> None:
     os.symlink(b"to \xff", os.fsencode(tmp_path / "link"))
     assert files.open(b"link").read() == b"to \xff"
 
 
-def test_what_has_no_content_is_refused(tmp_path: Path, files: LocalFiles) -> None:
+def test_what_has_no_content_is_refused(tmp_path: Path, files: LocalWorkspaceFiles) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to("folder")
@@ -52,7 +52,9 @@ def test_what_has_no_content_is_refused(tmp_path: Path, files: LocalFiles) -> No
         files.open(b"no")
 
 
-def test_below_lists_files_and_symlinks_of_every_name(tmp_path: Path, files: LocalFiles) -> None:
+def test_below_lists_files_and_symlinks_of_every_name(
+    tmp_path: Path, files: LocalWorkspaceFiles
+) -> None:
     for path in (b"a/z", b"a/b/\xff", b"a/b/new\nline", b"a/.git/config", b"other"):
         put(tmp_path, path)
     (tmp_path / "a" / "empty").mkdir()
@@ -66,7 +68,7 @@ def test_below_lists_files_and_symlinks_of_every_name(tmp_path: Path, files: Loc
         files.below(b"a/loop/a")
 
 
-def test_names_lists_one_folder(tmp_path: Path, files: LocalFiles) -> None:
+def test_names_lists_one_folder(tmp_path: Path, files: LocalWorkspaceFiles) -> None:
     put(tmp_path, b"a/\xff")
     put(tmp_path, b"a/b/c")
     assert files.names(b"a") == [b"b", b"\xff"]
@@ -78,7 +80,7 @@ def test_is_file_reads_nothing(tmp_path: Path) -> None:
     put(tmp_path, b"a/file")
     (tmp_path / "link").symlink_to("a")
     disk = WatchedDisk()
-    files = LocalFiles(os.fsencode(tmp_path), b"/", disk)
+    files = LocalWorkspaceFiles(os.fsencode(tmp_path), b"/", disk)
     paths = (b"a/file", b"link", b"a", b"no", b"a/file/x")
     assert [files.is_file(path) for path in paths] == [True, True, False, False, False]
     assert disk.calls["read"] == 0
@@ -86,7 +88,7 @@ def test_is_file_reads_nothing(tmp_path: Path) -> None:
         files.is_file(b"link/x")
 
 
-def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> None:
+def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalWorkspaceFiles) -> None:
     put(tmp_path, b"a", b"text")
     assert files.replacement_losses([b"a"]) == {}
     os.link(tmp_path / "a", tmp_path / "b")
@@ -95,7 +97,7 @@ def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> N
 
 
 def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
-    tmp_path: Path, files: LocalFiles
+    tmp_path: Path, files: LocalWorkspaceFiles
 ) -> None:
     os.link(put(tmp_path, b"a/one"), tmp_path / "a" / "two")
     os.link(put(tmp_path, b"b/one"), tmp_path / "b" / "two")
@@ -107,7 +109,7 @@ def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
 
 
 def test_facts_see_a_folder_that_took_the_place_of_another(
-    tmp_path: Path, files: LocalFiles
+    tmp_path: Path, files: LocalWorkspaceFiles
 ) -> None:
     put(tmp_path, b"a/one")
     assert files.replacement_losses([b"a/one"]) == {}
@@ -117,7 +119,7 @@ def test_facts_see_a_folder_that_took_the_place_of_another(
     assert files.replacement_losses([b"a/one", b"c/one"]) == {b"a/one": ReplacementLoss(2)}
 
 
-def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None:
+def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalWorkspaceFiles) -> None:
     os.setxattr(put(tmp_path, b"a"), "user.note", b"value")
     assert files.replacement_losses([b"a"]) == {}
 
@@ -125,7 +127,7 @@ def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None
 def test_a_file_system_without_attributes_loses_none(tmp_path: Path) -> None:
     put(tmp_path, b"a")
     disk = failing("list_xattrs", errno.ENOTSUP)
-    assert LocalFiles(os.fsencode(tmp_path), b"/", disk).replacement_losses([b"a"]) == {}
+    assert LocalWorkspaceFiles(os.fsencode(tmp_path), b"/", disk).replacement_losses([b"a"]) == {}
 
 
 def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a")
     mine = (tmp_path / "a").stat()
     stranger = Rights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
-    files = LocalFiles(os.fsencode(tmp_path), b"/", None, stranger)
+    files = LocalWorkspaceFiles(os.fsencode(tmp_path), b"/", None, stranger)
     lost = ReplacementLoss(1, ("owner", "group"))
     assert files.replacement_losses([b"a", b"link"]) == {b"a": lost, b"link": lost}
 

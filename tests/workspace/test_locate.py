@@ -8,8 +8,8 @@ from tests.workspace.doubles import put
 
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.workspace.disk import Disk
-from assent.workspace.local import LocalFiles
-from assent.workspace.real import real_path
+from assent.workspace.files import LocalWorkspaceFiles
+from assent.workspace.real_path import real_path
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def locate(root: Path, cwd: str, argument: bytes) -> bytes:
-    return LocalFiles(os.fsencode(root), os.fsencode(root / cwd)).locate(argument)
+    return LocalWorkspaceFiles(os.fsencode(root), os.fsencode(root / cwd)).locate(argument)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ class CarelessDisk(Disk):
 
 
 def test_folders_are_compared_by_what_they_are(root: Path) -> None:
-    files = LocalFiles(os.fsencode(root), os.fsencode(root), CarelessDisk())
+    files = LocalWorkspaceFiles(os.fsencode(root), os.fsencode(root), CarelessDisk())
     shouted = os.fsencode(root.parent) + b"/WORK"
     assert files.locate(shouted + b"/SRC/no/x") == b"SRC/no/x"
     assert files.locate(shouted + b"/x") == b"x"
@@ -124,7 +124,7 @@ def test_folders_are_compared_by_what_they_are(root: Path) -> None:
 
 
 def test_a_root_at_the_top_holds_everything(root: Path) -> None:
-    files = LocalFiles(b"/", b"/")
+    files = LocalWorkspaceFiles(b"/", b"/")
     assert files.locate(os.fsencode(root / "x")) == os.fsencode(root / "x")[1:]
     with pytest.raises(Refused, match="itself"):
         files.locate(b"/")
@@ -151,7 +151,7 @@ def test_paths_lead_where_symlinks_are_said_to_lead(
     root: Path, cwd: str, argument: bytes, path: bytes
 ) -> None:
     """By a draft, say: `inner` and `outer` are none any more, and `other` has become one."""
-    files = LocalFiles(os.fsencode(root), os.fsencode(root / cwd))
+    files = LocalWorkspaceFiles(os.fsencode(root), os.fsencode(root / cwd))
     drafted = {b"inner": None, b"outer": None, b"other": b"src"}
 
     def target(path: bytes) -> bytes | None:

@@ -23,8 +23,8 @@ from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import PathState, SlotContent
 from assent.ports import PathStateReader, WorkspaceFiles
 from assent.ports.file_writer import FileWriter
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.states import CHUNK, Digests
 
 SLOT = b".opencode/assent/stage/run/0.new"
@@ -35,7 +35,7 @@ def hands_on(root: Path, disk: WatchedDisk | None = None) -> FileWriter:
 
 
 def files_on(root: Path, disk: WatchedDisk | None = None) -> WorkspaceFiles:
-    return LocalFiles(os.fsencode(root), os.fsencode(root), disk)
+    return LocalWorkspaceFiles(os.fsencode(root), os.fsencode(root), disk)
 
 
 @pytest.mark.parametrize("looking", [hands_on, files_on])
@@ -158,7 +158,7 @@ def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Pa
 def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
     root, disk, digests = os.fsencode(tmp_path), WatchedDisk(), Digests(an_hour_later)
-    files = LocalFiles(root, root, disk, digests=digests)
+    files = LocalWorkspaceFiles(root, root, disk, digests=digests)
     hands = LocalHands(root, disk, digests=digests)
     assert files.read_states([b"a"]) == hands.read_states([b"a"]) == {b"a": file_state(b"old")}
     assert disk.calls["read"] == 1

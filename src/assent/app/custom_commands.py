@@ -53,14 +53,16 @@ class _TemplateExpander:
     def __init__(self, command: SlashCommand, root: bytes, tooling: ToolEnvironment) -> None:
         from assent.config.paths import private_paths
         from assent.store.blobs import FileBlobStore
-        from assent.workspace.local import LocalFiles
+        from assent.workspace.files import LocalWorkspaceFiles
 
         here = user_paths()
         self._command = command
         self._root = root
         self._tooling = tooling
         self._private = private_paths(here, root)
-        self._overlay = Overlay(LocalFiles(root, root), FileBlobStore(here.state / "blobs"))
+        self._overlay = Overlay(
+            LocalWorkspaceFiles(root, root), FileBlobStore(here.state / "blobs")
+        )
 
     def content(self, part: TemplatePart) -> str | None:
         """Returns what belongs to a piece; None if it is words after all."""

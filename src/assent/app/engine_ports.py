@@ -37,9 +37,9 @@ def open_ports(
     from assent.store.garbage_collector import BlobGarbageCollector
     from assent.store.locks import FileLocks
     from assent.store.sqlite import SqliteEventStore
-    from assent.workspace.branch import repository
+    from assent.workspace.files import LocalWorkspaceFiles
+    from assent.workspace.git_state import git_state
     from assent.workspace.hands import LocalHands
-    from assent.workspace.local import LocalFiles
     from assent.workspace.projection import LocalProjection
     from assent.workspace.spares import LocalSpares
     from assent.workspace.states import Digests
@@ -56,7 +56,7 @@ def open_ports(
         signer=LazySigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(HOST.get().nanoseconds),
-        files=LocalFiles(root, cwd, digests=digests),
+        files=LocalWorkspaceFiles(root, cwd, digests=digests),
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, hands, blobs, commander=commander),
         command_runner=commander,
@@ -65,7 +65,7 @@ def open_ports(
         keys=LazyTrustedKeys(here, root, settings.keys),
         classify_command_line=partial(_read_line, os.fsdecode(root)),
         no_sandbox_reason=_unheld,
-        git_state=partial(repository, root),
+        git_state=partial(git_state, root),
     )
     return doors, place
 

@@ -29,9 +29,9 @@ class LazyOutsideFiles:
 
     def _real(self) -> OutsideFiles:
         if self._outside is None:
-            from assent.workspace.outside import LocalOutside
+            from assent.workspace.outside_files import LocalOutsideFiles
 
-            self._outside = LocalOutside(self._root, refused_paths(self._here))
+            self._outside = LocalOutsideFiles(self._root, refused_paths(self._here))
         return self._outside
 
 

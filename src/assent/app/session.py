@@ -31,8 +31,8 @@ from assent.core.session.agent import Agent
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
 from assent.ports import Asker, OpenedModel
-from assent.workspace.branch import branch
 from assent.workspace.disk import Disk
+from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import read_instructions
 
 __all__ = [
@@ -156,7 +156,7 @@ def _briefing(
     engine: Engine, here: AppPaths, where: tuple[bytes, bytes], agents: dict[str, Agent]
 ) -> PromptContext:
     cwd, root = where
-    on = branch(root)
+    on = current_branch(root)
     lines = [
         f"Workspace: {display_path(root)}",
         f"The person is in its folder {display_path(cwd[len(root) + 1 :])}." if cwd != root else "",

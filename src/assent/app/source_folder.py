@@ -8,7 +8,7 @@ from assent.ports import SourceFolder
 
 def open_source_folder(folder: str, argument: str) -> SourceFolder:
     """Opens a folder that a person in `folder` named; raises if it cannot be compared."""
-    from assent.workspace import checkout
+    from assent.workspace import source_folder
 
     cwd, root = locate_workspace(folder)
-    return checkout.open_checkout(root, cwd, os.fsencode(argument))
+    return source_folder.open_source_folder(root, cwd, os.fsencode(argument))

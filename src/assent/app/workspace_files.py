@@ -18,10 +18,10 @@ def list_files(folder: str) -> list[str]:
     from assent.store.blobs import FileBlobStore
     from assent.tools.file_listing import walk_files
     from assent.tools.overlay import Overlay
-    from assent.workspace.local import LocalFiles
+    from assent.workspace.files import LocalWorkspaceFiles
 
     cwd, root = locate_workspace(folder)
-    overlay = Overlay(LocalFiles(root, cwd), FileBlobStore(user_paths().state / "blobs"))
+    overlay = Overlay(LocalWorkspaceFiles(root, cwd), FileBlobStore(user_paths().state / "blobs"))
     found = islice(walk_files(overlay, b""), MAX_FILES)
     return sorted(display_path(path) for path in found if not is_inside(path, STATE))
 

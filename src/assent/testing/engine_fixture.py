@@ -21,10 +21,10 @@ from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
 from assent.testing.call_trace import CallListener, ignore_call, trace_calls
-from assent.workspace.branch import repository
 from assent.workspace.disk import Disk
+from assent.workspace.files import LocalWorkspaceFiles
+from assent.workspace.git_state import git_state
 from assent.workspace.hands import LocalHands
-from assent.workspace.local import LocalFiles
 from assent.workspace.projection import LocalProjection
 from assent.workspace.spares import LocalSpares
 
@@ -51,7 +51,7 @@ def open_engine_fixture(
     def disk(who: str) -> Disk:
         return trace_calls(Disk(), who, listen)
 
-    files = LocalFiles(root, root, disk("files"))
+    files = LocalWorkspaceFiles(root, root, disk("files"))
     place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobStore(site.state / "blobs", trace_calls(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
@@ -68,7 +68,7 @@ def open_engine_fixture(
         executor=partial(Executor, hands, blobs, commander=commander),
         command_runner=commander,
         displaced_files=spares,
-        git_state=partial(repository, root),
+        git_state=partial(git_state, root),
     )
     return Engine(doors, place)
 

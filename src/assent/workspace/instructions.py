@@ -8,12 +8,12 @@ from assent.core.permission.secret_files import secret_reason
 from assent.core.session.prompt_context import InstructionFile
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
-from assent.workspace.real import real_path
+from assent.workspace.real_path import real_path
 from assent.workspace.states import READ
 
 NAMES = (b"AGENTS.md", b"CLAUDE.md")  # the second counts where the first is missing
 LIMIT = 32 << 10  # bytes of one file
-DEEPEST = 40  # folders between the root and where the person is
+MAX_DEPTH = 40  # folders between the root and where the person is
 
 
 def read_instructions(
@@ -36,7 +36,7 @@ def _way(root: bytes, cwd: bytes) -> list[bytes]:
     """Returns the folders from the root down, as workspace paths; the root alone if elsewhere."""
     prefix = root.rstrip(b"/") + b"/"
     names = cwd[len(prefix) :].split(b"/") if cwd.startswith(prefix) else []
-    return [b"/".join(names[:depth]) for depth in range(min(len(names), DEEPEST) + 1)]
+    return [b"/".join(names[:depth]) for depth in range(min(len(names), MAX_DEPTH) + 1)]
 
 
 def _users(disk: Disk, config: bytes) -> InstructionFile | None:

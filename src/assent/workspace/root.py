@@ -7,7 +7,7 @@ from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
-from assent.workspace.real import real_path
+from assent.workspace.real_path import real_path
 
 _OURS = (b".opencode/plans", b".opencode/assent")
 _GIT = (b".git",)

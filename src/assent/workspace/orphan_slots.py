@@ -7,7 +7,7 @@ from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
 from assent.workspace.disk import Kind
 from assent.workspace.folders import Folders
 
-WALK = 50_000  # names that a look through the whole workspace comes to
+MAX_ENTRIES = 50_000  # names that a look through the whole workspace comes to
 
 
 def slots_of_runs(folders: Folders) -> Iterator[bytes]:
@@ -21,7 +21,7 @@ def slots_of_runs(folders: Folders) -> Iterator[bytes]:
             yield from (path for path, sort in found if sort != "folder")
 
 
-def slots_beside(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
+def slots_in_folders(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the slots that lie directly in these folders."""
     for folder in wanted:
         prefix = folder + b"/" if folder else b""
@@ -32,7 +32,7 @@ def slots_beside(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
 
 def slots_anywhere(folders: Folders) -> Iterator[bytes]:
     """Yields the slots beside files of the whole workspace, as far as a bounded walk comes."""
-    left, waiting = WALK, [b""]
+    left, waiting = MAX_ENTRIES, [b""]
     while waiting and left > 0:
         here = waiting.pop(0)  # what is further up comes first
         prefix = here + b"/" if here else b""

@@ -6,7 +6,7 @@ from stat import S_IFDIR
 _ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
-def stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+def folder_stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
     """Returns times, size, inode and mode of each name in a folder; None if nobody can tell.
 
     No symlink in it is followed; a folder that is not there any more holds nothing.

@@ -15,18 +15,18 @@ from assent.ports import LinkTarget, ReplacementLoss
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
+from assent.workspace.folder_stamps import folder_stamps
 from assent.workspace.folders import Folders
 from assent.workspace.layout import apart, mounts_below
-from assent.workspace.listing import stamps
-from assent.workspace.orphans import slots_anywhere, slots_beside, slots_of_runs
-from assent.workspace.real import locate
+from assent.workspace.orphan_slots import slots_anywhere, slots_in_folders, slots_of_runs
+from assent.workspace.real_path import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
 _DOTS = frozenset((b"", b".", b".."))
 _PLAIN = ReplacementLoss()
 
 
-class LocalFiles:
+class LocalWorkspaceFiles:
     """Implements ports.Files for one folder. Every call sees the folders as they are by then.
 
     Calls that only read run side by side, so it may be used from several threads.
@@ -72,7 +72,7 @@ class LocalFiles:
             if not S_ISREG(found.st_mode):
                 raise no_file(found, path)
             return io.BufferedReader(
-                _Content(self._disk, self._disk.open(name, READ, 0, at)), CHUNK
+                _FileStream(self._disk, self._disk.open(name, READ, 0, at)), CHUNK
             )
 
     def below(self, folder: bytes) -> list[bytes]:
@@ -133,7 +133,7 @@ class LocalFiles:
                     wanted = apart(self._folders, mounts, wanted)
                 except OSError:
                     return sorted(found)  # what is wrong there shows when it is used
-            return sorted((*found, *slots_beside(self._folders, wanted)))
+            return sorted((*found, *slots_in_folders(self._folders, wanted)))
 
     def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
         """Tells what replacing files would cost besides their contents; only where it costs.
@@ -170,7 +170,7 @@ class LocalFiles:
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what a change of each name in a folder would show in; None: nobody can tell."""
-        return stamps(self._root + b"/" + folder if folder else self._root)
+        return folder_stamps(self._root + b"/" + folder if folder else self._root)
 
     def _plainly(self, argument: bytes) -> bytes | None:
         """Returns what was typed as it stands, if no symlink and no dots can lead elsewhere."""
@@ -197,7 +197,7 @@ def _prefix(root: bytes, cwd: bytes) -> bytes | None:
     return (cwd + b"/")[len(root) + 1 :] if (cwd + b"/").startswith(root + b"/") else None
 
 
-class _Content(io.RawIOBase):
+class _FileStream(io.RawIOBase):
     """A file's bytes as a stream that reads through the disk."""
 
     def __init__(self, disk: Disk, fd: int) -> None:

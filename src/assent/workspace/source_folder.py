@@ -10,15 +10,15 @@ from assent.core.run.slot_move import PathState
 from assent.ports import FolderEntryKind
 from assent.workspace.disk import Disk
 from assent.workspace.failure import failure, telling
+from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.folders import Folders
-from assent.workspace.local import LocalFiles
-from assent.workspace.real import real_path
+from assent.workspace.real_path import real_path
 from assent.workspace.states import States
 
 _HELP = "assent stage from --help"
 
 
-class LocalCheckout:
+class LocalSourceFolder:
     """Implements ports.Checkout for one folder; no symlink in it is followed."""
 
     def __init__(self, root: bytes, disk: Disk | None = None) -> None:
@@ -26,7 +26,7 @@ class LocalCheckout:
         self._disk = disk or Disk()
         self._folders = Folders(self._disk, root)
         self._states = States(self._disk, self._folders)
-        self._files = LocalFiles(root, root, self._disk)
+        self._files = LocalWorkspaceFiles(root, root, self._disk)
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
@@ -46,7 +46,7 @@ class LocalCheckout:
         return self._files.open(path)
 
 
-def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
+def open_source_folder(root: bytes, cwd: bytes, argument: bytes) -> LocalSourceFolder:
     """Opens a folder that a person named; refuses the workspace, what is in it and around it."""
     if not argument:
         raise UsageError("The folder to compare with is empty.", _HELP)
@@ -68,7 +68,7 @@ def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
             "Nothing was staged.",
             _HELP,
         )
-    return LocalCheckout(other, disk)
+    return LocalSourceFolder(other, disk)
 
 
 def _within(disk: Disk, path: bytes, folder: bytes) -> bool:

@@ -12,16 +12,16 @@ from assent.core.permission.secret_files import SECRET_FOLDERS
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
-from assent.workspace.real import real_path
+from assent.workspace.real_path import real_path
 from assent.workspace.states import READ
 
-MACHINE = (b"/proc", b"/sys", b"/dev")
+SYSTEM_FOLDERS = (b"/proc", b"/sys", b"/dev")
 CHUNK = 1 << 20
 
 Identity: TypeAlias = tuple[int, int]  # device and inode
 
 
-class LocalOutside:
+class LocalOutsideFiles:
     """Implements ports.Outside for the workspace `root`; what lies in `refused` is never shown."""
 
     def __init__(self, root: bytes, refused: Sequence[bytes], disk: Disk | None = None) -> None:
@@ -91,7 +91,7 @@ class LocalOutside:
     def _why_not(self, path: bytes) -> str:
         """Says why a real path is never shown; empty if a person may decide."""
         way = [*_way(path)]
-        if any(is_inside(path, folder) for folder in MACHINE) or self._is_machine(way):
+        if any(is_inside(path, folder) for folder in SYSTEM_FOLDERS) or self._is_machine(way):
             return "shows the machine and holds no files."
         if not way or (len(way) == 1 and self._kind(path) != "folder"):
             return "lies at the top of the disk, where one yes would be one to everything."
@@ -130,7 +130,9 @@ class LocalOutside:
 
     def _is_machine(self, way: Sequence[bytes]) -> bool:
         """Tells whether a path lies in a file system such as /proc that is mounted elsewhere."""
-        return not (self._devices(MACHINE) - self._devices((b"/",))).isdisjoint(self._devices(way))
+        return not (self._devices(SYSTEM_FOLDERS) - self._devices((b"/",))).isdisjoint(
+            self._devices(way)
+        )
 
     def _devices(self, paths: Iterable[bytes]) -> set[int]:
         return {found[0] for path in paths if (found := self._identity(path))}

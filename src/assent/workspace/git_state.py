@@ -37,13 +37,13 @@ _EXPLAINS: Final = {
 }
 
 
-def branch(root: bytes) -> str:
+def current_branch(root: bytes) -> str:
     """Returns the branch that is checked out in a folder; empty where that is not plain."""
-    found = repository(root).branch
+    found = git_state(root).branch
     return found if found != DETACHED_HEAD and _PLAIN.fullmatch(found) else ""
 
 
-def repository(root: bytes) -> GitState:
+def git_state(root: bytes) -> GitState:
     """Returns what git has checked out in a folder, and what it is in the middle of there."""
     folder = _folder(root)
     if folder is None:
