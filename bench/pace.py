@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
 Action: TypeAlias = Callable[[], float]  # prepares what it needs and returns the seconds measured
 

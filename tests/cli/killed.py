@@ -17,17 +17,17 @@ from assent.app.engine import Engine
 from assent.app.host_identity import THIS_HOST, HostIdentity
 from assent.app.plan_rules import LazyPlanRules
 from assent.config.paths import app_paths
-from assent.execute.executor import Executor
+from assent.executor.disk import Disk
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.projection import PLANS, LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
-from assent.workspace.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.hands import LocalHands
-from assent.workspace.projection import PLANS, LocalProjection
 
 PROJECT = Path(__file__).resolve().parents[2]
 
@@ -92,7 +92,7 @@ def engine(root: bytes, disk: Disk, machine: HostIdentity = THIS_HOST) -> Engine
         clock=SystemClock(machine.nanoseconds),
         files=LocalWorkspaceFiles(root, root),
         projection=LocalProjection(root, PLANS),
-        executor=partial(Executor, LocalHands(root, disk), blobs),
+        executor=partial(Executor, LocalFileWriter(root, disk), blobs),
         rules=LazyPlanRules(root, here),
     )
     return Engine(doors, WorkspaceConfig(root, inode, PLANS, "tester", known_as=known_as))

@@ -27,10 +27,10 @@ from tests.crash.trees import Tree, file, tree
 from assent.cli import main
 from assent.core.event import JournalWritten
 from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
+from assent.executor.disk import Disk
 from assent.ports import EventBatch
 from assent.store.errors import system_error
 from assent.store.sqlite import SqliteEventStore
-from assent.workspace.disk import Disk
 
 STORE = ("append", "read", "read_all", "head", "heads", "streams", "last", "trace")
 OLD, NEW = b"old content\n", b"new content\n"

@@ -14,7 +14,7 @@ from tests.crash.stories import BY_NAME
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.core.plan.plan import Plan
-from assent.workspace.spares import LocalSpares
+from assent.executor.displaced_files import LocalDisplacedFiles
 
 STORY = BY_NAME["eight_operations"]
 Damage = Callable[[Path], object]
@@ -74,7 +74,7 @@ def test_old_content_that_is_damaged_makes_an_undo_roll_back_not_lie(
     damage: Damage, tmp_path: Path
 ) -> None:
     rig = _built(tmp_path, damage)
-    LocalSpares(os.fsencode(rig.site.state / "spares"), 0).trim(0)
+    LocalDisplacedFiles(os.fsencode(rig.site.state / "spares"), 0).trim(0)
     digest = rig.command("undo", "--dry-run").json["digest"]
     answer = rig.command("undo", "--digest", digest)
     assert answer.exit in (1, 5)

@@ -12,7 +12,7 @@ from assent.core.paths import STAGE, is_inside
 from assent.core.plan.approval import ApprovedPlan
 from assent.core.run.displaced_files import DisplacedLookup, displaced_slots, no_displaced
 from assent.core.run.journal import FinishedEntry
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
 from assent.store.memory import MemoryBlobStore
 from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal

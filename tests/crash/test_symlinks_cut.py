@@ -9,14 +9,14 @@ from tests.engine.trees import Entries, laid, lay, states
 
 from assent.core.plan.draft import net_changes
 from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
-from assent.execute.executor import Executor
+from assent.executor.disk import Disk
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
 from assent.store.memory import MemoryBlobStore
 from assent.testing.call_trace import trace_calls
 from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.plans import approved_plan
-from assent.workspace.disk import Disk
-from assent.workspace.hands import LocalHands
 
 LINKED: Entries = {b"d": ("link", 0o777, b"../outside")}
 FOLDER: Entries = {
@@ -38,7 +38,7 @@ def executor(
     root: Path, fuse: CrashInjector, blobs: MemoryBlobStore, journal: MemoryJournal
 ) -> Executor:
     disk = trace_calls(Disk(), "hands", lambda *_: fuse.step())
-    return Executor(LocalHands(os.fsencode(root), disk), blobs, journal)
+    return Executor(LocalFileWriter(os.fsencode(root), disk), blobs, journal)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,8 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
 
+from assent.executor.disk import Disk
 from assent.testing.call_trace import CallTrigger, kill_process
-from assent.workspace.disk import Disk
 
 # How each is made, how it is mounted, and how large it has to be.
 TYPES: Final = {

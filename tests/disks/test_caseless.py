@@ -17,8 +17,8 @@ from assent.core.errors import ImpossibleOperations, Refused, WorkspaceError
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import drive_to_end
-from assent.execute.files import laid_out
-from assent.workspace.hands import LocalHands
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.segment import slot_layout
 
 OLD, NEW = b"old\n", b"new\n"
 
@@ -95,7 +95,7 @@ def test_one_file_under_two_names_is_refused_when_it_is_proposed_and_when_it_is_
         engine.approvals.check_plan(Plan(b"text", twice))
     engine.close()
     with pytest.raises(WorkspaceError, match="A and a are one file here") as refused:
-        laid_out(LocalHands(rig.root), "run", twice)
+        slot_layout(LocalFileWriter(rig.root), "run", twice)
     assert refused.value.next == "assent stage list"
 
 

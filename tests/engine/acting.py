@@ -12,12 +12,12 @@ from assent.core.errors import RunUnfinished
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.projection import PLANS, LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.hands import LocalHands
-from assent.workspace.projection import PLANS, LocalProjection
 
 Act = Callable[[Path], None]
 
@@ -75,7 +75,7 @@ class ActingWorld(World):
         files = LocalWorkspaceFiles(root, root)
         place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester")
         acting = Acting(self.root, SnapshotRecorder(files, self.blobs, place), self.acts)
-        hands = LocalHands(root, spares=self.spares)
+        hands = LocalFileWriter(root, spares=self.spares)
         doors = Ports(
             store=self.store,
             blobs=self.blobs,

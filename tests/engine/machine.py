@@ -8,11 +8,11 @@ import msgspec
 from tests.engine.world import NamedSigner, World
 
 from assent.app.engine import Engine
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.projection import PLANS, LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.hands import LocalHands
-from assent.workspace.projection import PLANS, LocalProjection
 
 
 class NamedKeys:
@@ -49,7 +49,7 @@ class Machine(World):
             clock=self.clock,
             files=LocalWorkspaceFiles(root, root),
             projection=LocalProjection(root),
-            executor=partial(Executor, LocalHands(root), self.blobs),
+            executor=partial(Executor, LocalFileWriter(root), self.blobs),
             keys=self.keys,
         )
         place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, self.user, self.expires_s)

@@ -12,10 +12,10 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, WriteFile, inverse
 from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
+from assent.executor.disk import Disk
 from assent.planning.ports import WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
-from assent.workspace.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
 
 Act = Callable[[Path], object]

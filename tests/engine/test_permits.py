@@ -23,9 +23,9 @@ from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import PermitSource
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
+from assent.executor.disk import Disk
 from assent.ports import EventBatch, EventStore
 from assent.runs.runs import RunReport
-from assent.workspace.disk import Disk
 
 AT = "2026-01-01T12:00:00.000Z"
 

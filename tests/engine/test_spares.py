@@ -8,9 +8,9 @@ from tests.engine.world import World
 
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
+from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.planning.ports import RetentionLimits
 from assent.runs.runs import RunReport
-from assent.workspace.spares import LocalSpares
 
 OLD = {"kept.txt": b"old", "gone/one.txt": b"one", "gone/two.txt": b"two"}
 
@@ -146,7 +146,7 @@ def test_a_late_line_in_a_displaced_file_is_kept_and_named(world: World) -> None
 
 
 def test_where_no_spares_can_be_kept_nothing_is_left(world: World, tmp_path: Path) -> None:
-    world.spares = LocalSpares(os.fsencode(tmp_path / "no" / "such"), 1 << 20)
+    world.spares = LocalDisplacedFiles(os.fsencode(tmp_path / "no" / "such"), 1 << 20)
     assert built(world).outcome == "done"
     assert os.listdir(world.root / ".opencode/assent/stage") == []
     assert undone(world).outcome == "done"

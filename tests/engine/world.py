@@ -14,7 +14,11 @@ from assent.core.ids import format_id
 from assent.core.permission.mode import CustomModes
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.execute.executor import Executor
+from assent.executor.disk import Disk
+from assent.executor.displaced_files import LocalDisplacedFiles
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.projection import PLANS, LocalProjection
 from assent.planning.ports import (
     NoGarbageCollector,
     NoHookRunner,
@@ -35,11 +39,7 @@ from assent.ports import (
 )
 from assent.runs.runs import RunReport
 from assent.store.memory import MemoryBlobStore, MemoryEventStore
-from assent.workspace.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.hands import LocalHands
-from assent.workspace.projection import PLANS, LocalProjection
-from assent.workspace.spares import LocalSpares
 
 R = TypeVar("R")
 
@@ -165,7 +165,7 @@ class World:
         self.hooks: HookRunner = NoHookRunner()
         self.collector: GarbageCollector = NoGarbageCollector()
         self.retention = RetentionLimits()
-        self.spares = LocalSpares(os.fsencode(base / "spares"), 1 << 20)
+        self.spares = LocalDisplacedFiles(os.fsencode(base / "spares"), 1 << 20)
         self.expires_s = 0
         self.export = b""
         self.modes: CustomModes = {}
@@ -180,7 +180,7 @@ class World:
             clock=self.clock,
             files=LocalWorkspaceFiles(root, root),
             projection=self.projection or LocalProjection(root),
-            executor=partial(Executor, LocalHands(root, disk, spares=self.spares), self.blobs),
+            executor=partial(Executor, LocalFileWriter(root, disk, spares=self.spares), self.blobs),
             hooks=self.hooks,
             garbage_collector=self.collector,
             displaced_files=self.spares,

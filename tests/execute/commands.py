@@ -20,8 +20,8 @@ from assent.core.run.journal import (
 )
 from assent.core.run.results import run_results
 from assent.core.run.state import fold_run
-from assent.execute.executor import Executor
-from assent.execute.turning import read_backs
+from assent.executor.executor import Executor
+from assent.executor.rollback import read_rollbacks
 from assent.store.memory import MemoryBlobStore
 from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
@@ -164,7 +164,7 @@ class CommandWorld:
         last = entries[-1]
         if isinstance(last, FinishedEntry):
             return last.outcome
-        backs = read_backs(entries, self.blobs)
+        backs = read_rollbacks(entries, self.blobs)
         step = fold_run(self.case.operations, entries, backs).step
         return "needs_you" if step is RunStep.WAIT else f"unfinished: {step}"
 
@@ -174,7 +174,7 @@ class CommandWorld:
         last = entries[-1] if entries else None
         if isinstance(last, FinishedEntry):
             return last.results
-        return run_results(self.case.operations, entries, read_backs(entries, self.blobs))
+        return run_results(self.case.operations, entries, read_rollbacks(entries, self.blobs))
 
     @property
     def files(self) -> Files:

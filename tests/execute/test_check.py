@@ -16,7 +16,14 @@ from assent.core.plan.operation import (
     WriteFile,
 )
 from assent.core.plan.plan import Plan, ReliedOnFile
-from assent.execute.check import Difference, check_blobs, check_disk, differences, first_files, told
+from assent.executor.drift import (
+    PathDrift,
+    check_blobs,
+    check_disk,
+    drifted_paths,
+    first_segment_files,
+    state_text,
+)
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
@@ -36,8 +43,8 @@ DELETE = DeleteFile(b"d/p", OLD.state)
 MOVE = MoveFile(b"d/p", b"e/q", OLD.state)
 
 
-def found(files: dict[bytes, MemoryNode], *operations: FileOperation) -> list[Difference]:
-    return list(differences(Plan(b"", operations), operations, MemoryFileWriter(files)))
+def found(files: dict[bytes, MemoryNode], *operations: FileOperation) -> list[PathDrift]:
+    return list(drifted_paths(Plan(b"", operations), operations, MemoryFileWriter(files)))
 
 
 @pytest.mark.parametrize("op", [REPLACE, DELETE, MOVE], ids=["replace", "delete", "move"])
@@ -55,7 +62,7 @@ def test_f66_a_file_that_changed_is_named_with_what_was_expected_and_found(
     op: FileOperation, files: dict[bytes, MemoryNode], seen: str
 ) -> None:
     assert found({b"d/p": OLD, b"e/x": OLD}, op) == []
-    assert found({b"e/x": OLD, **files}, op) == [Difference(b"d/p", FOUND_OLD, seen)]
+    assert found({b"e/x": OLD, **files}, op) == [PathDrift(b"d/p", FOUND_OLD, seen)]
 
 
 @pytest.mark.parametrize(("op", "path"), [(CREATE, b"d/p"), (MOVE, b"e/q")], ids=["create", "move"])
@@ -66,30 +73,28 @@ def test_f66_a_name_that_is_taken_by_now_is_named(
     op: FileOperation, path: bytes, there: MemoryNode, seen: str
 ) -> None:
     files = {path: there} if op is CREATE else {b"d/p": OLD, path: there}
-    assert found(files, op) == [Difference(path, "nothing there", seen)]
+    assert found(files, op) == [PathDrift(path, "nothing there", seen)]
 
 
 def test_f66_a_parent_that_moved_or_became_a_symlink_is_named() -> None:
-    assert found({b"d": LINK}, CREATE) == [Difference(b"d", "a folder", FOUND_LINK)]
-    assert found({b"d": OLD}, CREATE) == [Difference(b"d", "a folder", FOUND_OLD)]
+    assert found({b"d": LINK}, CREATE) == [PathDrift(b"d", "a folder", FOUND_LINK)]
+    assert found({b"d": OLD}, CREATE) == [PathDrift(b"d", "a folder", FOUND_OLD)]
     assert found({b"d": LINK}, REPLACE) == [
-        Difference(b"d/p", FOUND_OLD, "nothing there"),
-        Difference(b"d", "a folder", FOUND_LINK),
+        PathDrift(b"d/p", FOUND_OLD, "nothing there"),
+        PathDrift(b"d", "a folder", FOUND_LINK),
     ]
-    assert found({b"moved/p": OLD}, DELETE) == [Difference(b"d/p", FOUND_OLD, "nothing there")]
+    assert found({b"moved/p": OLD}, DELETE) == [PathDrift(b"d/p", FOUND_OLD, "nothing there")]
 
 
 def test_a_folder_may_stand_where_the_plan_empties_it() -> None:
     frees = DeleteFile(b"d/p/x", OLD.state)
     assert found({b"d/p/x": OLD}, CREATE, frees) == []
-    assert found({b"d/p/y": OLD}, CREATE) == [Difference(b"d/p", "nothing there", "a folder")]
+    assert found({b"d/p/y": OLD}, CREATE) == [PathDrift(b"d/p", "nothing there", "a folder")]
     stays = WriteFile(b"d/p/x", OLD.state, NEW.state)
-    assert found({b"d/p/x": OLD}, CREATE, stays) == [
-        Difference(b"d/p", "nothing there", "a folder")
-    ]
+    assert found({b"d/p/x": OLD}, CREATE, stays) == [PathDrift(b"d/p", "nothing there", "a folder")]
     assert found({b"d/p": OTHER}, CREATE, frees) == [
-        Difference(b"d/p", "nothing there", FOUND_OTHER),
-        Difference(b"d/p/x", FOUND_OLD, "nothing there"),
+        PathDrift(b"d/p", "nothing there", FOUND_OTHER),
+        PathDrift(b"d/p/x", FOUND_OLD, "nothing there"),
     ]
 
 
@@ -97,7 +102,7 @@ def test_a_file_may_stand_where_the_plan_needs_a_folder_and_removes_it() -> None
     assert found({b"d": OLD}, DeleteFile(b"d", OLD.state), CREATE) == []
     assert found({b"d": OLD}, MoveFile(b"d", b"d/p", OLD.state)) == []
     stays = WriteFile(b"d", OLD.state, NEW.state)
-    assert found({b"d": OLD}, stays, CREATE) == [Difference(b"d", "a folder", FOUND_OLD)]
+    assert found({b"d": OLD}, stays, CREATE) == [PathDrift(b"d", "a folder", FOUND_OLD)]
 
 
 @pytest.mark.parametrize(
@@ -129,22 +134,24 @@ def test_g8_a_file_that_the_plan_relies_on_must_have_its_content(
     plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
     disk = MemoryFileWriter({b"r": there} if there else {})
     expected = f"content {OLD.state.digest[:12]}…"
-    wanted = [Difference(b"r", expected, seen)] if seen else []
-    assert list(differences(plan, (), disk)) == wanted
+    wanted = [PathDrift(b"r", expected, seen)] if seen else []
+    assert list(drifted_paths(plan, (), disk)) == wanted
 
 
 def test_g8_a_folder_is_no_file_to_rely_on() -> None:
     plan = Plan(b"", (), relied_on=(ReliedOnFile(b"r", OLD.state.digest),))
-    assert [d.found for d in differences(plan, (), MemoryFileWriter({b"r/x": OLD}))] == ["a folder"]
+    assert [d.found for d in drifted_paths(plan, (), MemoryFileWriter({b"r/x": OLD}))] == [
+        "a folder"
+    ]
 
 
 def test_what_cannot_be_read_is_a_difference_and_the_others_are_still_looked_at() -> None:
     hands = WatchedHands({b"d/p": OLD, b"gone": OTHER})
     hands.before.append(failing(EACCES, lambda call: b"d/p" in call.names))
     operations: tuple[FileOperation, ...] = (REPLACE, DeleteFile(b"gone", OLD.state))
-    assert list(differences(Plan(b"", operations), operations, hands)) == [
-        Difference(b"d/p", FOUND_OLD, f"something that cannot be read (E{EACCES})"),
-        Difference(b"gone", FOUND_OLD, FOUND_OTHER),
+    assert list(drifted_paths(Plan(b"", operations), operations, hands)) == [
+        PathDrift(b"d/p", FOUND_OLD, f"something that cannot be read (E{EACCES})"),
+        PathDrift(b"gone", FOUND_OLD, FOUND_OTHER),
     ]
 
 
@@ -176,16 +183,16 @@ def test_a_disk_as_the_plan_saw_it_is_no_reason_to_refuse() -> None:
 
 
 def test_words_are_told_as_they_are() -> None:
-    assert told("words") == "words"
+    assert state_text("words") == "words"
 
 
 def test_the_first_files_of_a_plan_are_those_before_the_command_that_follows_them() -> None:
     make = RunCommand((b"make",))
     operations: tuple[Operation, ...] = (REPLACE, make, CREATE)
-    assert first_files(Plan(b"", operations)) == (REPLACE,)
-    assert first_files(Plan(b"", (make, make, REPLACE, MOVE, make))) == (REPLACE, MOVE)
-    assert first_files(Plan(b"", (REPLACE, MOVE))) == (REPLACE, MOVE)
-    assert first_files(Plan(b"", (make,))) == ()
+    assert first_segment_files(Plan(b"", operations)) == (REPLACE,)
+    assert first_segment_files(Plan(b"", (make, make, REPLACE, MOVE, make))) == (REPLACE, MOVE)
+    assert first_segment_files(Plan(b"", (REPLACE, MOVE))) == (REPLACE, MOVE)
+    assert first_segment_files(Plan(b"", (make,))) == ()
 
 
 @pytest.mark.parametrize(

@@ -38,8 +38,8 @@ from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.state import command_ends
 from assent.core.run.workspace_changes import FileStateChanges, decode_changes
 from assent.core.shell.process import OutputChunk, ProcessResult
-from assent.execute.commanding import EDGE, NoCommands, Output
-from assent.execute.executor import Executor
+from assent.executor.command import KEPT_EDGE_BYTES, CapturedOutput, NoPlanCommandRunner
+from assent.executor.executor import Executor
 from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
@@ -132,7 +132,7 @@ def test_without_anybody_to_run_commands_a_plan_with_one_is_refused() -> None:
     with pytest.raises(Refused, match="cannot run here"):
         list(Executor(world.hands, world.blobs, world.journal).apply(world.approved, "run"))
     assert world.entries == []
-    nobody = NoCommands()
+    nobody = NoPlanCommandRunner()
     with pytest.raises(Refused):
         nobody.record()
     with pytest.raises(Refused):
@@ -389,12 +389,12 @@ def test_law_6_what_could_not_be_recorded_after_a_command_is_taken_back_all_the_
 
 
 def test_output_keeps_its_beginning_and_its_end() -> None:
-    output = Output()
+    output = CapturedOutput()
     for _ in range(20):
-        output.add(b"a" * (EDGE // 4))
+        output.add(b"a" * (KEPT_EDGE_BYTES // 4))
     output.add(b"the end")
     kept = b"".join(output.kept())
-    missing = 5 * EDGE + len(b"the end") - 2 * EDGE
-    assert kept.startswith(b"a" * EDGE + b"\n[%d bytes are not kept]\n" % missing)
-    assert kept.endswith(b"a" * (EDGE - len(b"the end")) + b"the end")
-    assert [*Output().kept()] == [b"", b"", b""]
+    missing = 5 * KEPT_EDGE_BYTES + len(b"the end") - 2 * KEPT_EDGE_BYTES
+    assert kept.startswith(b"a" * KEPT_EDGE_BYTES + b"\n[%d bytes are not kept]\n" % missing)
+    assert kept.endswith(b"a" * (KEPT_EDGE_BYTES - len(b"the end")) + b"the end")
+    assert [*CapturedOutput().kept()] == [b"", b"", b""]

@@ -10,7 +10,7 @@ from tests.execute.world import World
 
 from assent.core.run.journal import AbortedEntry
 from assent.core.run.slot_move import SlotLayout, slot_moves
-from assent.execute.finish import PACE
+from assent.executor.finish import PROGRESS_INTERVAL
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 from assent.testing.plans import PlanCase, combined_case, single_cases
 
@@ -170,9 +170,9 @@ def many(count: int) -> PlanCase:
 
 
 @pytest.mark.parametrize("layout", ["exchange", "stepwise"])
-@pytest.mark.parametrize("at", [0, PACE - 1, PACE, 2 * PACE])
+@pytest.mark.parametrize("at", [0, PROGRESS_INTERVAL - 1, PROGRESS_INTERVAL, 2 * PROGRESS_INTERVAL])
 def test_f66_one_of_many_files_that_changed_is_found_and_all_go_back(layout: str, at: int) -> None:
-    case = many(2 * PACE + 1)
+    case = many(2 * PROGRESS_INTERVAL + 1)
     world, meddler = disturbed(case, LAYOUTS[layout], at, DEEDS["changed"])
     aborts = [entry for entry in world.journal.read("run") if isinstance(entry, AbortedEntry)]
     assert [(abort.index, abort.path) for abort in aborts] == [(at, meddler.path)]
@@ -183,7 +183,7 @@ def test_f66_one_of_many_files_that_changed_is_found_and_all_go_back(layout: str
 
 
 def test_f66_a_displaced_file_that_cannot_be_read_is_named() -> None:
-    case = many(PACE)
+    case = many(PROGRESS_INTERVAL)
     world = World(case)
     bad = slot_moves(case.operations, SlotLayout("run"))[5]
     renamed: list[Call] = []

@@ -26,7 +26,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.slot_move import SlotLayout
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
 from assent.testing.crash_injector import SimulatedCrash

@@ -18,7 +18,7 @@ from assent.core.run.journal import (
     started_entry,
 )
 from assent.core.run.slot_move import SlotLayout, slot_moves
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import MemoryNode

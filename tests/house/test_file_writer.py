@@ -15,8 +15,8 @@ CAN_WRITE = ("workspace/", "store/", "sandbox/", "testing/")
 WRITES = frozenset(name for name in vars(FileWriter) if not name.startswith("_")) - {
     *vars(PathStateReader)
 }
-CALLS_THE_WRITER = ("execute/", "testing/", "workspace/hands.py", "ports/file_writer.py")
-IMPORTS_THE_WRITER = ("assent.execute", "assent.app", "assent.testing")
+CALLS_THE_WRITER = ("execute/", "testing/", "executor/file_writer.py", "ports/file_writer.py")
+IMPORTS_THE_WRITER = ("assent.executor", "assent.app", "assent.testing")
 BY_NAME = ("getattr", "attrgetter", "methodcaller")
 
 # A question to the person is asked on the terminal itself, whatever stdin and stdout are.

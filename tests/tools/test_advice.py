@@ -22,8 +22,8 @@ from assent.core.text.tool_mentions import (
     missing_tools,
     without_missing_tools,
 )
+from assent.executor.disk import Disk
 from assent.tools.registry import TOOLS
-from assent.workspace.disk import Disk
 
 SOURCE = Path(assent.__file__).parent
 # Who says something to a model; the tables of the shell also speak of programs of those names.

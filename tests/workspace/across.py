@@ -24,7 +24,7 @@ from assent.core.run.slot_move import (
     slot_contents,
     slot_moves,
 )
-from assent.workspace.hands import LocalHands
+from assent.executor.file_writer import LocalFileWriter
 
 NO_MOUNT = 77
 OLD, NEW = b"old", b"new"
@@ -55,7 +55,7 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     for op in operations:
         if op.before is not None:
             put(root, op.path, OLD)
-    hands = LocalHands(os.fsencode(root))
+    hands = LocalFileWriter(os.fsencode(root))
     layout = hands.choose_layout(run, operations)
     hands.create_folder(layout.folder)
     for fill in slot_contents(operations, slot_moves(operations, layout)):
@@ -77,7 +77,9 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     }
 
 
-def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: SlotLayout) -> None:
+def perform(
+    hands: LocalFileWriter, operations: Sequence[FileOperation], layout: SlotLayout
+) -> None:
     slots: list[bytes] = []
     for motion in slot_moves(operations, layout):
         match motion:
@@ -94,7 +96,7 @@ def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: Slot
         hands.delete_empty_folder(folder)
 
 
-def check_and_remove(hands: LocalHands, slots: Iterable[bytes], expected: FileState) -> None:
+def check_and_remove(hands: LocalFileWriter, slots: Iterable[bytes], expected: FileState) -> None:
     for slot, seen in hands.read_states(slots).items():
         assert seen in (None, expected, "folder"), (slot, seen)
         if seen == expected:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
 
 class WatchedDisk(Disk):

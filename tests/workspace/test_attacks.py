@@ -8,8 +8,8 @@ import pytest
 from tests.workspace.doubles import put, tree
 
 from assent.core.errors import Refused
+from assent.executor.projection import LocalProjection
 from assent.ports import Projection
-from assent.workspace.projection import LocalProjection
 
 PLAN = b".opencode/plans/add-login/PLAN_one.md"
 

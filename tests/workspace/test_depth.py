@@ -11,10 +11,10 @@ from tests.workspace.doubles import file_state
 from assent.core.paths import ancestors
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import SlotContent, SlotLayout
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.folder_handles import LIMIT, FolderHandles
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.folders import LIMIT, Folders
-from assent.workspace.hands import LocalHands
 
 LEVELS = 1500
 DEEP = b"/".join([b"d"] * LEVELS)
@@ -32,9 +32,9 @@ def root(tmp_path: Path) -> Iterator[bytes]:
     subprocess.run(["rm", "-rf", str(work)], check=True)
 
 
-def put_deep(root: bytes) -> LocalHands:
+def put_deep(root: bytes) -> LocalFileWriter:
     """Writes the file as a run does."""
-    hands = LocalHands(root)
+    hands = LocalFileWriter(root)
     hands.write_slot(SlotContent(0, SLOT, IS, None, None, DEEP), [b"x"])
     assert hands.create_folder(DEEP) is True
     hands.rename_unless_taken(SLOT, FILE)
@@ -43,15 +43,15 @@ def put_deep(root: bytes) -> LocalHands:
 
 @pytest.mark.parametrize("there", [0, LEVELS // 2, LEVELS])
 def test_a_run_is_laid_out(root: bytes, there: int) -> None:
-    LocalHands(root).create_folder(b"/".join([b"d"] * there))
+    LocalFileWriter(root).create_folder(b"/".join([b"d"] * there))
     for operation in (WriteFile(FILE, None, IS), DeleteFile(FILE, IS, LEVELS)):
         operations: tuple[FileOperation, ...] = (operation, MoveFile(b"a", DEEP + b"/b", IS))
-        assert LocalHands(root).choose_layout("run", operations) == SlotLayout("run")
+        assert LocalFileWriter(root).choose_layout("run", operations) == SlotLayout("run")
 
 
 def test_missing_folders_are_counted(root: bytes) -> None:
     folders = (*reversed(ancestors(DEEP)), DEEP)
-    assert LocalHands(root).missing_folders(folders) == folders
+    assert LocalFileWriter(root).missing_folders(folders) == folders
 
 
 def test_a_file_is_written_found_and_removed(root: bytes) -> None:
@@ -73,11 +73,11 @@ def test_what_is_typed_is_located(root: bytes) -> None:
         assert [files.locate(typed) for typed in (FILE, b"./" + FILE, DEEP + b"/d/../file")] == (
             3 * [FILE]
         )
-        LocalHands(root).create_folder(DEEP)
+        LocalFileWriter(root).create_folder(DEEP)
 
 
 def test_descriptors_stay_few(root: bytes) -> None:
-    folders = Folders(Disk(), root)
+    folders = FolderHandles(Disk(), root)
     made = folders.make(DEEP)
     assert (len(made), made[0], made[-1]) == (LEVELS, b"d", DEEP)
     before = len(os.listdir("/proc/self/fd"))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import content_of, put
 
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from tests.workspace.doubles import content_of, failing, file_state, put, tree
 
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import SlotLayout
-from assent.workspace.disk import Disk
-from assent.workspace.hands import LocalHands
-from assent.workspace.layout import mounts_below
+from assent.executor.disk import Disk
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.slot_layout import mounts_below
 
 WAS, IS = file_state(b"old"), file_state(b"new")
 OPERATIONS = (
@@ -29,36 +29,38 @@ OPERATIONS = (
 
 
 def test_on_one_file_system_the_state_folder_serves_all(tmp_path: Path) -> None:
-    assert LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS) == SlotLayout("run")
+    assert LocalFileWriter(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS) == SlotLayout(
+        "run"
+    )
 
 
 def test_asking_for_exchange_leaves_nothing_behind(tmp_path: Path) -> None:
-    LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS)
+    LocalFileWriter(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS)
     folders = (b".opencode", b".opencode/assent", b".opencode/assent/stage")
     assert tree(tmp_path) == dict.fromkeys(folders)
 
 
 def test_what_a_crash_left_of_asking_does_not_matter(tmp_path: Path) -> None:
     put(tmp_path, b".opencode/assent/stage/probe.one", b"left")
-    assert LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS).exchanges is True
+    assert LocalFileWriter(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS).exchanges is True
 
 
 @pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
 def test_without_exchange_there_is_take_and_put(tmp_path: Path, code: int) -> None:
-    hands = LocalHands(os.fsencode(tmp_path), failing("rename_exchange", code))
+    hands = LocalFileWriter(os.fsencode(tmp_path), failing("rename_exchange", code))
     assert hands.choose_layout("run", OPERATIONS) == SlotLayout("run", exchanges=False)
     assert tree(tmp_path / ".opencode/assent/stage") == {}
 
 
 def test_another_error_of_exchange_is_an_error(tmp_path: Path) -> None:
-    hands = LocalHands(os.fsencode(tmp_path), failing("rename_exchange", errno.EIO))
+    hands = LocalFileWriter(os.fsencode(tmp_path), failing("rename_exchange", errno.EIO))
     with pytest.raises(OSError, match="Input/output error"):
         hands.choose_layout("run", OPERATIONS)
 
 
 def test_nothing_is_tried_where_nothing_is_replaced(tmp_path: Path) -> None:
     disk = failing("rename_exchange", errno.EINVAL)
-    hands = LocalHands(os.fsencode(tmp_path), disk)
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk)
     assert hands.choose_layout("run", OPERATIONS[1:]) == SlotLayout("run")
     assert tree(tmp_path / ".opencode/assent") == {b"stage": None}
     assert disk.calls["rename_exchange"] == 0
@@ -72,7 +74,7 @@ def test_the_state_folder_is_no_symlink(
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(tmp_path)
     with pytest.raises(OSError, match="symlink") as refused:
-        LocalHands(os.fsencode(tmp_path)).choose_layout("run", operations)
+        LocalFileWriter(os.fsencode(tmp_path)).choose_layout("run", operations)
     assert refused.value.errno == errno.ELOOP
 
 
@@ -80,12 +82,12 @@ def test_the_state_folder_is_no_symlink(
 def test_the_state_folder_is_no_file(tmp_path: Path, file: bytes) -> None:
     put(tmp_path, file, b"mine")
     with pytest.raises(NotADirectoryError):
-        LocalHands(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS[1:])
+        LocalFileWriter(os.fsencode(tmp_path)).choose_layout("run", OPERATIONS[1:])
     assert content_of(tmp_path, file) == b"mine"
 
 
 def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
-    hands = LocalHands(os.fsencode(tmp_path / "gone"))
+    hands = LocalFileWriter(os.fsencode(tmp_path / "gone"))
     with pytest.raises(FileNotFoundError):
         hands.choose_layout("run", OPERATIONS)
     with pytest.raises(FileNotFoundError):

@@ -9,8 +9,8 @@ import pytest
 from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
 
 from assent.core.errors import Refused, WorkspaceError
+from assent.executor.file_attributes import OwnershipRights, lost_attributes
 from assent.ports import ReplacementLoss
-from assent.workspace.attributes import Rights, losses
 from assent.workspace.files import LocalWorkspaceFiles
 
 
@@ -134,7 +134,7 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
     put(tmp_path, b"a")
     (tmp_path / "link").symlink_to("a")
     mine = (tmp_path / "a").stat()
-    stranger = Rights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
+    stranger = OwnershipRights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
     files = LocalWorkspaceFiles(os.fsencode(tmp_path), b"/", None, stranger)
     lost = ReplacementLoss(1, ("owner", "group"))
     assert files.replacement_losses([b"a", b"link"]) == {b"a": lost, b"link": lost}
@@ -143,16 +143,19 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rights", "lost"),
     [
-        (Rights(0, frozenset([0])), ("system.nfs4_acl",)),
-        (Rights(5, frozenset([7])), ("security.capability", "trusted.x", "system.nfs4_acl")),
+        (OwnershipRights(0, frozenset([0])), ("system.nfs4_acl",)),
         (
-            Rights(5, frozenset([8])),
+            OwnershipRights(5, frozenset([7])),
+            ("security.capability", "trusted.x", "system.nfs4_acl"),
+        ),
+        (
+            OwnershipRights(5, frozenset([8])),
             ("group", "security.capability", "trusted.x", "system.nfs4_acl"),
         ),
     ],
 )
-def test_losses_follow_from_rights(rights: Rights, lost: tuple[str, ...]) -> None:
+def test_losses_follow_from_rights(rights: OwnershipRights, lost: tuple[str, ...]) -> None:
     attributes = ["user.a", "system.posix_acl_access", "security.selinux", "security.capability",
                   "trusted.x", "system.nfs4_acl"]  # fmt: skip
     found = os.stat_result((stat.S_IFREG | 0o644, 1, 1, 1, 5, 7, 0, 0, 0, 0))
-    assert losses(found, attributes, rights) == lost
+    assert lost_attributes(found, attributes, rights) == lost

@@ -7,7 +7,7 @@ import pytest
 from tests.workspace.doubles import put
 
 from assent.core.errors import AssentError, Refused, UsageError
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.real_path import real_path
 

@@ -21,17 +21,17 @@ from tests.workspace.doubles import (
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import PathState, SlotContent
+from assent.executor.file_states import CHUNK, DigestCache
+from assent.executor.file_writer import LocalFileWriter
 from assent.ports import PathStateReader, WorkspaceFiles
 from assent.ports.file_writer import FileWriter
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.hands import LocalHands
-from assent.workspace.states import CHUNK, Digests
 
 SLOT = b".opencode/assent/stage/run/0.new"
 
 
 def hands_on(root: Path, disk: WatchedDisk | None = None) -> FileWriter:
-    return LocalHands(os.fsencode(root), disk)
+    return LocalFileWriter(os.fsencode(root), disk)
 
 
 def files_on(root: Path, disk: WatchedDisk | None = None) -> WorkspaceFiles:
@@ -132,7 +132,7 @@ def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
 def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"text")
     disk = WatchedDisk()
-    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk, digests=DigestCache(an_hour_later))
     for _ in range(2):
         assert hands.read_states([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == 1
@@ -146,7 +146,7 @@ def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
 
 def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
-    hands = LocalHands(os.fsencode(tmp_path), digests=Digests(an_hour_later))
+    hands = LocalFileWriter(os.fsencode(tmp_path), digests=DigestCache(an_hour_later))
     hands.write_slot(SlotContent(0, SLOT, file_state(b"new"), b"a"), [b"new"])
     before = hands.read_states([b"a", SLOT])
     edit_unseen(full, b"mad")
@@ -157,9 +157,9 @@ def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Pa
 
 def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
-    root, disk, digests = os.fsencode(tmp_path), WatchedDisk(), Digests(an_hour_later)
+    root, disk, digests = os.fsencode(tmp_path), WatchedDisk(), DigestCache(an_hour_later)
     files = LocalWorkspaceFiles(root, root, disk, digests=digests)
-    hands = LocalHands(root, disk, digests=digests)
+    hands = LocalFileWriter(root, disk, digests=digests)
     assert files.read_states([b"a"]) == hands.read_states([b"a"]) == {b"a": file_state(b"old")}
     assert disk.calls["read"] == 1
     edit_unseen(full, b"mad")
@@ -175,7 +175,7 @@ def test_a_digest_is_remembered_two_seconds_after_the_last_change(
 ) -> None:
     changed = os.stat(put(tmp_path, b"a", b"text")).st_ctime_ns
     disk = WatchedDisk()
-    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(lambda: changed + age))
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk, digests=DigestCache(lambda: changed + age))
     for _ in range(2):
         assert hands.read_states([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == reads
@@ -310,7 +310,7 @@ def test_what_should_stand_there_never_changes_what_is_seen(tmp_path: Path) -> N
 def test_a_digest_that_is_remembered_is_compared_too(tmp_path: Path) -> None:
     paths = [put(tmp_path, name, b"text") and name for name in (b"a", b"b", b"c", b"d")]
     disk = WatchedDisk()
-    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk, digests=DigestCache(an_hour_later))
     seen = hands.read_states(paths)
     reads = disk.calls["read"]
     assert hands.read_states(seen) == seen == dict.fromkeys(paths, file_state(b"text"))
@@ -339,6 +339,6 @@ def test_a_digest_is_remembered_sooner_where_times_are_fine_and_our_own(
     changed = NOON + part
     times = {"st_mtime_ns": changed, "st_ctime_ns": changed}
     found = os.stat_result((0o100644, 7, device, 1, 0, 0, 4, 0, 0, 0), times)
-    digests = Digests()
+    digests = DigestCache()
     digests.put(found, "digest", changed + age)
     assert digests.get(found) == ("digest" if remembered else None)

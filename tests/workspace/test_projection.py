@@ -10,10 +10,10 @@ import pytest
 from tests.workspace.doubles import WatchedDisk, content_of, failing, put, tree
 
 from assent.core.errors import InvalidPlan, Refused, UsageError, WorkspaceError
+from assent.executor.disk import Disk
+from assent.executor.projection import MAX_OUTPUTS, LocalProjection, hiding_state
+from assent.executor.projection_files import LIMIT
 from assent.ports import PlanFile, Projection
-from assent.workspace.disk import Disk
-from assent.workspace.projection import OUTPUTS, LocalProjection, hiding_state
-from assent.workspace.tree import LIMIT
 
 IGNORE = b".opencode/.gitignore"
 MARKER = b".opencode/assent/workspace.json"
@@ -330,7 +330,7 @@ def test_an_output_with_another_name_is_refused(tmp_path: Path, own: Projection,
 
 
 def test_the_oldest_outputs_go_first(tmp_path: Path, own: Projection) -> None:
-    names = [f"{number:04}" for number in range(OUTPUTS + 3)]
+    names = [f"{number:04}" for number in range(MAX_OUTPUTS + 3)]
     for name in names:
         own.write_output(name, name.encode())
     folder = tmp_path / ".opencode/assent/output"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import WatchedDisk, failing, file_state, put, tree
 
-from assent.workspace.disk import Disk
-from assent.workspace.hands import LocalHands
+from assent.executor.disk import Disk
+from assent.executor.file_writer import LocalFileWriter
 
 SLOT = b".opencode/assent/stage/run/0.old"
 
@@ -43,11 +43,11 @@ DISKS = [
 
 
 @pytest.fixture(params=DISKS)
-def hands(request: pytest.FixtureRequest, tmp_path: Path) -> LocalHands:
-    return LocalHands(os.fsencode(tmp_path), request.param())
+def hands(request: pytest.FixtureRequest, tmp_path: Path) -> LocalFileWriter:
+    return LocalFileWriter(os.fsencode(tmp_path), request.param())
 
 
-def test_files_symlinks_and_folders_move(tmp_path: Path, hands: LocalHands) -> None:
+def test_files_symlinks_and_folders_move(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"a/file", b"text")
     put(tmp_path, b"a/folder/inner\xff", b"inner")
     (tmp_path / "a" / "link").symlink_to("nowhere")
@@ -67,7 +67,7 @@ def test_files_symlinks_and_folders_move(tmp_path: Path, hands: LocalHands) -> N
 @pytest.mark.parametrize("source", [b"file", b"folder", b"link"])
 @pytest.mark.parametrize("target", [b"taken", b"taken folder", b"taken link", SLOT])
 def test_nothing_is_ever_replaced(
-    tmp_path: Path, hands: LocalHands, source: bytes, target: bytes
+    tmp_path: Path, hands: LocalFileWriter, source: bytes, target: bytes
 ) -> None:
     put(tmp_path, b"file", b"text")
     put(tmp_path, b"taken", b"precious")
@@ -82,7 +82,7 @@ def test_nothing_is_ever_replaced(
     assert tree(tmp_path) == before
 
 
-def test_what_is_not_there_cannot_move(tmp_path: Path, hands: LocalHands) -> None:
+def test_what_is_not_there_cannot_move(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"file")
     for source, target in ((b"no", b"x"), (b"file", b"no/x"), (b"no/file", b"x"), (b"no", SLOT)):
         with pytest.raises(FileNotFoundError):
@@ -90,7 +90,7 @@ def test_what_is_not_there_cannot_move(tmp_path: Path, hands: LocalHands) -> Non
 
 
 @pytest.mark.parametrize("link", ["from", "to"])
-def test_no_symlink_is_followed(tmp_path: Path, hands: LocalHands, link: str) -> None:
+def test_no_symlink_is_followed(tmp_path: Path, hands: LocalFileWriter, link: str) -> None:
     put(tmp_path, b"real/file")
     (tmp_path / "other").mkdir()
     (tmp_path / "from").symlink_to("real")
@@ -101,7 +101,7 @@ def test_no_symlink_is_followed(tmp_path: Path, hands: LocalHands, link: str) ->
     assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, link.encode())
 
 
-def test_a_folder_is_found_under_its_new_name(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_folder_is_found_under_its_new_name(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"a/b/file", b"text")
     hands.read_states([b"a/b/file"])
     hands.rename_unless_taken(b"a", b"c")
@@ -117,7 +117,7 @@ def test_a_folder_is_found_under_its_new_name(tmp_path: Path, hands: LocalHands)
 def test_exchange_swaps_and_finds_folders_again(tmp_path: Path) -> None:
     put(tmp_path, b"a/file", b"text")
     put(tmp_path, b"b/x/inner", b"inner")
-    hands = LocalHands(os.fsencode(tmp_path))
+    hands = LocalFileWriter(os.fsencode(tmp_path))
     hands.read_states([b"b/x/inner"])
     hands.exchange(b"a/file", b"b/x")
     assert hands.read_states([b"b/x", b"a/file/inner"]) == {
@@ -131,7 +131,7 @@ def test_exchange_swaps_and_finds_folders_again(tmp_path: Path) -> None:
 def test_exchange_has_no_substitute(tmp_path: Path) -> None:
     put(tmp_path, b"a", b"1")
     put(tmp_path, b"b", b"2")
-    hands = LocalHands(os.fsencode(tmp_path), PlainDisk(errno.EINVAL))
+    hands = LocalFileWriter(os.fsencode(tmp_path), PlainDisk(errno.EINVAL))
     with pytest.raises(OSError, match="Invalid argument"):
         hands.exchange(b"a", b"b")
     assert tree(tmp_path) == {b"a": b"1", b"b": b"2"}
@@ -147,7 +147,7 @@ def test_a_late_file_survives_where_links_serve(tmp_path: Path) -> None:
             super().link(source, source_at, target, target_at)
 
     with pytest.raises(FileExistsError):
-        LocalHands(os.fsencode(tmp_path), LateDisk(errno.EINVAL)).rename_unless_taken(
+        LocalFileWriter(os.fsencode(tmp_path), LateDisk(errno.EINVAL)).rename_unless_taken(
             b"new", b"target"
         )
     assert tree(tmp_path) == {b"new": b"ours", b"target": b"theirs"}
@@ -158,7 +158,7 @@ def test_a_slot_is_taken_in_one_step(tmp_path: Path) -> None:
     put(tmp_path, b"file", b"text")
     put(tmp_path, SLOT + b".other")
     disk = PlainDisk(errno.EINVAL)
-    hands = LocalHands(os.fsencode(tmp_path), disk)
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk)
     hands.rename_unless_taken(b"file", SLOT)
     hands.rename_unless_taken(SLOT, b".assent-run-0.old")
     assert (disk.calls["rename"], disk.calls["link"]) == (2, 0)
@@ -166,7 +166,7 @@ def test_a_slot_is_taken_in_one_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("slot", [SLOT, b".assent-run-0.new"])
 def test_a_rename_cut_between_link_and_unlink_is_finished_by_the_next_look(
-    tmp_path: Path, hands: LocalHands, slot: bytes
+    tmp_path: Path, hands: LocalFileWriter, slot: bytes
 ) -> None:
     full = put(tmp_path, slot, b"text")
     os.link(full, tmp_path / "target")
@@ -174,7 +174,7 @@ def test_a_rename_cut_between_link_and_unlink_is_finished_by_the_next_look(
     assert not os.path.exists(full)
 
 
-def test_a_look_finishes_nothing_else(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_look_finishes_nothing_else(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, SLOT, b"text")
     put(tmp_path, b"equal", b"text")
     os.link(tmp_path / "equal", tmp_path / "twin")
@@ -187,7 +187,7 @@ def test_a_look_finishes_nothing_else(tmp_path: Path, hands: LocalHands) -> None
 
 def test_other_errors_are_not_mistaken_for_a_missing_flag(tmp_path: Path) -> None:
     put(tmp_path, b"a")
-    hands = LocalHands(os.fsencode(tmp_path), failing("rename_noreplace", errno.EIO))
+    hands = LocalFileWriter(os.fsencode(tmp_path), failing("rename_noreplace", errno.EIO))
     with pytest.raises(OSError, match="Input/output error"):
         hands.rename_unless_taken(b"a", b"b")
     assert tree(tmp_path) == {b"a": b""}
@@ -197,7 +197,7 @@ def test_a_rename_is_one_call(tmp_path: Path) -> None:
     put(tmp_path, b"a/file")
     (tmp_path / "b").mkdir()
     disk = WatchedDisk()
-    hands = LocalHands(os.fsencode(tmp_path), disk)
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk)
     hands.rename_unless_taken(b"a/file", b"b/file")
     disk.calls.clear()
     hands.rename_unless_taken(b"b/file", b"a/file")

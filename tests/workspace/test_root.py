@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import UsageError
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 from assent.workspace.root import find_root
 
 

@@ -20,17 +20,17 @@ from tests.workspace.doubles import (
 
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
-from assent.workspace.attributes import Rights
-from assent.workspace.disk import Disk
-from assent.workspace.hands import LocalHands
+from assent.executor.disk import Disk
+from assent.executor.file_attributes import OwnershipRights
+from assent.executor.file_writer import LocalFileWriter
 
 SLOT = b".opencode/assent/stage/run/0.new"
-ROOT = Rights(0, frozenset([0]))
+ROOT = OwnershipRights(0, frozenset([0]))
 
 
 @pytest.fixture
-def hands(tmp_path: Path) -> LocalHands:
-    return LocalHands(os.fsencode(tmp_path))
+def hands(tmp_path: Path) -> LocalFileWriter:
+    return LocalFileWriter(os.fsencode(tmp_path))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def fill(
 
 @pytest.mark.usefixtures("_open_umask")
 @pytest.mark.parametrize("mode", [0o644, 0o666, 0o755, 0o600, 0o444, 0o000, 0o4755, 0o2751, 0o1777])
-def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int) -> None:
+def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalFileWriter, mode: int) -> None:
     hands.write_slot(fill(file_state(b"onetwo", mode)), [b"one", b"", b"two"])
     made = os.fsencode(tmp_path) + b"/" + SLOT
     assert stat.S_IMODE(os.lstat(made).st_mode) == mode
@@ -56,17 +56,17 @@ def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int
     assert content_of(tmp_path, SLOT) == b"onetwo"
 
 
-def test_an_empty_file(tmp_path: Path, hands: LocalHands) -> None:
+def test_an_empty_file(tmp_path: Path, hands: LocalFileWriter) -> None:
     hands.write_slot(fill(file_state(b"")), [])
     assert hands.read_states([SLOT]) == {SLOT: file_state(b"")}
 
 
-def test_a_symlink_is_made_of_its_target(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_symlink_is_made_of_its_target(tmp_path: Path, hands: LocalFileWriter) -> None:
     hands.write_slot(fill(link_state(b"a/\xff b")), [b"a/", b"\xff b"])
     assert hands.read_states([SLOT]) == {SLOT: link_state(b"a/\xff b")}
 
 
-def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalFileWriter) -> None:
     hands.write_slot(fill(file_state(b"x"), slot=b".assent-run-0.new"), [b"x"])
     assert tree(tmp_path) == {b".assent-run-0.new": b"x"}
     with pytest.raises(FileNotFoundError):
@@ -74,13 +74,13 @@ def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalHands) -> No
 
 
 @pytest.mark.parametrize("after", [file_state(b"x"), link_state(b"x")])
-def test_a_slot_is_never_written_twice(hands: LocalHands, after: FileState) -> None:
+def test_a_slot_is_never_written_twice(hands: LocalFileWriter, after: FileState) -> None:
     hands.write_slot(fill(after), [b"x"])
     with pytest.raises(FileExistsError):
         hands.write_slot(fill(after), [b"x"])
 
 
-def test_a_planted_symlink_is_not_followed(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_planted_symlink_is_not_followed(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"victim", b"precious")
     hands.create_folder(b".opencode/assent/stage/run")
     os.symlink(tmp_path / "victim", os.fsencode(tmp_path) + b"/" + SLOT)
@@ -90,7 +90,7 @@ def test_a_planted_symlink_is_not_followed(tmp_path: Path, hands: LocalHands) ->
 
 
 @pytest.mark.parametrize("link", [".opencode", ".opencode/assent", ".opencode/assent/stage"])
-def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalHands, link: str) -> None:
+def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalFileWriter, link: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(tmp_path / "elsewhere")
@@ -101,13 +101,13 @@ def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalHands, link: str) 
 
 
 @pytest.mark.parametrize("content", [b"short", b"too long for it"])
-def test_content_of_another_size_is_an_error(hands: LocalHands, content: bytes) -> None:
+def test_content_of_another_size_is_an_error(hands: LocalFileWriter, content: bytes) -> None:
     with pytest.raises(OSError, match="not what the plan says") as wrong:
         hands.write_slot(fill(file_state(b"expected")), [content])
     assert wrong.value.errno == errno.ESTALE
 
 
-def test_another_target_is_an_error(hands: LocalHands) -> None:
+def test_another_target_is_an_error(hands: LocalFileWriter) -> None:
     with pytest.raises(OSError, match="not what the plan says"):
         hands.write_slot(fill(link_state(b"here")), [b"away"])
 
@@ -120,21 +120,23 @@ class ShortDisk(Disk):
 
 
 def test_short_writes_are_continued(tmp_path: Path) -> None:
-    hands = LocalHands(os.fsencode(tmp_path), ShortDisk())
+    hands = LocalFileWriter(os.fsencode(tmp_path), ShortDisk())
     hands.write_slot(fill(file_state(b"0123456789")), [b"01234567", b"89"])
     assert content_of(tmp_path, SLOT) == b"0123456789"
 
 
 @pytest.mark.parametrize("call", ["open", "write", "stat", "chmod", "close"])
 def test_every_failure_comes_out(tmp_path: Path, call: str) -> None:
-    LocalHands(os.fsencode(tmp_path)).create_folder(b".opencode/assent/stage/run")
+    LocalFileWriter(os.fsencode(tmp_path)).create_folder(b".opencode/assent/stage/run")
     disk = failing(call, errno.ENOSPC)
     with pytest.raises(OSError, match="No space left"):
-        LocalHands(os.fsencode(tmp_path), disk).write_slot(fill(file_state(b"x", 0o4711)), [b"x"])
+        LocalFileWriter(os.fsencode(tmp_path), disk).write_slot(
+            fill(file_state(b"x", 0o4711)), [b"x"]
+        )
     disk.before = lambda name: None
 
 
-def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalFileWriter) -> None:
     old = put(tmp_path, b"old", b"old", 0o640)
     os.setxattr(old, "user.note", b"\x00value")
     os.setxattr(old, "user.empty", b"")
@@ -147,7 +149,7 @@ def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) 
     assert hands.read_states([SLOT]) == {SLOT: file_state(b"new", 0o751)}
 
 
-def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalFileWriter) -> None:
     """Its mask stands where the group's permissions are, and the plan's mode decides about it."""
     old = put(tmp_path, b"old", b"old")
     anyone = 0xFFFFFFFF
@@ -195,12 +197,12 @@ def test_owner_and_group_go_along_as_far_as_rights_do(tmp_path: Path, after: Fil
         (ROOT, (77, 78), [(77, 78)]),
         (ROOT, (mine.st_uid, 78), [(-1, 78)]),
         (ROOT, (mine.st_uid, mine.st_gid), []),
-        (Rights(5, frozenset([78])), (77, 78), [(-1, 78)]),
-        (Rights(5, frozenset([6])), (77, 78), []),
+        (OwnershipRights(5, frozenset([78])), (77, 78), [(-1, 78)]),
+        (OwnershipRights(5, frozenset([6])), (77, 78), []),
     ]
     for rights, owner, given in cases:
         disk = OwnedDisk(*owner)
-        hands = LocalHands(os.fsencode(tmp_path), disk, rights)
+        hands = LocalFileWriter(os.fsencode(tmp_path), disk, rights)
         hands.write_slot(fill(after, like=b"old"), [b"new"])
         assert disk.given == given
         # Changing the owner takes special permissions away, so the mode is set again after it.
@@ -214,12 +216,12 @@ def test_a_lost_owner_is_never_silent(tmp_path: Path) -> None:
             raise PermissionError(errno.EPERM, "no")
 
     put(tmp_path, b"old")
-    hands = LocalHands(os.fsencode(tmp_path), Stubborn(77, 78), ROOT)
+    hands = LocalFileWriter(os.fsencode(tmp_path), Stubborn(77, 78), ROOT)
     with pytest.raises(PermissionError):
         hands.write_slot(fill(file_state(b"x"), like=b"old"), [b"x"])
 
 
-def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: LocalFileWriter) -> None:
     content = os.urandom((1 << 20) + 7)
     os.setxattr(put(tmp_path, b"a/old", content, 0o750), "user.note", b"value")
     hands.write_slot(fill(file_state(content, 0o750), b"a/old", b"a/old"), [])
@@ -227,7 +229,7 @@ def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: Local
     assert os.getxattr(os.fsencode(tmp_path) + b"/" + SLOT, "user.note") == b"value"
 
 
-def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalFileWriter) -> None:
     (tmp_path / "old").symlink_to("target")
     hands.write_slot(fill(link_state(b"target"), b"old", b"old"), [])
     assert hands.read_states([SLOT]) == {SLOT: link_state(b"target")}
@@ -236,7 +238,7 @@ def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalHands) -> None:
         hands.write_slot(fill(link_state(b"other!"), b"old", b"old"), [])
 
 
-def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalFileWriter) -> None:
     put(tmp_path, b"old", b"same size")
     with pytest.raises(OSError, match="not what the plan says") as wrong:
         hands.write_slot(fill(file_state(b"SAME SIZE"), b"old", b"old"), [])
@@ -245,7 +247,7 @@ def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalHands)
 
 def test_a_new_file_costs_four_calls_once_its_folder_is_known(tmp_path: Path) -> None:
     disk = WatchedDisk()
-    hands = LocalHands(os.fsencode(tmp_path), disk)
+    hands = LocalFileWriter(os.fsencode(tmp_path), disk)
     hands.create_folder(b".opencode/assent/stage/run")
     hands.write_slot(
         SlotContent(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"]
@@ -264,7 +266,7 @@ def test_a_new_file_gets_the_group_that_its_folder_hands_down(
     (tmp_path / "team").mkdir()
     os.chown(tmp_path / "team", -1, group)
     (tmp_path / "team").chmod(0o2775)
-    hands = LocalHands(os.fsencode(tmp_path))
+    hands = LocalFileWriter(os.fsencode(tmp_path))
     slot = b".opencode/assent/stage/run/0.new"
     hands.write_slot(SlotContent(0, slot, file_state(b"x"), None, None, folder), [b"x"])
     assert (tmp_path / os.fsdecode(slot)).stat().st_gid == group

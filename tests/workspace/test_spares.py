@@ -20,9 +20,9 @@ from tests.workspace.doubles import (
 
 from assent.core.paths import STAGE
 from assent.core.run.slot_move import SlotContent
-from assent.workspace.disk import Disk
-from assent.workspace.hands import LocalHands
-from assent.workspace.spares import BLOCK, LocalSpares
+from assent.executor.disk import Disk
+from assent.executor.displaced_files import BLOCK, LocalDisplacedFiles
+from assent.executor.file_writer import LocalFileWriter
 
 OLD, NEW = b"the old content", b"the new content"
 SLOT = STAGE + b"/first/0.new"
@@ -39,8 +39,8 @@ class Site:
         self.home = folder / "spares"
         self.root.mkdir()
         self.disk = disk or Disk()
-        self.spares = LocalSpares(os.fsencode(self.home), limit, self.disk)
-        self.hands = LocalHands(os.fsencode(self.root), self.disk, spares=self.spares)
+        self.spares = LocalDisplacedFiles(os.fsencode(self.home), limit, self.disk)
+        self.hands = LocalFileWriter(os.fsencode(self.root), self.disk, spares=self.spares)
         put(self.root, PATH, NEW)
         self.displace("first")
 
@@ -146,7 +146,7 @@ def test_a_large_one_is_read_to_its_end(tmp_path: Path) -> None:
 def test_an_error_on_the_way_is_no_spare(tmp_path: Path, call: str) -> None:
     Site(tmp_path)
     disk = failing(call, 5)
-    spares = LocalSpares(os.fsencode(tmp_path / "spares"), MB, disk)
+    spares = LocalDisplacedFiles(os.fsencode(tmp_path / "spares"), MB, disk)
     at = os.open(tmp_path, os.O_RDONLY)
     assert not spares.give(SLOT, SlotContent(0, AGAIN, file_state(OLD), None), None, at)
     assert not spares.take("first", {SLOT: file_state(OLD)}, at)

@@ -8,11 +8,11 @@ from threading import current_thread, main_thread
 import pytest
 from tests.workspace.doubles import WatchedDisk, failing
 
-from assent.workspace.disk import Disk
-from assent.workspace.folders import Folders
-from assent.workspace.unsynced import AHEAD, FEW, Unsynced
+from assent.executor.disk import Disk
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.pending_sync import FLUSH_AHEAD_FILES, MAX_SINGLE_SYNCS, PendingSync
 
-ENOUGH = AHEAD + FEW + 1  # the first few might be flushed by name
+ENOUGH = FLUSH_AHEAD_FILES + MAX_SINGLE_SYNCS + 1  # the first few might be flushed by name
 
 
 class BadEarly(Disk):
@@ -23,8 +23,8 @@ class BadEarly(Disk):
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
 
-def written(root: Path, disk: Disk, count: int) -> Unsynced:
-    unsynced = Unsynced(disk, Folders(disk, os.fsencode(root)))
+def written(root: Path, disk: Disk, count: int) -> PendingSync:
+    unsynced = PendingSync(disk, FolderHandles(disk, os.fsencode(root)))
     for number in range(count):
         unsynced.written(b"%d" % number, b"")
     return unsynced

@@ -8,7 +8,7 @@ from tests.workspace.doubles import file_state, put, tree
 
 from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
 from assent.core.run.slot_move import SlotContent, slot_contents, slot_moves
-from assent.workspace.hands import LocalHands
+from assent.executor.file_writer import LocalFileWriter
 
 NEW = file_state(b"new")
 STAGE = b".opencode/assent/stage"
@@ -20,23 +20,23 @@ GOES: list[FileOperation] = [
 
 
 @pytest.fixture
-def hands(tmp_path: Path) -> LocalHands:
+def hands(tmp_path: Path) -> LocalFileWriter:
     put(tmp_path, b"o/a", b"old")
     put(tmp_path, b"o/in/b", b"old")
-    return LocalHands(os.fsencode(tmp_path))
+    return LocalFileWriter(os.fsencode(tmp_path))
 
 
-def test_new_and_emptied_folders_go_as_a_whole(hands: LocalHands) -> None:
+def test_new_and_emptied_folders_go_as_a_whole(hands: LocalFileWriter) -> None:
     assert hands.choose_layout("run", [*COMES, *GOES]).whole == (b"n", b"o")
 
 
-def test_a_folder_with_more_in_it_does_not(tmp_path: Path, hands: LocalHands) -> None:
+def test_a_folder_with_more_in_it_does_not(tmp_path: Path, hands: LocalFileWriter) -> None:
     (tmp_path / "o" / "in" / "link").symlink_to("nowhere")
     assert hands.choose_layout("run", GOES).whole == ()
 
 
 def test_where_a_folder_hands_its_group_down_files_come_one_by_one(
-    tmp_path: Path, hands: LocalHands
+    tmp_path: Path, hands: LocalFileWriter
 ) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s").chmod(0o2755)
@@ -47,7 +47,7 @@ def test_where_a_folder_hands_its_group_down_files_come_one_by_one(
 
 
 def test_where_the_stage_hands_its_group_down_files_come_one_by_one(
-    tmp_path: Path, hands: LocalHands
+    tmp_path: Path, hands: LocalFileWriter
 ) -> None:
     (tmp_path / os.fsdecode(STAGE)).mkdir(parents=True)
     (tmp_path / os.fsdecode(STAGE)).chmod(0o2700)
@@ -56,7 +56,7 @@ def test_where_the_stage_hands_its_group_down_files_come_one_by_one(
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 def test_a_folder_that_came_is_as_one_that_was_made_there(
-    tmp_path: Path, hands: LocalHands, umask: int
+    tmp_path: Path, hands: LocalFileWriter, umask: int
 ) -> None:
     before = os.umask(umask)
     try:
@@ -73,13 +73,13 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
     assert (tmp_path / os.fsdecode(layout.folder)).stat().st_mode & 0o777 == 0o700
 
 
-def test_what_else_lies_below_is_told(tmp_path: Path, hands: LocalHands) -> None:
+def test_what_else_lies_below_is_told(tmp_path: Path, hands: LocalFileWriter) -> None:
     assert not hands.folder_holds_files(b"o", besides={b"o/a", b"o/in/b"})
     assert hands.folder_holds_files(b"o", besides={b"o/a"})
 
 
 def test_very_many_files_are_removed_side_by_side(tmp_path: Path) -> None:
-    hands = LocalHands(os.fsencode(tmp_path))
+    hands = LocalFileWriter(os.fsencode(tmp_path))
     slots = [STAGE + b"/run/%d.new" % n for n in range(400)]
     beside = [b"f%d/.assent-run-%d.new" % (n % 70, n) for n in range(300)] + [b".assent-run-x.new"]
     for path in (*slots, *beside):
@@ -96,6 +96,8 @@ def test_very_many_files_are_removed_side_by_side(tmp_path: Path) -> None:
     assert (tmp_path / "kept").is_dir()
 
 
-def test_few_files_are_left_to_be_removed_one_by_one(tmp_path: Path, hands: LocalHands) -> None:
+def test_few_files_are_left_to_be_removed_one_by_one(
+    tmp_path: Path, hands: LocalFileWriter
+) -> None:
     assert hands.delete_paths([b"o/a"]) == [b"o/a"]
     assert (tmp_path / "o" / "a").exists()

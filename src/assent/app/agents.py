@@ -6,7 +6,7 @@ from assent.app.lazy import lazy_yaml
 from assent.app.settings import locate_workspace, user_paths
 from assent.config.agents import agent_folders, load_agents
 from assent.core.session.agent import Agent
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
 
 def list_agents(folder: str) -> list[Agent]:

@@ -27,7 +27,7 @@ READ_ONLY_CONTEXT = PermissionContext(
 
 def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     """Returns the commands of the person and of the project, with what a person should know."""
-    from assent.workspace.disk import Disk
+    from assent.executor.disk import Disk
 
     here = user_paths()
     _, root = locate_workspace(folder)

@@ -14,14 +14,14 @@ from assent.core.paths import normalize
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.core.shell.process import SandboxState
-from assent.execute.commanding import NoCommands
-from assent.execute.executor import Executor
+from assent.executor.command import NoPlanCommandRunner
+from assent.executor.executor import Executor
 from assent.planning.ports import Ports, RetentionLimits, WorkspaceConfig
 from assent.ports import PlanCommandRunner, Signer, TrustedKeys
 
 MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
 
-NO_COMMANDS = NoCommands()
+NO_COMMANDS = NoPlanCommandRunner()
 
 
 def open_ports(
@@ -32,6 +32,10 @@ def open_ports(
     commander: PlanCommandRunner = NO_COMMANDS,
 ) -> tuple[Ports, WorkspaceConfig]:
     """Opens them for a person in the folder `cwd` of the workspace `root`; no rule or hook yet."""
+    from assent.executor.displaced_files import LocalDisplacedFiles
+    from assent.executor.file_states import DigestCache
+    from assent.executor.file_writer import LocalFileWriter
+    from assent.executor.projection import LocalProjection
     from assent.store.blobs import FileBlobStore
     from assent.store.clock import SystemClock
     from assent.store.garbage_collector import BlobGarbageCollector
@@ -39,17 +43,15 @@ def open_ports(
     from assent.store.sqlite import SqliteEventStore
     from assent.workspace.files import LocalWorkspaceFiles
     from assent.workspace.git_state import git_state
-    from assent.workspace.hands import LocalHands
-    from assent.workspace.projection import LocalProjection
-    from assent.workspace.spares import LocalSpares
-    from assent.workspace.states import Digests
 
     plan_dir = normalize(os.fsencode(settings.plan.dir))
     blobs = FileBlobStore(here.state / "blobs")
-    digests = Digests()  # what reading has hashed, applying need not hash again
+    digests = DigestCache()  # what reading has hashed, applying need not hash again
     place = _place(root, plan_dir, here, settings)
-    spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.displaced_bytes)
-    hands = LocalHands(root, digests=digests, spares=spares)
+    spares = LocalDisplacedFiles(
+        os.fsencode(here.state / "spares"), place.retention.displaced_bytes
+    )
+    hands = LocalFileWriter(root, digests=digests, spares=spares)
     doors = Ports(
         store=SqliteEventStore(here.state / "log.db"),
         blobs=blobs,

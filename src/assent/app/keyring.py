@@ -8,8 +8,8 @@ from assent.config.keyring import KeyringReader, SystemFile, key_file_problem
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused, UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
+from assent.executor.disk import Disk
 from assent.store.keyring import KeyFileWriter
-from assent.workspace.disk import Disk
 
 
 class KeyringTrustedKeys:

@@ -12,8 +12,8 @@ from assent.config.file_ownership import ownership_problem
 from assent.config.modes import MODE_SKIPPED, read_modes
 from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
+from assent.executor.disk import Disk
 from assent.render.modes import mode_toml
-from assent.workspace.disk import Disk
 
 HELP = "assent modes import --help"
 

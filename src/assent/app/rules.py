@@ -92,6 +92,6 @@ def _operands(text: str) -> tuple[str, ...]:
 
 
 def _opener() -> Opener:
-    from assent.workspace.disk import Disk
+    from assent.executor.disk import Disk
 
     return Disk().open

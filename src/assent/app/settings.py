@@ -32,10 +32,10 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
     Leniently, a project's configuration that cannot be used is a warning and no error.
     """
-    from assent.workspace.disk import Disk
+    from assent.executor.disk import Disk
 
     def check_plan_dir(folder: str) -> object:
-        from assent.workspace.projection import LocalProjection
+        from assent.executor.projection import LocalProjection
 
         return LocalProjection(root, os.fsencode(folder))
 
@@ -58,6 +58,6 @@ def redact_configured_keys(settings: Settings) -> None:
 
 def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:
     """Returns what the person trusts of a workspace's files; nothing is read before it is asked."""
-    from assent.workspace.disk import Disk
+    from assent.executor.disk import Disk
 
     return WorkspaceTrust(here.state / FILE, root, Disk().open)

@@ -13,8 +13,8 @@ from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
+from assent.executor.disk import Disk
 from assent.store.trust_list import TrustListFile
-from assent.workspace.disk import Disk
 
 
 class ProjectFileTrust(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from assent.core.plan.operation import FileState, Operation
 from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
-from assent.execute.check import check_disk, first_files
+from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
 from assent.planning.approval_notes import check_note
 from assent.planning.build_warnings import build_warnings
@@ -282,7 +282,7 @@ class Approvals:
     def check_plan(self, plan: Plan) -> None:
         """Refuses a plan whose files are not as it saw them, or that names one of them twice."""
         refuse_case_collisions(self._doors.files, plan.operations)
-        check_disk(plan, first_files(plan), self._doors.files)
+        check_disk(plan, first_segment_files(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOnFile:
         seen = self._doors.files.read_states((path,))[path]

@@ -10,7 +10,7 @@ from assent.core.plan.draft import check_tree, refuse_similar_names, segments
 from assent.core.plan.import_check import named_paths
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.execute.check import check_disk, first_files
+from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.command_operation import checked_command
 from assent.planning.filename_case import refuse_case_collisions
 from assent.planning.git_folders import refuse_git_folders
@@ -48,7 +48,7 @@ class BundleCheck:
             so_far += segment
             check_tree(so_far, files.is_file, files.below)
         try:
-            check_disk(plan, first_files(plan), files)
+            check_disk(plan, first_segment_files(plan), files)
         except Drift as drift:
             raise imported_plan_drift(drift) from None
 

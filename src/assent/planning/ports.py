@@ -9,8 +9,8 @@ from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.permission.mode import CustomModes
 from assent.core.run.workspace_changes import SnapshotLimits
-from assent.execute.commanding import NoCommands
-from assent.execute.executor import Executor
+from assent.executor.command import NoPlanCommandRunner
+from assent.executor.executor import Executor
 from assent.ports import (
     BlobStore,
     Clock,
@@ -103,7 +103,7 @@ class Ports(msgspec.Struct, frozen=True):
     hooks: HookRunner = NoHookRunner()
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()
-    command_runner: PlanCommandRunner = NoCommands()
+    command_runner: PlanCommandRunner = NoPlanCommandRunner()
     classify_command_line: Callable[[str], CommandAnalysis] | None = (
         None  # what is in a command line, by its text
     )

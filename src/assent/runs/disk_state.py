@@ -9,7 +9,7 @@ from assent.core.plan.plan import Plan
 from assent.core.run.journal import JournalEntry, OperationResult, RecoveringEntry
 from assent.core.run.results import run_results
 from assent.core.undo.inversion import has_state
-from assent.execute.turning import read_backs
+from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.ports import BlobStore, WorkspaceFiles
 
@@ -64,7 +64,7 @@ def _recorded(
     plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore
 ) -> Sequence[OperationResult]:
     try:
-        return run_results(plan.operations, entries, read_backs(entries, blobs))
+        return run_results(plan.operations, entries, read_rollbacks(entries, blobs))
     except (AssentError, OSError):
         unknown: OperationResult = "unknown"
         return (unknown,) * len(plan.operations)

@@ -22,7 +22,7 @@ from assent.core.run.evidence import (
 from assent.core.run.final_files import final_files, was_accepted
 from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.execute.turning import read_backs
+from assent.executor.rollback import read_rollbacks
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.runs.applied_changes import AppliedChanges
@@ -53,7 +53,7 @@ class RunEvidence:
         def changes(ended: CommandEndedEntry) -> WorkspaceChanges:
             return deeds.changes(ended.changes) if ended.changes else WorkspaceChanges(known=False)
 
-        backs = read_backs(entries, self._doors.blobs)
+        backs = read_rollbacks(entries, self._doors.blobs)
         known = final_files(plan.operations, entries, backs, changes)
         facts = {
             "tool": {"name": "assent", "version": __version__},

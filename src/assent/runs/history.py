@@ -23,7 +23,7 @@ from assent.core.run.journal import (
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.undo.applied_change import AppliedChange, merged_changes
-from assent.execute.turning import read_backs
+from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.runs.applied_changes import COMMAND_MAY_HAVE_CHANGED, SessionCommand
 from assent.runs.journal_summary import journal_summary
@@ -195,7 +195,7 @@ class RunHistory:
     def _about(self, turned: JournalEntry) -> tuple[tuple[int, ...], ...]:
         """Returns which operations of the plan those of a way back are about, if that is kept."""
         try:
-            (way,) = read_backs([turned], self._doors.blobs).values()
+            (way,) = read_rollbacks([turned], self._doors.blobs).values()
         except (AssentError, msgspec.MsgspecError):
             return ()
         return way.about

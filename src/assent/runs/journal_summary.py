@@ -42,7 +42,7 @@ from assent.core.undo.applied_change import (
     put_back_text,
     undo_gaps,
 )
-from assent.execute.turning import read_backs, read_changes
+from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.ports import BlobStore
 from assent.runs.applied_changes import command_text
 
@@ -81,7 +81,7 @@ def journal_summary(
     if isinstance(last, FinishedEntry):
         notes = _once(*told, *_at_the_end(plan, entries, blobs))
         return JournalSummary(last.outcome, last.results, notes, _exits(plan, entries))
-    backs = read_backs(entries, blobs)
+    backs = read_rollbacks(entries, blobs)
     found = run_results(plan.operations, entries, backs)
     now = fold_run(plan.operations, entries, backs)
     notes = _once(*told, *_stops(plan.operations, entries, now))
@@ -203,7 +203,7 @@ def _unseen(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
 def _put_back(entries: Sequence[JournalEntry], blobs: BlobStore) -> Iterator[str]:
     """Names what a roll-back has put back so far; of a run that was given up nobody knows."""
     try:
-        done = rolled_back_operations(entries, read_backs(entries, blobs))
+        done = rolled_back_operations(entries, read_rollbacks(entries, blobs))
     except AssentError:
         return
     if told := put_back_text(done, started_entry(entries).layout.run):
@@ -257,7 +257,7 @@ def _unrecorded(plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore) -
 
 def _changes(ended: CommandEndedEntry, blobs: BlobStore) -> WorkspaceChanges:
     try:
-        return read_changes(blobs)(ended)
+        return changes_reader(blobs)(ended)
     except AssentError:
         return WorkspaceChanges(known=False)
 

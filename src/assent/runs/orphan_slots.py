@@ -19,7 +19,7 @@ from assent.core.run.orphan_slot import (
     identified_orphan,
     run_of_slot,
 )
-from assent.execute.executor import Executor
+from assent.executor.executor import Executor
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository

@@ -14,7 +14,7 @@ from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
-from assent.execute.check import differences
+from assent.executor.drift import drifted_paths
 from assent.planning.contents import PlanContents
 from assent.planning.git_folders import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
@@ -109,7 +109,7 @@ class Permits:
         check_tree(operations, self._doors.files.is_file, self._doors.files.below)
 
     def _check_files(self, plan: Plan, operations: Sequence[FileOperation]) -> None:
-        found = list(differences(plan, operations, self._doors.files))
+        found = list(drifted_paths(plan, operations, self._doors.files))
         if found:
             told = [
                 f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found

@@ -10,7 +10,7 @@ from assent.core.run.final_files import was_accepted
 from assent.core.run.journal import FinishedEntry, JournalEntry
 from assent.core.run.slot_move import PathState, prunable_folders
 from assent.core.undo.inversion import NOT_A_FILE, STILL_DIFFERENT, has_state
-from assent.execute.turning import History, read_backs, read_changes
+from assent.executor.rollback import JournaledRun, changes_reader, read_rollbacks
 from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
 
 
@@ -23,8 +23,10 @@ def leftovers(
     if not commands or not isinstance(last, FinishedEntry) or last.outcome != "rolled_back":
         return
     try:
-        backs = read_backs(entries, blobs)
-        traces = list(History(plan.operations, entries, backs, read_changes(blobs)).file_changes())
+        backs = read_rollbacks(entries, blobs)
+        traces = list(
+            JournaledRun(plan.operations, entries, backs, changes_reader(blobs)).file_changes()
+        )
     except AssentError:
         return  # what they did is not on record any more, and that is named
     first: dict[bytes, FileState | None] = {}

@@ -47,8 +47,8 @@ from assent.core.run.permit import permitted_plan
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord
-from assent.execute.check import check_disk, first_files
-from assent.execute.turning import read_backs, read_changes
+from assent.executor.drift import check_disk, first_segment_files
+from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
 from assent.planning.bundle_check import imported_plan_drift
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
@@ -185,7 +185,7 @@ class Runs:
             plan, approval = fitting.plan, fitting.approval
             if not plan.is_text_only:
                 raise IllegalState("The plan has operations of its own.", "assent build")
-            check_disk(plan, first_files(plan), self._doors.files)
+            check_disk(plan, first_segment_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
             self._cautioned(record)
             begun = RunStarted(run, approval.id, plan.digest, session)
@@ -272,12 +272,12 @@ class Runs:
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> JournalDamage | None:
         """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
         doubt = journal.damage(run)
-        entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
+        entries, changes = tuple(journal.known(run)), changes_reader(self._doors.blobs)
         if strange := invalid_paths(run, plan.operations):
             return JournalDamage(f"{_STRANGE}: {strange[0]}.")
         for at, entry in enumerate(entries):
             try:
-                backs = read_backs([entry], self._doors.blobs)
+                backs = read_rollbacks([entry], self._doors.blobs)
                 strange = invalid_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
                 return JournalDamage(
@@ -582,7 +582,7 @@ def _left_running(
         if isinstance(entry, RollbackStartedEntry):
             turned = entry  # from here on, entries count the operations of the way back
         elif isinstance(entry, CommandEndedEntry) and entry.running:
-            back = read_backs([turned], blobs)[turned.back].operations if turned else ()
+            back = read_rollbacks([turned], blobs)[turned.back].operations if turned else ()
             op = (back or plan.operations)[entry.index]
             yield command_text(op) if isinstance(op, RunCommand) else "", entry.running
 

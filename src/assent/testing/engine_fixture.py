@@ -10,7 +10,11 @@ from assent.app.engine import Engine
 from assent.app.plan_command_runner import LazyPlanCommandRunner
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
-from assent.execute.executor import Executor
+from assent.executor.disk import Disk
+from assent.executor.displaced_files import LocalDisplacedFiles
+from assent.executor.executor import Executor
+from assent.executor.file_writer import LocalFileWriter
+from assent.executor.projection import LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.runs.plan_commands import LocalPlanCommandRunner
@@ -21,12 +25,8 @@ from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
 from assent.testing.call_trace import CallListener, ignore_call, trace_calls
-from assent.workspace.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.git_state import git_state
-from assent.workspace.hands import LocalHands
-from assent.workspace.projection import LocalProjection
-from assent.workspace.spares import LocalSpares
 
 PLANS = b".opencode/plans"
 
@@ -55,8 +55,8 @@ def open_engine_fixture(
     place = WorkspaceConfig(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobStore(site.state / "blobs", trace_calls(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
-    spares = LocalSpares(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
-    hands = LocalHands(root, disk("hands"), spares=spares)
+    spares = LocalDisplacedFiles(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
+    hands = LocalFileWriter(root, disk("hands"), spares=spares)
     doors = Ports(
         store=trace_calls(store or SqliteEventStore(site.state / "log.db"), "store", listen),
         blobs=blobs,

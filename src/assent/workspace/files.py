@@ -11,16 +11,27 @@ from typing import Any, BinaryIO
 
 from assent.core.paths import parent
 from assent.core.run.slot_move import PathState
+from assent.executor.disk import Disk
+from assent.executor.file_attributes import (
+    OwnershipRights,
+    attributes_of,
+    lost_attributes,
+    process_rights,
+)
+from assent.executor.file_states import (
+    CHUNK,
+    OPEN_READ,
+    DigestCache,
+    FileStates,
+    unsupported_file_type,
+)
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import readable_errors
+from assent.executor.slot_layout import folders_with_own_slots, mounts_below
 from assent.ports import LinkTarget, ReplacementLoss
-from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
-from assent.workspace.disk import Disk
-from assent.workspace.failure import telling
 from assent.workspace.folder_stamps import folder_stamps
-from assent.workspace.folders import Folders
-from assent.workspace.layout import apart, mounts_below
 from assent.workspace.orphan_slots import slots_anywhere, slots_in_folders, slots_of_runs
 from assent.workspace.real_path import locate
-from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
 _DOTS = frozenset((b"", b".", b".."))
 _PLAIN = ReplacementLoss()
@@ -37,23 +48,23 @@ class LocalWorkspaceFiles:
         root: bytes,
         cwd: bytes,
         disk: Disk | None = None,
-        rights: Rights | None = None,
-        digests: Digests | None = None,
+        rights: OwnershipRights | None = None,
+        digests: DigestCache | None = None,
     ) -> None:
         self._root = root
         self._cwd = cwd
         self._here = _prefix(root, cwd)
         self._disk = disk or Disk()
-        self._rights = rights or own_rights()
-        self._folders = Folders(self._disk, root)
-        self._states = States(self._disk, self._folders, digests)
+        self._rights = rights or process_rights()
+        self._folders = FolderHandles(self._disk, root)
+        self._states = FileStates(self._disk, self._folders, digests)
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
         seen: dict[bytes, PathState] = {}
         for path in paths:
-            with self._alone, telling(path):
+            with self._alone, readable_errors(path):
                 seen[path] = self._states.of(path)
         return seen
 
@@ -65,25 +76,25 @@ class LocalWorkspaceFiles:
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
-        with self._alone, telling(path):
+        with self._alone, readable_errors(path):
             name, at, found = self._find(path)
             if S_ISLNK(found.st_mode):
                 return io.BytesIO(self._disk.readlink(name, at))
             if not S_ISREG(found.st_mode):
-                raise no_file(found, path)
+                raise unsupported_file_type(found, path)
             return io.BufferedReader(
-                _FileStream(self._disk, self._disk.open(name, READ, 0, at)), CHUNK
+                _FileStream(self._disk, self._disk.open(name, OPEN_READ, 0, at)), CHUNK
             )
 
     def below(self, folder: bytes) -> list[bytes]:
         """Lists the files and symlinks below a folder; nothing if it is no folder."""
-        with self._alone, telling(folder):
+        with self._alone, readable_errors(folder):
             found = self._folders.below(folder)
             return sorted(path for path, kind in found if kind in ("file", "link"))
 
     def is_file(self, path: bytes) -> bool:
         """Tells whether a file or symlink stands there, without reading it."""
-        with self._alone, telling(path):
+        with self._alone, readable_errors(path):
             try:
                 return not S_ISDIR(self._find(path)[2].st_mode)
             except (FileNotFoundError, NotADirectoryError):
@@ -91,7 +102,7 @@ class LocalWorkspaceFiles:
 
     def link_target(self, path: bytes) -> bytes | None:
         """Returns where a symlink points to; None if it is none, or nothing is there."""
-        with self._alone, telling(path):
+        with self._alone, readable_errors(path):
             try:
                 name, at, found = self._find(path)
             except (FileNotFoundError, NotADirectoryError):
@@ -100,7 +111,7 @@ class LocalWorkspaceFiles:
 
     def names(self, folder: bytes) -> list[bytes]:
         """Lists the names in a folder; nothing if it is no folder."""
-        with self._alone, telling(folder):
+        with self._alone, readable_errors(folder):
             try:
                 at = self._folders.open_now(folder)
             except (FileNotFoundError, NotADirectoryError):
@@ -109,7 +120,7 @@ class LocalWorkspaceFiles:
 
     def size(self, path: bytes) -> int:
         """Returns how many bytes a file has, without reading it; 0 if it is none."""
-        with self._alone, telling(path):
+        with self._alone, readable_errors(path):
             try:
                 found = self._find(path)[2]
             except (FileNotFoundError, NotADirectoryError):
@@ -130,7 +141,7 @@ class LocalWorkspaceFiles:
                 self._folders.forget()
                 try:
                     mounts = mounts_below(self._disk, self._root)
-                    wanted = apart(self._folders, mounts, wanted)
+                    wanted = folders_with_own_slots(self._folders, mounts, wanted)
                 except OSError:
                     return sorted(found)  # what is wrong there shows when it is used
             return sorted((*found, *slots_in_folders(self._folders, wanted)))
@@ -160,13 +171,13 @@ class LocalWorkspaceFiles:
     def _facts(self, name: bytes, at: int) -> ReplacementLoss:
         found = self._disk.lstat(name, at)
         if not S_ISREG(found.st_mode):
-            return ReplacementLoss(lost=losses(found, [], self._rights))
-        fd = self._disk.open(name, READ, 0, at)
+            return ReplacementLoss(lost=lost_attributes(found, [], self._rights))
+        fd = self._disk.open(name, OPEN_READ, 0, at)
         try:
             attributes = attributes_of(self._disk, fd)
         finally:
             self._disk.close(fd)
-        return ReplacementLoss(found.st_nlink, losses(found, attributes, self._rights))
+        return ReplacementLoss(found.st_nlink, lost_attributes(found, attributes, self._rights))
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what a change of each name in a folder would show in; None: nobody can tell."""

@@ -6,10 +6,10 @@ from stat import S_ISREG
 from assent.core.paths import display_path
 from assent.core.permission.secret_files import secret_reason
 from assent.core.session.prompt_context import InstructionFile
-from assent.workspace.disk import Disk
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.file_states import OPEN_READ
+from assent.executor.folder_handles import FolderHandles
 from assent.workspace.real_path import real_path
-from assent.workspace.states import READ
 
 NAMES = (b"AGENTS.md", b"CLAUDE.md")  # the second counts where the first is missing
 LIMIT = 32 << 10  # bytes of one file
@@ -22,7 +22,7 @@ def read_instructions(
     """Returns the user's own, the root's and those on the way down to `cwd`: the nearest last."""
     disk = disk or Disk()
     found = [_users(disk, config)]
-    folders = Folders(disk, root)
+    folders = FolderHandles(disk, root)
     for folder in _way(root, cwd):
         names = (folder + b"/" + name if folder else name for name in NAMES)
         found.append(
@@ -48,7 +48,7 @@ def _users(disk: Disk, config: bytes) -> InstructionFile | None:
     return _read(disk, fd, path)
 
 
-def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> InstructionFile | None:
+def _told(disk: Disk, folders: FolderHandles, root: bytes, path: bytes) -> InstructionFile | None:
     """Reads one file; a symlink may lead to another Markdown file of the workspace."""
     prefix = root.rstrip(b"/") + b"/"
     try:
@@ -57,7 +57,7 @@ def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> Instruction
         if not real.startswith(prefix) or not below.endswith(b".md") or secret_reason(below):
             return None
         folder, _, name = below.rpartition(b"/")
-        fd = disk.open(name, READ, 0, folders.open(folder))
+        fd = disk.open(name, OPEN_READ, 0, folders.open(folder))
     except OSError:
         return None
     return _read(disk, fd, path)

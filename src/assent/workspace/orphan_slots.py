@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator
 
 from assent.core.paths import GIT, STAGE, STATE, base_name
 from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
-from assent.workspace.disk import Kind
-from assent.workspace.folders import Folders
+from assent.executor.disk import EntryKind
+from assent.executor.folder_handles import FolderHandles
 
 MAX_ENTRIES = 50_000  # names that a look through the whole workspace comes to
 
 
-def slots_of_runs(folders: Folders) -> Iterator[bytes]:
+def slots_of_runs(folders: FolderHandles) -> Iterator[bytes]:
     """Yields the files in the folders of slots."""
     for run, kind in _entries(folders, STAGE):
         if kind == "folder" and SLOTS.fullmatch(run):
@@ -21,7 +21,7 @@ def slots_of_runs(folders: Folders) -> Iterator[bytes]:
             yield from (path for path, sort in found if sort != "folder")
 
 
-def slots_in_folders(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
+def slots_in_folders(folders: FolderHandles, wanted: Iterable[bytes]) -> Iterator[bytes]:
     """Yields the slots that lie directly in these folders."""
     for folder in wanted:
         prefix = folder + b"/" if folder else b""
@@ -30,7 +30,7 @@ def slots_in_folders(folders: Folders, wanted: Iterable[bytes]) -> Iterator[byte
                 yield prefix + found
 
 
-def slots_anywhere(folders: Folders) -> Iterator[bytes]:
+def slots_anywhere(folders: FolderHandles) -> Iterator[bytes]:
     """Yields the slots beside files of the whole workspace, as far as a bounded walk comes."""
     left, waiting = MAX_ENTRIES, [b""]
     while waiting and left > 0:
@@ -45,7 +45,7 @@ def slots_anywhere(folders: Folders) -> Iterator[bytes]:
                 yield path
 
 
-def _entries(folders: Folders, folder: bytes) -> list[tuple[bytes, Kind]]:
+def _entries(folders: FolderHandles, folder: bytes) -> list[tuple[bytes, EntryKind]]:
     try:
         return folders.entries(folder)
     except OSError:

@@ -9,11 +9,11 @@ from typing import TypeAlias
 from assent.core.errors import NotFound, Refused
 from assent.core.paths import base_name, casefolded, is_inside, one_line, parent
 from assent.core.permission.secret_files import SECRET_FOLDERS
-from assent.workspace.disk import Disk
-from assent.workspace.failure import telling
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.file_states import OPEN_READ
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import readable_errors
 from assent.workspace.real_path import real_path
-from assent.workspace.states import READ
 
 SYSTEM_FOLDERS = (b"/proc", b"/sys", b"/dev")
 CHUNK = 1 << 20
@@ -28,12 +28,12 @@ class LocalOutsideFiles:
         self._root = root
         self._refused = tuple(refused)
         self._disk = disk or Disk()
-        self._folders = Folders(self._disk, b"/")  # enters no symlink
+        self._folders = FolderHandles(self._disk, b"/")  # enters no symlink
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
     def real(self, path: bytes) -> bytes:
         """Returns the real path; raises Refused for what is never shown, such as keys."""
-        with telling(path):
+        with readable_errors(path):
             real = real_path(self._disk, path)
             if why := self._why_not(real):
                 raise Refused(f"{one_line(real)} {why} Nothing was read.")
@@ -41,16 +41,16 @@ class LocalOutsideFiles:
 
     def is_folder(self, path: bytes) -> bool:
         """Tells whether a real path is a folder, without looking into it."""
-        with telling(path):
+        with readable_errors(path):
             return self._kind(path) == "folder"
 
     def read(self, path: bytes, limit: int) -> bytes:
         """Reads a real path; raises Refused for what is no file, or has more bytes."""
         self._check(path, "file")
         content = bytearray()
-        with self._alone, telling(path):
+        with self._alone, readable_errors(path):
             at = self._folders.open_now(parent(path)[1:])
-            fd = self._disk.open(base_name(path), READ, 0, at)
+            fd = self._disk.open(base_name(path), OPEN_READ, 0, at)
             try:
                 _check_file(self._disk.stat(fd).st_mode, path)
                 while len(content) <= limit and (chunk := self._disk.read(fd, CHUNK)):
@@ -64,7 +64,7 @@ class LocalOutsideFiles:
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Lists the names in a folder, and whether each is a folder; raises NotFound."""
         self._check(folder, "folder")
-        with self._alone, telling(folder):
+        with self._alone, readable_errors(folder):
             found = self._disk.scan(self._folders.open_now(folder[1:]))
         return {each: kind == "folder" for each, kind in sorted(found)}
 
@@ -72,7 +72,7 @@ class LocalOutsideFiles:
         """Refuses what became a symlink since its path was resolved, and what is no such thing."""
         if self.real(path) != path:
             raise Refused(f"{one_line(path)} became a symlink. Nothing was read.")
-        with telling(path):
+        with readable_errors(path):
             found = self._kind(path)
         if found == "nothing":
             raise NotFound(f"{one_line(path)} does not exist.")

@@ -6,9 +6,9 @@ from functools import partial
 
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
+from assent.executor.disk import Disk
+from assent.executor.os_errors import readable_errors
 from assent.ports import LinkTarget
-from assent.workspace.disk import Disk
-from assent.workspace.failure import telling
 
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
@@ -50,7 +50,7 @@ def locate(
         raise Refused(f"{display_path(argument)} holds a zero byte; no file has such a name.")
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
     read = _drafted(disk, root, target) if target else None
-    with telling(argument):
+    with readable_errors(argument):
         above, _, name = typed.rstrip(b"/").rpartition(b"/")
         if name in (b"", b".", b".."):
             above, _, name = real_path(disk, typed, read).rpartition(b"/")

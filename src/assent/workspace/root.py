@@ -5,8 +5,8 @@ from stat import S_ISDIR
 
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
-from assent.workspace.disk import Disk
-from assent.workspace.failure import telling
+from assent.executor.disk import Disk
+from assent.executor.os_errors import readable_errors
 from assent.workspace.real_path import real_path
 
 _OURS = (b".opencode/plans", b".opencode/assent")
@@ -16,7 +16,7 @@ _GIT = (b".git",)
 def find_root(start: bytes, disk: Disk | None = None) -> bytes:
     """Returns the real path of the workspace that a folder belongs to."""
     disk = disk or Disk()
-    with telling(start):
+    with readable_errors(start):
         here = real_path(disk, os.path.join(os.getcwdb(), start))
     if not _is_folder(disk, here):
         raise UsageError(f"{display_path(start)} is not a folder.")

@@ -7,13 +7,13 @@ from typing import BinaryIO
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path, is_inside
 from assent.core.run.slot_move import PathState
+from assent.executor.disk import Disk
+from assent.executor.file_states import FileStates
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import readable_error, readable_errors
 from assent.ports import FolderEntryKind
-from assent.workspace.disk import Disk
-from assent.workspace.failure import failure, telling
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.folders import Folders
 from assent.workspace.real_path import real_path
-from assent.workspace.states import States
 
 _HELP = "assent stage from --help"
 
@@ -24,21 +24,21 @@ class LocalSourceFolder:
     def __init__(self, root: bytes, disk: Disk | None = None) -> None:
         self._root = root
         self._disk = disk or Disk()
-        self._folders = Folders(self._disk, root)
-        self._states = States(self._disk, self._folders)
+        self._folders = FolderHandles(self._disk, root)
+        self._states = FileStates(self._disk, self._folders)
         self._files = LocalWorkspaceFiles(root, root, self._disk)
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
         """Returns what stands under each name."""
         seen: dict[bytes, PathState] = {}
         for path in paths:
-            with telling(self._root + b"/" + path):
+            with readable_errors(self._root + b"/" + path):
                 seen[path] = self._states.of(path)
         return seen
 
     def entries(self, folder: bytes) -> dict[bytes, FolderEntryKind]:
         """Lists the names in a folder, sorted, and what each is."""
-        with telling(self._root + b"/" + folder):
+        with readable_errors(self._root + b"/" + folder):
             return dict(sorted(self._disk.scan(self._folders.open_now(folder))))
 
     def open(self, path: bytes) -> BinaryIO:
@@ -56,7 +56,7 @@ def open_source_folder(root: bytes, cwd: bytes, argument: bytes) -> LocalSourceF
         other = real_path(disk, typed)
         is_folder = S_ISDIR(disk.lstat(other).st_mode)
     except OSError as error:
-        told = failure(error, argument)
+        told = readable_error(error, argument)
         raise type(told)(told.message, _HELP) from error
     if not is_folder:
         raise UsageError(f"{display_path(argument)} is no folder.", "assent stage patch FILE")

@@ -9,38 +9,38 @@ import msgspec
 from assent.core.paths import STATE, ancestors, parent
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.run.slot_move import SlotLayout, prunable_folders
-from assent.workspace.disk import Disk
-from assent.workspace.failure import Symlinked
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import SymlinkInPath
 
 _MOUNTS = b"/proc/self/mountinfo"
 _MOUNT_POINT = 4  # its field in a line of that file
 _ESCAPE = re.compile(rb"\\([0-7]{3})")
 
 
-class Place(msgspec.Struct, frozen=True):
+class FolderLocation(msgspec.Struct, frozen=True):
     """A folder that exists, and what a rename to or from it must not cross."""
 
     folder: bytes
     device: int
     mount: bytes
 
-    def joins(self, other: "Place") -> bool:
+    def joins(self, other: "FolderLocation") -> bool:
         """Tells whether a file can be renamed from one to the other."""
         return self.device == other.device and self.mount == other.mount
 
 
-def lay_out(
-    folders: Folders, mounts: Sequence[bytes], run: str, operations: Sequence[FileOperation]
+def slot_layout_for(
+    folders: FolderHandles, mounts: Sequence[bytes], run: str, operations: Sequence[FileOperation]
 ) -> SlotLayout:
     """Finds the paths that no rename joins with the state folder, and a folder for each."""
-    places = _Places(folders, mounts)
+    places = _FolderLocations(folders, mounts)
     home = places.of(STATE)
     every = sorted({op.path.rpartition(b"/")[0] for op in operations} | _targets(operations))
     near = {folder for folder in every if places.of(folder).joins(home)}
     if len(near) == len(every):
         return SlotLayout(run)
-    doomed = _Doomed(operations)
+    doomed = _RemovedFolders(operations)
     beside: list[tuple[bytes, bytes]] = []
     copied: list[int] = []
     for index, op in enumerate(operations):
@@ -58,9 +58,11 @@ def lay_out(
     return SlotLayout(run, beside=tuple(beside), copied=tuple(copied))
 
 
-def apart(folders: Folders, mounts: Sequence[bytes], wanted: Iterable[bytes]) -> list[bytes]:
+def folders_with_own_slots(
+    folders: FolderHandles, mounts: Sequence[bytes], wanted: Iterable[bytes]
+) -> list[bytes]:
     """Returns the folders in which slots would lie beside the files of these folders."""
-    places = _Places(folders, mounts)
+    places = _FolderLocations(folders, mounts)
     home = places.of(STATE)
     found: dict[bytes, None] = {}
     for folder in wanted:
@@ -90,15 +92,15 @@ def mounts_below(disk: Disk, root: bytes) -> list[bytes]:
     return [point[len(prefix) :] for point in points if point.startswith(prefix)]
 
 
-class _Places:
+class _FolderLocations:
     """The nearest existing folder of each folder, asked once."""
 
-    def __init__(self, folders: Folders, mounts: Sequence[bytes]) -> None:
+    def __init__(self, folders: FolderHandles, mounts: Sequence[bytes]) -> None:
         self._folders = folders
         self._mounts = frozenset(mounts)
-        self._known = {b"": Place(b"", folders.device(b""), b"")}
+        self._known = {b"": FolderLocation(b"", folders.device(b""), b"")}
 
-    def of(self, folder: bytes) -> Place:
+    def of(self, folder: bytes) -> FolderLocation:
         asked = []
         while folder not in self._known:
             asked.append(folder)
@@ -108,17 +110,17 @@ class _Places:
             place = self._known[path] = self._find(path, place)
         return place
 
-    def _find(self, folder: bytes, above: Place) -> Place:
+    def _find(self, folder: bytes, above: FolderLocation) -> FolderLocation:
         if above.folder != parent(folder):
             return above  # in a folder that is missing itself
         try:
             device = self._folders.device(folder)
-        except (FileNotFoundError, NotADirectoryError, Symlinked):
+        except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
             return above
-        return Place(folder, device, folder if folder in self._mounts else above.mount)
+        return FolderLocation(folder, device, folder if folder in self._mounts else above.mount)
 
 
-class _Doomed:
+class _RemovedFolders:
     """Folders that the run removes or replaces; a slot in one of them would go with it."""
 
     def __init__(self, operations: Sequence[FileOperation]) -> None:
@@ -140,7 +142,7 @@ class _Doomed:
         return folder in self._pruned or not self._filled.isdisjoint((folder, *ancestors(folder)))
 
 
-def _standing(places: _Places, place: Place, doomed: _Doomed) -> bytes:
+def _standing(places: _FolderLocations, place: FolderLocation, doomed: _RemovedFolders) -> bytes:
     """Returns the nearest folder that outlives the run; a mount point always does."""
     while place.folder in doomed:
         above = places.of(parent(place.folder))

@@ -11,12 +11,12 @@ from assent.core.digest import sha256
 from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import PathState
-from assent.workspace.disk import Disk
-from assent.workspace.failure import NoFile
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import UnsupportedFileType
 
 CHUNK = 1 << 20  # read at once
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _TRIES = 5  # for a file that changes while it is read
 _SETTLED = 2_000_000_000  # ns: some file systems keep times in steps of two seconds
@@ -33,7 +33,7 @@ _ODD = {
 }
 
 
-class Digests:
+class DigestCache:
     """Digests of files, remembered by inode while size, mtime and ctime of a file stay the same.
 
     What is trusted is that the system sets ctime with every change: anybody can set mtime back,
@@ -61,20 +61,22 @@ class Digests:
         self._known[found.st_dev, found.st_ino] = (_times(found), digest)
 
 
-class States:
+class FileStates:
     """Looks at names."""
 
-    def __init__(self, disk: Disk, folders: Folders, digests: Digests | None = None) -> None:
+    def __init__(
+        self, disk: Disk, folders: FolderHandles, digests: DigestCache | None = None
+    ) -> None:
         self._disk = disk
         self._folders = folders
-        self._digests = digests or Digests()
+        self._digests = digests or DigestCache()
 
     def of(self, path: bytes) -> PathState:
         """Returns what stands under a name; OSError if that is odd, unreadable or never at rest."""
         for _ in range(_TRIES):
             try:
                 return self._glance(path)
-            except _Moving:
+            except _ChangedWhileRead:
                 continue
         raise OSError(errno.EAGAIN, "it keeps changing while it is read", path)
 
@@ -98,7 +100,7 @@ class States:
                     seen[path] = state
                 else:
                     seen[path] = self._stands(name, at, path)
-            except _Moving:
+            except _ChangedWhileRead:
                 last, seen[path] = None, self.of(path)
         return seen
 
@@ -117,7 +119,7 @@ class States:
                 return False
             if known := self._digests.get(found):
                 return known == state.digest
-            fd = disk.open(name, READ, 0, at)
+            fd = disk.open(name, OPEN_READ, 0, at)
         except OSError:
             return False
         try:
@@ -156,7 +158,7 @@ class States:
             return "folder"
         if kind == S_IFLNK:
             return self._link(name, at)
-        raise no_file(found, path)
+        raise unsupported_file_type(found, path)
 
     def _link(self, name: bytes, at: int) -> FileState:
         try:
@@ -172,7 +174,7 @@ class States:
         began, disk = self._digests.now(), self._disk
         size = found.st_size
         try:
-            fd = disk.open(name, READ, 0, at)
+            fd = disk.open(name, OPEN_READ, 0, at)
         except OSError as error:
             raise _moving(error) from error
         try:
@@ -185,7 +187,7 @@ class States:
         finally:
             disk.close(fd)
         if size != found.st_size or not _is_same(now, found):
-            raise _Moving
+            raise _ChangedWhileRead
         self._digests.put(found, digest, began)
         return digest
 
@@ -199,19 +201,19 @@ class States:
         return digest.hexdigest(), total
 
 
-class _Moving(Exception):
+class _ChangedWhileRead(Exception):
     """The name or its content changed between two calls."""
 
 
-def no_file(found: os.stat_result, path: bytes) -> NoFile:
+def unsupported_file_type(found: os.stat_result, path: bytes) -> UnsupportedFileType:
     """Returns the error of something that is neither file, symlink nor folder."""
-    return NoFile(errno.ENOTSUP, _ODD.get(S_IFMT(found.st_mode), "no file"), path)
+    return UnsupportedFileType(errno.ENOTSUP, _ODD.get(S_IFMT(found.st_mode), "no file"), path)
 
 
 def _moving(error: OSError) -> Exception:
     """Tells a name that was replaced a moment ago from one that cannot be read."""
     replaced = error.errno in (errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.ENXIO)
-    return _Moving() if replaced else error
+    return _ChangedWhileRead() if replaced else error
 
 
 def _is_fine(found: os.stat_result) -> bool:

@@ -12,10 +12,10 @@ from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
 from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
 
-NAMED = 20  # differences spelled out in one message
+MAX_NAMED = 20  # differences spelled out in one message
 
 
-class Difference(msgspec.Struct, frozen=True):
+class PathDrift(msgspec.Struct, frozen=True):
     """A path that is not as the plan expects it."""
 
     path: bytes
@@ -23,26 +23,27 @@ class Difference(msgspec.Struct, frozen=True):
     found: str
 
 
-def first_files(plan: Plan) -> tuple[FileOperation, ...]:
+def first_segment_files(plan: Plan) -> tuple[FileOperation, ...]:
     """Returns the plan's first segment of files: what later ones meet, commands may change."""
     return next((span.files for span in segment_ranges(plan.operations) if not span.command), ())
 
 
 def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader) -> None:
     """Refuses a plan whose files, or files it relies on, changed since it was made."""
-    found = list(differences(plan, operations, disk))
+    found = list(drifted_paths(plan, operations, disk))
     if not found:
         return
     lines = [
-        f"{display_path(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]
+        f"{display_path(d.path)}: expected {d.expected}, found {d.found}."
+        for d in found[:MAX_NAMED]
     ]
-    more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
+    more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
     raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent rebase")
 
 
-def differences(
+def drifted_paths(
     plan: Plan, operations: Sequence[FileOperation], disk: PathStateReader
-) -> Iterable[Difference]:
+) -> Iterable[PathDrift]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
     removed = {op.path for op in operations if type(op) is not WriteFile}
     steps = [
@@ -58,17 +59,17 @@ def differences(
         if before is None and seen == "folder" and path in freed:
             continue
         if not _same_name_in_other_case(op, path, seen):
-            yield Difference(path, told(before), told(seen))
+            yield PathDrift(path, state_text(before), state_text(seen))
     needed = [f for f in needed_folders(operations) if not _is_below(f, removed)]
     above = _look_at_all(disk, dict.fromkeys(needed))
     blocked = [folder for folder in needed if above[folder] not in (None, "folder")]
     for folder in blocked:
         if folder not in removed:
-            yield Difference(folder, "a folder", told(above[folder]))
+            yield PathDrift(folder, "a folder", state_text(above[folder]))
     for file in plan.relied_on:
         seen = _look(disk, file.path)
         if not isinstance(seen, FileState) or seen.digest != file.digest:
-            yield Difference(file.path, f"content {file.digest[:12]}…", told(seen))
+            yield PathDrift(file.path, f"content {file.digest[:12]}…", state_text(seen))
 
 
 def check_blobs(operations: Iterable[FileOperation], blobs: BlobStore) -> None:
@@ -102,7 +103,7 @@ def _read_through(blobs: BlobStore, state: FileState) -> None:
         pass
 
 
-def told(seen: PathState | str) -> str:
+def state_text(seen: PathState | str) -> str:
     """Says in words what stands, or should stand, under a name."""
     match seen:
         case None:

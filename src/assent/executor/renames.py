@@ -5,16 +5,16 @@ import os
 from stat import S_ISDIR
 from typing import TypeAlias
 
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
-NO_FLAG = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+FLAG_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
 _NO_LINK = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EMLINK)
 
-End: TypeAlias = tuple[bytes, int]  # a name and the descriptor of its folder
+RenameEnd: TypeAlias = tuple[bytes, int]  # a name and the descriptor of its folder
 
 
-def rename_without_flag(disk: Disk, source: End, target: End, *, private: bool) -> None:
+def rename_without_flag(disk: Disk, source: RenameEnd, target: RenameEnd, *, private: bool) -> None:
     """Renames with other calls; a `private` target is a name that only we use."""
     found = disk.lstat(*source)
     if private or S_ISDIR(found.st_mode):
@@ -30,7 +30,7 @@ def rename_without_flag(disk: Disk, source: End, target: End, *, private: bool) 
     disk.unlink(*source)
 
 
-def finish_link(disk: Disk, source: End, target: End) -> None:
+def finish_link(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
     """Finishes a rename that a crash cut between link and unlink, if that is what happened."""
     try:
         one, other = disk.lstat(*source), disk.lstat(*target)
@@ -41,7 +41,7 @@ def finish_link(disk: Disk, source: End, target: End) -> None:
         disk.unlink(*source)
 
 
-def _check_and_rename(disk: Disk, source: End, target: End) -> None:
+def _check_and_rename(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
     try:
         disk.lstat(*target)
     except FileNotFoundError:

@@ -7,15 +7,15 @@ from assent.core.paths import STAGE, is_inside, parent
 from assent.core.plan.operation import FileOperation
 from assent.core.run.slot_move import SlotLayout, needed_folders
 from assent.core.run.whole_folders import added_folders, removed_folders
-from assent.workspace.attributes import attributes_of
-from assent.workspace.disk import Disk
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.file_attributes import attributes_of
+from assent.executor.folder_handles import FolderHandles
 
 _HANDED_DOWN = "system.posix_acl_default"
 
 
 def whole_folders(
-    disk: Disk, folders: Folders, mounts: Sequence[bytes], operations: Sequence[FileOperation]
+    disk: Disk, folders: FolderHandles, mounts: Sequence[bytes], operations: Sequence[FileOperation]
 ) -> list[bytes]:
     """Returns the folders that one rename brings, or takes away."""
     wanted = _missing(folders, needed_folders(operations))
@@ -27,13 +27,13 @@ def whole_folders(
     return [f for f in (*new, *gone) if not any(is_inside(mount, f) for mount in mounts)]
 
 
-def without(layout: SlotLayout, found: Sequence[bytes]) -> tuple[bytes, ...]:
+def without_folders_of(layout: SlotLayout, found: Sequence[bytes]) -> tuple[bytes, ...]:
     """Leaves out folders with files whose slots have to lie beside them."""
     aside = [path for path, _ in layout.beside]
     return tuple(folder for folder in found if not any(is_inside(path, folder) for path in aside))
 
 
-def _missing(folders: Folders, wanted: Sequence[bytes]) -> list[bytes]:
+def _missing(folders: FolderHandles, wanted: Sequence[bytes]) -> list[bytes]:
     missing: dict[bytes, None] = {}
     for folder in wanted:  # outermost first
         if parent(folder) in missing or not folders.exists(folder):
@@ -41,11 +41,11 @@ def _missing(folders: Folders, wanted: Sequence[bytes]) -> list[bytes]:
     return list(missing)
 
 
-def _hands_nothing_down(disk: Disk, folders: Folders, folder: bytes) -> bool:
+def _hands_nothing_down(disk: Disk, folders: FolderHandles, folder: bytes) -> bool:
     """Tells whether a folder made elsewhere has the same group and rights as one made in here."""
     fd = folders.open(folder)
     return not disk.stat(fd).st_mode & S_ISGID and _HANDED_DOWN not in attributes_of(disk, fd)
 
 
-def _files(folders: Folders, folder: bytes) -> list[bytes]:
+def _files(folders: FolderHandles, folder: bytes) -> list[bytes]:
     return [path for path, kind in folders.below(folder) if kind != "folder"]

@@ -35,18 +35,18 @@ from assent.core.run.results import kept_slots, made_folders
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import RunState, fold_run
 from assent.core.run.workspace_changes import state_changes
-from assent.execute.commanding import Commanding, NoCommands, Order
-from assent.execute.compare import contradictions, not_as_begun, standing
-from assent.execute.ending import Place, named, results_at_the_end, why
-from assent.execute.files import Segment, enter, laid_out, plan_index
-from assent.execute.orphans import clear, remove_probes
-from assent.execute.start import check_start
-from assent.execute.turning import History, read_backs, read_changes, turned
+from assent.executor.command import CommandExecution, DueCommand, NoPlanCommandRunner
+from assent.executor.orphan_slots import clear_orphan_slots, remove_probes
+from assent.executor.preflight import check_start
+from assent.executor.reconciliation import completed_operations, contradictions, unlike_start
+from assent.executor.rollback import JournaledRun, changes_reader, plan_rollback, read_rollbacks
+from assent.executor.run_result import RunPosition, command_label, final_results, halt_reason
+from assent.executor.segment import SegmentRun, enter_segment, plan_index, slot_layout
 from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
-Working = Generator[RunUpdate, None, JournalEntry]
-Watched = Generator[RunUpdate, None, None]
+StepUpdates = Generator[RunUpdate, None, JournalEntry]
+RunUpdates = Generator[RunUpdate, None, None]
 
 
 class Executor:
@@ -62,8 +62,8 @@ class Executor:
         self._hands = hands
         self._blobs = blobs
         self._journal = journal
-        self._commander = commander or NoCommands()
-        self._at: Segment | None = None  # the segment that was last at work
+        self._commander = commander or NoPlanCommandRunner()
+        self._at: SegmentRun | None = None  # the segment that was last at work
         self._spares: DisplacedLookup = no_displaced
         self._again = False  # an earlier process began the run
 
@@ -72,7 +72,7 @@ class Executor:
         consented: ApprovedPlan | PermittedPlan,
         run: str,
         spares: DisplacedLookup = no_displaced,
-    ) -> Watched:
+    ) -> RunUpdates:
         """Applies a plan. A refusal comes before the first journal record and spends nothing.
 
         `spares` tells where files may be left that the plan restores.
@@ -83,11 +83,11 @@ class Executor:
         first = check_start(plan, self._hands, self._blobs, self._commander)
         if isinstance(consented, PermittedPlan) and len(first) < len(plan.operations):
             raise Refused("A permit covers files alone; nothing was changed.")
-        layout, missing = laid_out(self._hands, run, first) if first else (SlotLayout(run), ())
+        layout, missing = slot_layout(self._hands, run, first) if first else (SlotLayout(run), ())
         self._journal.write(run, StartedEntry(plan_id, plan.digest, consent, layout, missing))
         yield from self._drive(run, plan)
 
-    def recover(self, plan: Plan, run: str, way: RecoveryChoice, trusted: int = -1) -> Watched:
+    def recover(self, plan: Plan, run: str, way: RecoveryChoice, trusted: int = -1) -> RunUpdates:
         """Takes up a run that an earlier process left, with the plan that it was started with.
 
         Of a journal that is damaged only the first `trusted` entries count.
@@ -99,7 +99,7 @@ class Executor:
         if self._place(run, plan).course.step is RunStep.OVER:
             return
         word = RecoveringEntry(way, trusted)
-        backs = read_backs(entries, self._blobs)
+        backs = read_rollbacks(entries, self._blobs)
         ended = any(isinstance(entry, CommandEndedEntry) and entry.cut for entry in entries)
         if ended or fold_run(plan.operations, (*entries, word), backs).step is RunStep.RECKON:
             self._commander.check_at_rest()  # a refused word must not be on record (law 6)
@@ -108,13 +108,13 @@ class Executor:
 
     def clear(self, orphans: Sequence[OrphanSlot], way: OrphanWay) -> OrphanCleanup:
         """Clears slots of a run that no journal knows, because a person decided about them."""
-        return clear(self._hands, orphans, way)
+        return clear_orphan_slots(self._hands, orphans, way)
 
     def remove_probes(self) -> list[bytes]:
         """Removes what a start left that was killed while it asked what the disk can."""
         return remove_probes(self._hands)
 
-    def _drive(self, run: str, plan: Plan) -> Watched:
+    def _drive(self, run: str, plan: Plan) -> RunUpdates:
         """Goes on until the journal says that the run is over or waits for a person (law 5)."""
         while True:
             place = self._place(run, plan)
@@ -135,13 +135,13 @@ class Executor:
                 self._journal.write(run, entry)
             raise
 
-    def _place(self, run: str, plan: Plan) -> Place:
+    def _place(self, run: str, plan: Plan) -> RunPosition:
         entries = self._journal.read(run)
-        backs = read_backs(entries, self._blobs)
-        history = History(plan.operations, entries, backs, read_changes(self._blobs))
-        return Place(run, plan, history, fold_run(plan.operations, entries, backs))
+        backs = read_rollbacks(entries, self._blobs)
+        history = JournaledRun(plan.operations, entries, backs, changes_reader(self._blobs))
+        return RunPosition(run, plan, history, fold_run(plan.operations, entries, backs))
 
-    def _do(self, step: RunStep, place: Place) -> Working:
+    def _do(self, step: RunStep, place: RunPosition) -> StepUpdates:
         now = place.course
         match step:
             case RunStep.RUN if halted := self._doubts(place, "resume"):
@@ -153,7 +153,7 @@ class Executor:
             case RunStep.REVERSE if self._went_on(place):
                 return SettledEntry("done", now.entered.folders)
             case RunStep.ENTER:
-                return enter(self._hands, self._blobs, now, _slots(place))
+                return enter_segment(self._hands, self._blobs, now, _slots(place))
             case RunStep.SWEEP:
                 return self._sweep(place)
             case RunStep.TURN | RunStep.HALT | RunStep.CLOSE:
@@ -161,13 +161,13 @@ class Executor:
             case _:
                 return (yield from self._segment(now).do(step))
 
-    def _decide(self, step: RunStep, place: Place) -> JournalEntry:
+    def _decide(self, step: RunStep, place: RunPosition) -> JournalEntry:
         match step:
             case RunStep.TURN:
                 lossy = place.course.lost != "nothing"
-                return turned(place.history, self._hands, self._blobs, lossy=lossy)
+                return plan_rollback(place.history, self._hands, self._blobs, lossy=lossy)
             case RunStep.HALT:
-                return replace(why(place), warned=place.course.lost != "nothing")
+                return replace(halt_reason(place), warned=place.course.lost != "nothing")
             case _:
                 now = place.course
                 back = now.back is not None and now.word != "accept"
@@ -175,7 +175,7 @@ class Executor:
                     return halted
                 return self._finished(place, "rolled_back" if back else "done")
 
-    def _doubts(self, place: Place, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
+    def _doubts(self, place: RunPosition, unless: RecoveryChoice = "auto") -> HaltedEntry | None:
         """Returns a halt if a run did, or may have done, more than its journal still tells.
 
         Of files the disk shows it, which does not count for whoever said `unless`. Of commands
@@ -189,14 +189,14 @@ class Executor:
             return None
         return HaltedEntry(beyond, contradicted=bool(beyond), warned=bool(commands))
 
-    def _beyond(self, place: Place) -> tuple[PathConflict, ...]:
+    def _beyond(self, place: RunPosition) -> tuple[PathConflict, ...]:
         """Returns the files that a run changed beyond all that its journal still tells."""
         # In a segment, conflicts count its own operations; none of these is one of them.
         inside = place.course.phase == "files"
         found = self._shown(place)
         return tuple(PathConflict(0 if inside else at, b"", b"", words) for at, words in found)
 
-    def _shown(self, place: Place) -> list[tuple[int, str]]:
+    def _shown(self, place: RunPosition) -> list[tuple[int, str]]:
         """Returns the operations that the disk shows as done, and the journal does not tell of."""
         if not self._again:
             return []
@@ -204,11 +204,11 @@ class Executor:
         untold = [at for at, result in enumerate(results) if result == "not_started"]
         others = {at: op for at in untold if not isinstance(op := operations[at], RunCommand)}
         seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
-        seen = not_as_begun(self._hands, operations, seen)
+        seen = unlike_start(self._hands, operations, seen)
         indices = list(others)
         return [(indices[one.index], f"{display_path(one.path)}: {one.reason}") for one in seen]
 
-    def _is_done_already(self, place: Place) -> bool:
+    def _is_done_already(self, place: RunPosition) -> bool:
         """Tells whether the disk shows a segment as done of which the journal has lost all."""
         now = place.course
         if (
@@ -218,9 +218,11 @@ class Executor:
             or not now.segment.files
         ):
             return False
-        return len(standing(self._hands, now.segment.files, ())) == len(now.segment.files)
+        return len(completed_operations(self._hands, now.segment.files, ())) == len(
+            now.segment.files
+        )
 
-    def _went_on(self, place: Place) -> bool:
+    def _went_on(self, place: RunPosition) -> bool:
         """Tells whether a run that is to go back had left this segment, which its log has lost.
 
         What came later may have changed the same files, so all of it is taken back as one.
@@ -233,20 +235,20 @@ class Executor:
             return False
         return not contradictions(self._hands, now.segment.files, "done")
 
-    def _segment(self, now: RunState) -> Segment:
+    def _segment(self, now: RunState) -> SegmentRun:
         """Returns the segment that the run is in; its motions are worked out once."""
         if self._at is None or not self._at.goes_on(now):
-            self._at = Segment(self._hands, self._blobs, now, self._spares, again=self._again)
+            self._at = SegmentRun(self._hands, self._blobs, now, self._spares, again=self._again)
         return self._at
 
-    def _command(self, step: RunStep, place: Place) -> Working:
-        commanding = Commanding(self._commander, self._hands, self._blobs, self._journal)
+    def _command(self, step: RunStep, place: RunPosition) -> StepUpdates:
+        commanding = CommandExecution(self._commander, self._hands, self._blobs, self._journal)
         span = place.course.segment
         assert span.command is not None, "a command is due"
         left = state_changes(trace.operation for trace in place.history.file_changes())
-        about, called = plan_index(place.course, span.first), named(place.course)
+        about, called = plan_index(place.course, span.first), command_label(place.course)
         digest, total = place.plan.digest, _total(place)
-        order = Order(span.first, span.command, digest, left, total, about, called)
+        order = DueCommand(span.first, span.command, digest, left, total, about, called)
         if step is RunStep.RECKON:
             entries = reversed(place.history.entries)
             return commanding.record_lost_end(
@@ -254,7 +256,7 @@ class Executor:
             )
         return (yield from commanding.run(place.run, order))
 
-    def _sweep(self, place: Place) -> JournalEntry:
+    def _sweep(self, place: RunPosition) -> JournalEntry:
         now, settled = place.course, place.course.segment_outcome
         if halted := self._segment(now).contradicted():
             return halted
@@ -270,28 +272,28 @@ class Executor:
         return self._finished(place, settled.outcome, kept)
 
     def _finished(
-        self, place: Place, outcome: RunOutcome, kept: tuple[bytes, ...] = ()
+        self, place: RunPosition, outcome: RunOutcome, kept: tuple[bytes, ...] = ()
     ) -> FinishedEntry:
         entries = place.history.entries
         made = made_folders(entries) if outcome == "done" else ()
         return FinishedEntry(
-            outcome, results_at_the_end(place, self._hands), made, (*kept_slots(entries), *kept)
+            outcome, final_results(place, self._hands), made, (*kept_slots(entries), *kept)
         )
 
 
-def _has_unknown(place: Place) -> bool:
+def _has_unknown(place: RunPosition) -> bool:
     """Tells whether a command may have run unknown to the journal, or the undo that is due may."""
     now, rows = place.course, zip(place.plan.operations, place.history.results, strict=True)
     unknown = any(result == "unknown" for op, result in rows if isinstance(op, RunCommand))
     return unknown or (now.at < len(now.spans) and now.segment.command is not None)
 
 
-def _total(place: Place) -> int:
+def _total(place: RunPosition) -> int:
     """Returns how many operations there are on the way that the run is on, there or back."""
     return sum(len(span.files) + (span.command is not None) for span in place.course.spans)
 
 
-def _slots(place: Place) -> str:
+def _slots(place: RunPosition) -> str:
     """Names the slots of a segment: no other one of this run has ever had the same."""
     earlier = sum(isinstance(entry, SegmentEnteredEntry) for entry in place.history.entries)
     return f"{place.run}.{earlier + 1}"

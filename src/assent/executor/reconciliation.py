@@ -29,16 +29,16 @@ from assent.core.run.slot_move import (
     SwapWithSlot,
     slot_contents,
 )
-from assent.execute.prepare import Contents
+from assent.executor.prepare import SlotContents
 from assent.ports.file_writer import FileWriter
 
-Ends: TypeAlias = tuple[int, FileState | None, FileState | None]
+PathBeforeAfter: TypeAlias = tuple[int, FileState | None, FileState | None]
 
-ODD = "odd"  # what cannot be looked at
-TORN = b".torn"  # ends the name of a slot whose content is no operation's
+UNREADABLE_STATE = "odd"  # what cannot be looked at
+TORN_SUFFIX = b".torn"  # ends the name of a slot whose content is no operation's
 
 NOT_DONE = "the log says that it was changed, and it is as before the run"
-NOT_BACK = "the log does not say that it was changed, and it is as after the run"
+NOT_ROLLED_BACK = "the log does not say that it was changed, and it is as after the run"
 MOVED_AWAY = "the log does not say that it was moved away, and it is in a slot"
 
 
@@ -47,17 +47,17 @@ def contradictions(
 ) -> list[PathConflict]:
     """Returns every path that shows the opposite of an outcome: done, or rolled back."""
     ends = _ends(operations)
-    seen = look(hands, ends)
+    seen = read_states(hands, ends)
     done = outcome == "done"
     found = []
     for path, (at, before, after) in ends.items():
-        opposite, reason = (before, NOT_DONE) if done else (after, NOT_BACK)
+        opposite, reason = (before, NOT_DONE) if done else (after, NOT_ROLLED_BACK)
         if before != after and _is(seen[path], opposite):
             found.append(PathConflict(at, path, b"", reason))
     return found
 
 
-def not_as_begun(
+def unlike_start(
     hands: FileWriter, operations: Sequence[Operation], found: Sequence[PathConflict]
 ) -> list[PathConflict]:
     """Leaves out paths that stand as before the whole run: a later operation may restore that."""
@@ -65,18 +65,18 @@ def not_as_begun(
     for op in operations:
         for path, before, _ in footprint(op):
             begun.setdefault(path, before)
-    seen = look(hands, [one.path for one in found])
+    seen = read_states(hands, [one.path for one in found])
     return [one for one in found if not _is(seen[one.path], begun[one.path])]
 
 
-def moved(
+def unlogged_renames(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[PathConflict]:
     """Returns what shows that renames were made, of a run that says it made none."""
     found = {
         conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")
     }
-    seen = look(hands, [motion.slot for motion in renames])
+    seen = read_states(hands, [motion.slot for motion in renames])
     for motion in renames:
         match motion:
             case MoveToSlot() if seen[motion.slot] is not None:
@@ -91,7 +91,7 @@ def moved(
     return list(found.values())
 
 
-def standing(
+def completed_operations(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> frozenset[int]:
     """Returns the operations whose work is done, as far as the disk shows it.
@@ -100,7 +100,7 @@ def standing(
     is left to the motions to say so.
     """
     ends = _ends(operations)
-    seen = look(hands, [*ends, *[motion.slot for motion in renames]])
+    seen = read_states(hands, [*ends, *[motion.slot for motion in renames]])
     foreign = {motion.index for motion in renames if not _is_ours(motion, seen[motion.slot])}
     return frozenset(
         at
@@ -122,7 +122,7 @@ def _is_ours(motion: SlotMove, seen: PathState | str) -> bool:
 
 def refill_new(
     hands: FileWriter,
-    contents: Contents,
+    contents: SlotContents,
     operations: Sequence[FileOperation],
     renames: Sequence[SlotMove],
 ) -> None:
@@ -132,10 +132,10 @@ def refill_new(
     }
     for fill in slot_contents(operations, renames):
         motion, op = by_slot[fill.slot], operations[fill.index]
-        seen = look(hands, (motion.path, motion.slot))
+        seen = read_states(hands, (motion.path, motion.slot))
         at_path, at_slot = seen[motion.path], seen[motion.slot]
         before = op.before if isinstance(op, WriteFile) else None
-        if at_slot in (fill.after, ODD) or at_path not in (None, "folder", before):
+        if at_slot in (fill.after, UNREADABLE_STATE) or at_path not in (None, "folder", before):
             continue
         if at_slot is not None:
             if at_slot == before:
@@ -146,7 +146,7 @@ def refill_new(
 
 def refill_old(
     hands: FileWriter,
-    contents: Contents,
+    contents: SlotContents,
     operations: Sequence[FileOperation],
     renames: Sequence[SlotMove],
 ) -> None:
@@ -157,7 +157,7 @@ def refill_old(
         op, path = operations[fill.index], operations[fill.index].path
         after = op.after if isinstance(op, WriteFile) else None
         to = op.to if isinstance(op, MoveFile) else fill.slot
-        seen = look(hands, (path, fill.slot, to))
+        seen = read_states(hands, (path, fill.slot, to))
         lost = seen[fill.slot] is None and seen[to] != fill.after
         lost = lost and seen[path] in (None, "folder", after)
         if lost and contents.has(fill.after.digest):
@@ -165,25 +165,25 @@ def refill_old(
             hands.write_slot(msgspec.structs.replace(fill, like=like), contents.of(fill))
 
 
-def torn(
+def displaced_torn_slots(
     hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[SlotMove]
 ) -> list[bytes]:
     """Returns the slots that were moved aside because their content is no operation's."""
     names = [name for fill in slot_contents(operations, renames) for name in _aside(fill.slot)]
-    return [name for name, seen in look(hands, names).items() if seen is not None]
+    return [name for name, seen in read_states(hands, names).items() if seen is not None]
 
 
 def _free(hands: FileWriter, slot: bytes) -> bytes:
     """Returns a name for what is in a slot and has to make room."""
-    seen = look(hands, _aside(slot))
-    return next((name for name in seen if seen[name] is None), slot + TORN)
+    seen = read_states(hands, _aside(slot))
+    return next((name for name in seen if seen[name] is None), slot + TORN_SUFFIX)
 
 
 def _aside(slot: bytes) -> list[bytes]:
-    return [slot + TORN, *[slot + TORN + b"%d" % more for more in range(2, 5)]]
+    return [slot + TORN_SUFFIX, *[slot + TORN_SUFFIX + b"%d" % more for more in range(2, 5)]]
 
 
-def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, PathState | str]:
+def read_states(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, PathState | str]:
     """Looks at names; one that cannot be looked at is odd, and like nothing else."""
     asked = list(dict.fromkeys(paths))
     try:
@@ -197,12 +197,12 @@ def _is(seen: PathState | str, state: FileState | None) -> bool:
     return seen == state or (state is None and seen == "folder")
 
 
-def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:
+def _ends(operations: Sequence[FileOperation]) -> dict[bytes, PathBeforeAfter]:
     """Returns of each path an operation that touches it, and its states before and after them all.
 
     A name that one operation frees may be filled by another.
     """
-    found: dict[bytes, Ends] = {}
+    found: dict[bytes, PathBeforeAfter] = {}
     for index, op in enumerate(operations):
         for path, before, after in footprint(op):
             at, first, last = found.get(path, (index, None, None))
@@ -214,4 +214,4 @@ def _one(hands: FileWriter, path: bytes) -> PathState | str:
     try:
         return hands.read_states((path,))[path]
     except OSError:
-        return ODD
+        return UNREADABLE_STATE

@@ -5,13 +5,13 @@ import os
 
 import msgspec
 
-from assent.workspace.disk import Disk
+from assent.executor.disk import Disk
 
 _ACL = "system.posix_acl_access"
 _LABEL = "security.selinux"  # given anew by the system's policy, so it is neither copied nor lost
 
 
-class Rights(msgspec.Struct, frozen=True):
+class OwnershipRights(msgspec.Struct, frozen=True):
     """What this process may give a file."""
 
     user: int
@@ -28,12 +28,14 @@ class Rights(msgspec.Struct, frozen=True):
         return self.root and attribute.startswith(("security.", "trusted."))
 
 
-def own_rights() -> Rights:
+def process_rights() -> OwnershipRights:
     """Returns the rights of this process."""
-    return Rights(os.geteuid(), frozenset((os.getegid(), *os.getgroups())))
+    return OwnershipRights(os.geteuid(), frozenset((os.getegid(), *os.getgroups())))
 
 
-def losses(found: os.stat_result, attributes: list[str], rights: Rights) -> tuple[str, ...]:
+def lost_attributes(
+    found: os.stat_result, attributes: list[str], rights: OwnershipRights
+) -> tuple[str, ...]:
     """Names what a file that takes this one's place cannot take over."""
     lost = []
     if not rights.root and found.st_uid != rights.user:
@@ -45,7 +47,7 @@ def losses(found: os.stat_result, attributes: list[str], rights: Rights) -> tupl
 
 
 def new_owner(
-    found: os.stat_result, made: os.stat_result, rights: Rights
+    found: os.stat_result, made: os.stat_result, rights: OwnershipRights
 ) -> tuple[int, int] | None:
     """Returns user and group to give to the made file, -1 to leave one, None if all is well."""
     user = group = -1
@@ -66,7 +68,7 @@ def attributes_of(disk: Disk, fd: int) -> list[str]:
         raise
 
 
-def bears_none(disk: Disk, name: bytes, at: int) -> bool:
+def has_no_attributes(disk: Disk, name: bytes, at: int) -> bool:
     """Tells quickly of most files that they have no extended attribute; False: open it and see."""
     try:
         return not disk.list_xattrs_of(name, at)
@@ -74,7 +76,7 @@ def bears_none(disk: Disk, name: bytes, at: int) -> bool:
         return False
 
 
-def copy_attributes(disk: Disk, source: int, target: int, rights: Rights) -> bool:
+def copy_attributes(disk: Disk, source: int, target: int, rights: OwnershipRights) -> bool:
     """Copies the extended attributes that can be copied; tells whether there were any."""
     found = attributes_of(disk, source)
     carried = [name for name in found if name != _LABEL and rights.carries(name)]

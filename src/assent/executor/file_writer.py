@@ -10,19 +10,19 @@ from assent.core.paths import STAGE, is_inside, parent
 from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.run.orphan_slot import PROBES
 from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
-from assent.workspace.attributes import Rights, own_rights
-from assent.workspace.disk import Disk
-from assent.workspace.failure import Symlinked
-from assent.workspace.folders import Folders
-from assent.workspace.layout import lay_out, mounts_below
-from assent.workspace.removal import SIDE_BY_SIDE, remove_side_by_side
-from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
-from assent.workspace.slots import Slots
-from assent.workspace.spares import LocalSpares
-from assent.workspace.states import Digests, States
-from assent.workspace.twins import refuse_twins
-from assent.workspace.unsynced import Unsynced
-from assent.workspace.whole import whole_folders, without
+from assent.executor.case_collisions import refuse_case_collisions
+from assent.executor.disk import Disk
+from assent.executor.displaced_files import LocalDisplacedFiles
+from assent.executor.file_attributes import OwnershipRights, process_rights
+from assent.executor.file_states import DigestCache, FileStates
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import SymlinkInPath
+from assent.executor.pending_sync import PendingSync
+from assent.executor.removal import PARALLEL_THRESHOLD, remove_in_parallel
+from assent.executor.renames import FLAG_UNSUPPORTED, finish_link, rename_without_flag
+from assent.executor.slot_layout import mounts_below, slot_layout_for
+from assent.executor.slots import SlotWriter
+from assent.executor.whole_folders import whole_folders, without_folders_of
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together
@@ -30,23 +30,23 @@ _PROBES = tuple(probe.rpartition(b"/")[2] for probe in PROBES)
 _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class LocalHands:
+class LocalFileWriter:
     """Implements FileWriter for one folder."""
 
     def __init__(
         self,
         root: bytes,
         disk: Disk | None = None,
-        rights: Rights | None = None,
-        digests: Digests | None = None,
-        spares: LocalSpares | None = None,
+        rights: OwnershipRights | None = None,
+        digests: DigestCache | None = None,
+        spares: LocalDisplacedFiles | None = None,
     ) -> None:
         self._root = root
         self._disk = disk or Disk()
-        self._folders = Folders(self._disk, root)
-        self._states = States(self._disk, self._folders, digests)
-        self._slots = Slots(self._disk, self._folders, rights or own_rights())
-        self._unsynced = Unsynced(self._disk, self._folders)
+        self._folders = FolderHandles(self._disk, root)
+        self._states = FileStates(self._disk, self._folders, digests)
+        self._slots = SlotWriter(self._disk, self._folders, rights or process_rights())
+        self._unsynced = PendingSync(self._disk, self._folders)
         self._spares = spares
 
     def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
@@ -59,7 +59,7 @@ class LocalHands:
                 self._finish_links(asked)
             of = self._states.of
             return {path: of(path) for path in asked}
-        except Symlinked:
+        except SymlinkInPath:
             return {path: self._unless_behind(path) for path in asked}
 
     def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> SlotLayout:
@@ -67,10 +67,12 @@ class LocalHands:
         self._folders.forget()
         self._slots.forget()
         self.create_folder(STAGE)  # what is wrong with it shows before the run starts
-        refuse_twins(self._disk, self._folders, operations)
+        refuse_case_collisions(self._disk, self._folders, operations)
         mounts = mounts_below(self._disk, self._root)
-        layout = lay_out(self._folders, mounts, run, operations)
-        whole = without(layout, whole_folders(self._disk, self._folders, mounts, operations))
+        layout = slot_layout_for(self._folders, mounts, run, operations)
+        whole = without_folders_of(
+            layout, whole_folders(self._disk, self._folders, mounts, operations)
+        )
         replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
         exchange = self._can_exchange() if replaces else layout.exchanges
         return msgspec.structs.replace(layout, exchanges=exchange, whole=whole)
@@ -122,7 +124,7 @@ class LocalHands:
         try:
             self._disk.rename_noreplace(from_name, from_at, to_name, to_at)
         except OSError as error:
-            if error.errno not in NO_FLAG:
+            if error.errno not in FLAG_UNSUPPORTED:
                 raise
             ends = (from_name, from_at), (to_name, to_at)
             rename_without_flag(self._disk, *ends, private=_is_slot(target))
@@ -177,11 +179,11 @@ class LocalHands:
 
     def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
         """Removes files, in any order; returns those that could not be, for another try."""
-        if len(paths) < SIDE_BY_SIDE:
+        if len(paths) < PARALLEL_THRESHOLD:
             return list(paths)
         for path in paths:
             self._unsynced.removed(path, parent(path))
-        return remove_side_by_side(self._disk, self._folders, paths)
+        return remove_in_parallel(self._disk, self._folders, paths)
 
     def sync_to_disk(self, *, foreign: bool = False) -> None:
         """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
@@ -202,7 +204,7 @@ class LocalHands:
         """Looks at one name; a slot that cannot be reached is no empty one."""
         try:
             return self._states.of(path)
-        except Symlinked:
+        except SymlinkInPath:
             if _is_slot(path):
                 raise
             return None
@@ -222,7 +224,7 @@ class LocalHands:
         slot_folder, _, slot_name = slot.rpartition(b"/")
         try:
             slot_at, at = self._folders.open_two(slot_folder, folder)
-        except (FileNotFoundError, NotADirectoryError, Symlinked):
+        except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
             return
         finish_link(self._disk, (slot_name, slot_at), (name, at))
 
@@ -234,7 +236,7 @@ class LocalHands:
         try:
             self._disk.rename_exchange(_PROBES[0], at, _PROBES[1], at)
         except OSError as error:
-            if error.errno not in NO_FLAG:
+            if error.errno not in FLAG_UNSUPPORTED:
                 raise
             return False
         finally:

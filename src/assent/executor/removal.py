@@ -4,18 +4,20 @@ from collections.abc import Sequence
 from threading import Thread
 from typing import TypeAlias
 
-from assent.workspace.disk import Disk
-from assent.workspace.folders import FOLDER, Folders
+from assent.executor.disk import Disk
+from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
 
-SIDE_BY_SIDE = 512  # with fewer files than this, starting threads gains nothing
+PARALLEL_THRESHOLD = 512  # with fewer files than this, starting threads gains nothing
 
 _THREADS = 8  # they mostly wait, so more than there are processors
 _BATCH = 64  # folders that are open at once
 
-Job: TypeAlias = tuple[int, bytes, bytes]  # the descriptor of a folder, a name in it, the path
+RemovalJob: TypeAlias = tuple[
+    int, bytes, bytes
+]  # the descriptor of a folder, a name in it, the path
 
 
-def remove_side_by_side(disk: Disk, folders: Folders, paths: Sequence[bytes]) -> list[bytes]:
+def remove_in_parallel(disk: Disk, folders: FolderHandles, paths: Sequence[bytes]) -> list[bytes]:
     """Removes files, in any order; returns those that could not be."""
     by_folder: dict[bytes, list[bytes]] = {}
     for path in paths:
@@ -27,15 +29,17 @@ def remove_side_by_side(disk: Disk, folders: Folders, paths: Sequence[bytes]) ->
     return left
 
 
-def _remove_batch(disk: Disk, folders: Folders, by_folder: dict[bytes, list[bytes]]) -> list[bytes]:
-    jobs: list[Job] = []
+def _remove_batch(
+    disk: Disk, folders: FolderHandles, by_folder: dict[bytes, list[bytes]]
+) -> list[bytes]:
+    jobs: list[RemovalJob] = []
     left: list[bytes] = []
     threads: list[Thread] = []
     own: list[int] = []  # a descriptor of `folders` is good until the next call only
     try:
         for folder, paths in by_folder.items():
             try:
-                own.append(disk.open(b".", FOLDER, 0, folders.open(folder)))
+                own.append(disk.open(b".", OPEN_FOLDER, 0, folders.open(folder)))
             except OSError:
                 left += paths
                 continue
@@ -61,7 +65,7 @@ def _finish(threads: Sequence[Thread]) -> None:
             thread.join()
 
 
-def _remove(disk: Disk, jobs: Sequence[Job], left: list[bytes]) -> None:
+def _remove(disk: Disk, jobs: Sequence[RemovalJob], left: list[bytes]) -> None:
     for at, name, path in jobs:
         try:
             disk.unlink(name, at)

@@ -9,9 +9,9 @@ import msgspec
 from assent.core.errors import AssentError, InvalidPlan, Refused, UsageError
 from assent.core.ids import plan_name, session_name
 from assent.core.paths import GIT, STATE, TREE, casefolded, display_path, is_inside, normalize
+from assent.executor.disk import Disk, EntryKind
+from assent.executor.projection_files import LIMIT, ProjectionFiles
 from assent.ports import PlanFile
-from assent.workspace.disk import Disk, Kind
-from assent.workspace.tree import LIMIT, Tree
 
 PLANS = b".opencode/plans"
 
@@ -20,7 +20,7 @@ _AGENTS = TREE + b"/agents"
 _MARKER = STATE + b"/workspace.json"
 _COPIES = STATE + b"/plans"
 OUTPUT = STATE + b"/output"
-OUTPUTS = 200  # outputs that are kept; the oldest go first
+MAX_OUTPUTS = 200  # outputs that are kept; the oldest go first
 
 _PLAN_FILE = re.compile(rb"PLAN_(.+)\.md", re.DOTALL)
 _ID = re.compile(r"[0-9a-z_-]{1,64}")
@@ -28,7 +28,7 @@ _COPY = re.compile(r"([a-z0-9_-]+/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*")
 _HIDES = re.compile(rb"!?((\*\*/|/)?assent/?(\*\*?)?|/?\*\*?)")  # `!`: a person decided otherwise
 
 
-class _Marker(msgspec.Struct, frozen=True):
+class _WorkspaceMarker(msgspec.Struct, frozen=True):
     workspace: str
 
 
@@ -37,7 +37,7 @@ class LocalProjection:
 
     def __init__(self, root: bytes, plan_dir: bytes = PLANS, disk: Disk | None = None) -> None:
         self._plans = _checked(plan_dir)
-        self._tree = Tree(root, disk or Disk())
+        self._tree = ProjectionFiles(root, disk or Disk())
         self._skipped: list[str] = []
 
     def prepare(self) -> None:
@@ -117,7 +117,7 @@ class LocalProjection:
         if not _COPY.fullmatch(name) or "/" in name:
             raise Refused(f"{name!a} is no name for a call's output.")
         kept = sorted(entry for entry, _ in self._tree.entries(OUTPUT))
-        for old in kept[: max(0, len(kept) - OUTPUTS + 1)]:  # their names sort by time
+        for old in kept[: max(0, len(kept) - MAX_OUTPUTS + 1)]:  # their names sort by time
             self._tree.remove(OUTPUT + b"/" + old)
         path = OUTPUT + b"/" + name.encode()
         self._tree.replace(path, content, durable=False)
@@ -135,7 +135,7 @@ class LocalProjection:
         """Returns the workspace id that the tree carries, or an empty string."""
         try:
             text = self._tree.read(_MARKER)
-            found = msgspec.json.decode(text or b"", type=_Marker).workspace
+            found = msgspec.json.decode(text or b"", type=_WorkspaceMarker).workspace
         except Refused:
             raise
         except (AssentError, msgspec.MsgspecError, UnicodeError):
@@ -144,7 +144,7 @@ class LocalProjection:
 
     def write_marker(self, workspace: str) -> None:
         """Lets the tree carry the workspace's id."""
-        self._tree.replace(_MARKER, msgspec.json.encode(_Marker(workspace)) + b"\n")
+        self._tree.replace(_MARKER, msgspec.json.encode(_WorkspaceMarker(workspace)) + b"\n")
 
     def _plans_of(self, session: str) -> list[PlanFile]:
         try:
@@ -154,7 +154,7 @@ class LocalProjection:
             return []
         return self._plans_among(session, entries)
 
-    def _plans_among(self, session: str, entries: list[tuple[bytes, Kind]]) -> list[PlanFile]:
+    def _plans_among(self, session: str, entries: list[tuple[bytes, EntryKind]]) -> list[PlanFile]:
         found = []
         for entry, _ in entries:
             match = _PLAN_FILE.fullmatch(entry)

@@ -5,11 +5,13 @@ from errno import EEXIST
 
 from assent.core.paths import STAGE, casefolded, one_line
 from assent.core.plan.operation import FileOperation, footprint
-from assent.workspace.disk import Disk
-from assent.workspace.folders import Folders
+from assent.executor.disk import Disk
+from assent.executor.folder_handles import FolderHandles
 
 
-def refuse_twins(disk: Disk, folders: Folders, operations: Iterable[FileOperation]) -> None:
+def refuse_case_collisions(
+    disk: Disk, folders: FolderHandles, operations: Iterable[FileOperation]
+) -> None:
     """Raises OSError if two operations are about one file; a move may change the case alone."""
     if not _caseless(disk, folders):
         return
@@ -22,7 +24,7 @@ def refuse_twins(disk: Disk, folders: Folders, operations: Iterable[FileOperatio
                 raise OSError(EEXIST, told)
 
 
-def _caseless(disk: Disk, folders: Folders) -> bool:
+def _caseless(disk: Disk, folders: FolderHandles) -> bool:
     """Tells whether a folder of our own is found under its name in other case, too."""
     above, _, name = STAGE.rpartition(b"/")
     at = folders.open(above)

@@ -10,10 +10,10 @@ from assent.core.run.slot_move import SlotContent
 from assent.ports import MAX_WHOLE_READ, BlobStore
 from assent.ports.file_writer import FileWriter
 
-PACE = 64  # files between two reports of progress
+PROGRESS_INTERVAL = 64  # files between two reports of progress
 
 
-class Contents:
+class SlotContents:
     """Where the content of a slot comes from: the store, or the file itself, displaced before."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Contents:
 
 
 def prepare(
-    hands: FileWriter, contents: Contents, folder: bytes, slots: Sequence[SlotContent]
+    hands: FileWriter, contents: SlotContents, folder: bytes, slots: Sequence[SlotContent]
 ) -> Generator[int, None, CommittedEntry | AbortedEntry]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
     index, path, spares = 0, folder, contents.has_displaced
@@ -60,7 +60,7 @@ def prepare(
             spare = spares and contents.displaced_slot(index)
             if not spare or not hands.restore_displaced(fill, spare):
                 hands.write_slot(fill, contents.of(fill))
-            if at % PACE == 0:
+            if at % PROGRESS_INTERVAL == 0:
                 yield at
         hands.sync_to_disk()
     except OSError as error:

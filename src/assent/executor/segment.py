@@ -34,17 +34,17 @@ from assent.core.run.slot_move import (
     slot_moves,
 )
 from assent.core.run.state import RunState, SegmentRange
-from assent.execute import compare
-from assent.execute.check import Difference, check_blobs, differences
-from assent.execute.finish import finish
-from assent.execute.prepare import Contents, prepare
-from assent.execute.reverse import reverse
-from assent.execute.sweep import Slots, sweep
+from assent.executor import reconciliation
+from assent.executor.drift import PathDrift, check_blobs, drifted_paths
+from assent.executor.finish import finish
+from assent.executor.prepare import SlotContents, prepare
+from assent.executor.reverse import reverse
+from assent.executor.sweep import SegmentSlots, sweep
 from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 
 
-class Segment:
+class SegmentRun:
     """The segment of files that a run is in, with the hands to carry it out."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Segment:
         self._course = course
         self._operations = course.segment.files
         self._layout = course.entered.layout
-        self._contents = Contents(blobs, self._operations, spares)
+        self._contents = SlotContents(blobs, self._operations, spares)
         self._again = again  # an earlier process began it: what it says is compared with the disk
 
     def goes_on(self, course: RunState) -> bool:
@@ -100,12 +100,12 @@ class Segment:
     def _continue(self, *, refill: bool) -> Generator[StepProgress, None, JournalEntry]:
         """Does what is missing; with `refill`, also where slots are gone or were never filled."""
         hands, entered = self._hands, self._course.entered
-        standing = compare.standing(hands, self._operations, self._renames)
+        standing = reconciliation.completed_operations(hands, self._operations, self._renames)
         if not refill and len(standing) < len(self._operations):
             standing = frozenset()  # its slots tell how far it got
         if refill:
             try:
-                compare.refill_new(hands, self._contents, self._operations, self._renames)
+                reconciliation.refill_new(hands, self._contents, self._operations, self._renames)
             except (OSError, StoreError) as error:
                 return _unfilled(error)
         work = finish(hands, self._renames, entered, look=True, standing=standing)
@@ -129,7 +129,9 @@ class Segment:
             if not self._has_moved():
                 return SettledEntry("rolled_back")  # whatever is in the slots never left them
             try:
-                compare.refill_old(self._hands, self._contents, self._operations, self._renames)
+                reconciliation.refill_old(
+                    self._hands, self._contents, self._operations, self._renames
+                )
             except (OSError, StoreError) as error:
                 return _unfilled(error)
         entry = reverse(self._hands, self._renames, self._course.entered.folders)
@@ -142,7 +144,11 @@ class Segment:
 
     def _abandon(self) -> Generator[StepProgress, None, JournalEntry]:
         """Gives up what was only prepared, unless the disk shows that more was done."""
-        found = compare.moved(self._hands, self._operations, self._renames) if self._again else []
+        found = (
+            reconciliation.unlogged_renames(self._hands, self._operations, self._renames)
+            if self._again
+            else []
+        )
         if not found:
             return SettledEntry("rolled_back")
         match self._course.word:
@@ -157,13 +163,13 @@ class Segment:
         """Tells whether anything was renamed, as far as journal and disk know."""
         if self._is_committed:
             return True
-        return bool(compare.moved(self._hands, self._operations, self._renames))
+        return bool(reconciliation.unlogged_renames(self._hands, self._operations, self._renames))
 
     def _contradictions(self, outcome: RunOutcome) -> list[PathConflict]:
         """Returns what the disk shows against an outcome that rests on what another process did."""
         if not self._again:
             return []
-        return compare.contradictions(self._hands, self._operations, outcome)
+        return reconciliation.contradictions(self._hands, self._operations, outcome)
 
     def contradicted(self) -> HaltedEntry | None:
         """Returns a halt if the disk shows the opposite of how the segment was settled."""
@@ -178,7 +184,7 @@ class Segment:
 
         If a run is taken up `again`, nobody knows what was removed already and is not on disk yet.
         """
-        slots = Slots(self._layout, self._operations, self._renames, self._blobs.has)
+        slots = SegmentSlots(self._layout, self._operations, self._renames, self._blobs.has)
         emptied = sweep(
             self._hands, self._course.segment_outcome, slots, careful=self._is_decided()
         )
@@ -204,7 +210,7 @@ def _unfilled(error: OSError | StoreError) -> HaltedEntry:
     return HaltedEntry((PathConflict(0, b"", b"", f"a slot could not be filled again ({why})"),))
 
 
-def enter(
+def enter_segment(
     hands: FileWriter, blobs: BlobStore, course: RunState, name: str
 ) -> SegmentEnteredEntry | HaltedEntry:
     """Checks the files of the segment that is due, as they are now, and lays out its slots.
@@ -217,16 +223,16 @@ def enter(
             check_blobs(span.files, blobs)
         else:
             _check_restored(span.files, blobs)
-        found = list(differences(Plan(b"", span.files), span.files, hands))
+        found = list(drifted_paths(Plan(b"", span.files), span.files, hands))
         if found:
             return HaltedEntry(tuple(_conflict(course, span, difference) for difference in found))
-        layout, missing = laid_out(hands, name, span.files)
+        layout, missing = slot_layout(hands, name, span.files)
     except AssentError as error:
         return HaltedEntry((PathConflict(plan_index(course, span.first), b"", b"", error.message),))
     return SegmentEnteredEntry(course.at, layout, missing)
 
 
-def laid_out(
+def slot_layout(
     hands: FileWriter, name: str, operations: Sequence[FileOperation]
 ) -> tuple[SlotLayout, tuple[bytes, ...]]:
     """Decides where slots lie, and which folders are missing; changes nothing of the person's."""
@@ -261,7 +267,7 @@ def result_on_disk(hands: FileWriter, op: FileOperation) -> OperationResult:
     return "unknown"
 
 
-def _conflict(course: RunState, span: SegmentRange, difference: Difference) -> PathConflict:
+def _conflict(course: RunState, span: SegmentRange, difference: PathDrift) -> PathConflict:
     named = difference.path
     touched = (
         at

@@ -18,7 +18,9 @@ from assent.core.run.slot_move import (
 )
 from assent.ports.file_writer import FileWriter
 
-Came: TypeAlias = Literal["whole", "none", "each"]  # as it went; it had not gone; file by file
+FolderReturn: TypeAlias = Literal[
+    "whole", "none", "each"
+]  # as it went; it had not gone; file by file
 
 
 def reverse(
@@ -28,7 +30,9 @@ def reverse(
     conflicts = []
     undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
-    wholes: dict[bytes, Came] = {}  # how folders came back that may have been taken as a whole
+    wholes: dict[
+        bytes, FolderReturn
+    ] = {}  # how folders came back that may have been taken as a whole
     for motion in reversed(motions):
         if isinstance(motion, MoveToSlot | ClearFolder):
             _remove(hands, folders_left)
@@ -49,7 +53,7 @@ def reverse(
     return SettledEntry("rolled_back", undone=tuple(undone))
 
 
-def _came_back(hands: FileWriter, take: MoveToSlot) -> Came:
+def _came_back(hands: FileWriter, take: MoveToSlot) -> FolderReturn:
     """Gives back a folder that was taken as a whole, and with it whatever others put there."""
     try:
         seen = hands.read_states((take.whole, take.folder_slot))
@@ -64,7 +68,7 @@ def _came_back(hands: FileWriter, take: MoveToSlot) -> Came:
     return "whole" if seen[take.folder_slot] == "folder" else "none"
 
 
-def _go_back(hands: FileWriter, motion: SlotMove, wholes: dict[bytes, Came]) -> str | None:
+def _go_back(hands: FileWriter, motion: SlotMove, wholes: dict[bytes, FolderReturn]) -> str | None:
     """Reverses one motion, or with the first one of a folder all that went with it."""
     if isinstance(motion, MoveToSlot) and motion.whole:
         came = wholes.get(motion.whole) or _came_back(hands, motion)

@@ -13,10 +13,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.paths import display_path
-from assent.workspace.disk import Disk, Kind
-from assent.workspace.failure import failure, symlinked, telling
-from assent.workspace.folders import Folders
-from assent.workspace.states import READ
+from assent.executor.disk import Disk, EntryKind
+from assent.executor.file_states import OPEN_READ
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import readable_error, readable_errors, symlink_in_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -36,19 +36,19 @@ def check_size(path: bytes, size: int) -> None:
 
 
 def _alone(
-    method: Callable[Concatenate["Tree", P], R],
-) -> Callable[Concatenate["Tree", P], R]:
+    method: Callable[Concatenate["ProjectionFiles", P], R],
+) -> Callable[Concatenate["ProjectionFiles", P], R]:
     """Lets one thread at a time in: a descriptor of a folder is good until the next call only."""
 
     @wraps(method)
-    def alone(tree: "Tree", /, *args: P.args, **more: P.kwargs) -> R:
+    def alone(tree: "ProjectionFiles", /, *args: P.args, **more: P.kwargs) -> R:
         with tree.turn:
             return method(tree, *args, **more)
 
     return alone
 
 
-class Tree:
+class ProjectionFiles:
     """Small files below a root. Every call sees the folders as they are by then.
 
     It may be used from several threads: children of a session work at the same time.
@@ -56,20 +56,20 @@ class Tree:
 
     def __init__(self, root: bytes, disk: Disk) -> None:
         self._disk = disk
-        self._folders = Folders(disk, root)
+        self._folders = FolderHandles(disk, root)
         self.turn = RLock()
 
     @_alone
     def make_folder(self, folder: bytes) -> None:
         """Makes a folder and those above it, if they are missing."""
-        with telling(folder):
+        with readable_errors(folder):
             self._folders.forget()
             self._folders.make(folder)
 
     @_alone
-    def entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+    def entries(self, folder: bytes) -> list[tuple[bytes, EntryKind]]:
         """Lists a folder; nothing if it is missing."""
-        with telling(folder):
+        with readable_errors(folder):
             self._folders.forget()
             try:
                 return self._disk.scan(self._folders.open(folder))
@@ -80,7 +80,7 @@ class Tree:
     def find(self, path: bytes) -> os.stat_result | None:
         """Returns what stands under a name, or None; refuses all but a file with one name."""
         folder, _, name = path.rpartition(b"/")
-        with telling(path):
+        with readable_errors(path):
             self._folders.forget()
             try:
                 found = self._disk.lstat(name, self._folders.open(folder))
@@ -114,7 +114,7 @@ class Tree:
         found = self.find(path)
         folder, _, name = path.rpartition(b"/")
         draft = b".%s.%d.%d" % (name, os.getpid(), time.monotonic_ns())
-        with telling(path):
+        with readable_errors(path):
             self._folders.make(folder)
             at = self._folders.open(folder)
             try:
@@ -133,14 +133,14 @@ class Tree:
         if self.find(path) is None:
             return
         folder, _, name = path.rpartition(b"/")
-        with telling(path):
+        with readable_errors(path):
             self._disk.unlink(name, self._folders.open(folder))
 
     @_alone
     def remove_folder(self, folder: bytes) -> None:
         """Removes a folder if it is there and empty."""
         above, _, name = folder.rpartition(b"/")
-        with telling(folder):
+        with readable_errors(folder):
             self._folders.forget()
             try:
                 self._disk.rmdir(name, self._folders.open(above))
@@ -151,8 +151,8 @@ class Tree:
     @contextmanager
     def _opened(self, path: bytes) -> Iterator[tuple[int, os.stat_result]]:
         folder, _, name = path.rpartition(b"/")
-        with telling(path):
-            fd = self._disk.open(name, READ, 0, self._folders.open(folder))
+        with readable_errors(path):
+            fd = self._disk.open(name, OPEN_READ, 0, self._folders.open(folder))
             try:
                 found = self._disk.stat(fd)
                 _refuse_links(path, found)
@@ -178,7 +178,7 @@ class Tree:
 
 def _refuse_links(path: bytes, found: os.stat_result) -> None:
     if S_ISLNK(found.st_mode):
-        refused = failure(symlinked(path), path)
+        refused = readable_error(symlink_in_path(path), path)
         raise Refused(refused.message, _aside(path))
     if not S_ISREG(found.st_mode):
         raise Refused(

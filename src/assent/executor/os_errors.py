@@ -9,22 +9,22 @@ from assent.core.errors import AssentError, Refused, WorkspaceError
 from assent.core.paths import display_path
 
 
-class NoFile(OSError):
+class UnsupportedFileType(OSError):
     """Under the name stands neither a file nor a symlink nor a folder."""
 
 
-class Symlinked(OSError):
+class SymlinkInPath(OSError):
     """A folder on the way turned out to be a symlink: nothing of the workspace is behind it."""
 
 
-def symlinked(link: bytes) -> Symlinked:
+def symlink_in_path(link: bytes) -> SymlinkInPath:
     """Returns the error of such a folder."""
-    return Symlinked(errno.ELOOP, "it is reached through a symlink", link)
+    return SymlinkInPath(errno.ELOOP, "it is reached through a symlink", link)
 
 
-def failure(error: OSError, path: bytes) -> AssentError:
+def readable_error(error: OSError, path: bytes) -> AssentError:
     """Returns the error to show: a refusal of symlinks and odd files, else what went wrong."""
-    if isinstance(error, NoFile):
+    if isinstance(error, UnsupportedFileType):
         return Refused(
             f"{display_path(path)} is {error.strerror}; plans are about files and symlinks only."
         )
@@ -37,9 +37,9 @@ def failure(error: OSError, path: bytes) -> AssentError:
 
 
 @contextmanager
-def telling(path: bytes) -> Iterator[None]:
+def readable_errors(path: bytes) -> Iterator[None]:
     """Turns errors of the system into errors that a person can read."""
     try:
         yield
     except OSError as error:
-        raise failure(error, path) from error
+        raise readable_error(error, path) from error

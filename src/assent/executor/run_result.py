@@ -15,22 +15,22 @@ from assent.core.run.journal import (
 )
 from assent.core.run.state import RunState
 from assent.core.shell.quote import shell_line
-from assent.execute.commanding import in_words
-from assent.execute.files import plan_index, result_on_disk
-from assent.execute.turning import History
+from assent.executor.command import failure_text
+from assent.executor.rollback import JournaledRun
+from assent.executor.segment import plan_index, result_on_disk
 from assent.ports.file_writer import FileWriter
 
 
-class Place(msgspec.Struct, frozen=True):
+class RunPosition(msgspec.Struct, frozen=True):
     """Where a run is: its name, its plan, what it has written, and what follows from that."""
 
     run: str
     plan: Plan
-    history: History
+    history: JournaledRun
     course: RunState
 
 
-def results_at_the_end(place: Place, hands: FileWriter) -> tuple[OperationResult, ...]:
+def final_results(place: RunPosition, hands: FileWriter) -> tuple[OperationResult, ...]:
     """Says what became of each operation; where the journal cannot tell, the disk does."""
     found = list(place.history.results)
     for index in _doubtful(place, found):
@@ -39,7 +39,7 @@ def results_at_the_end(place: Place, hands: FileWriter) -> tuple[OperationResult
     return tuple(found)
 
 
-def _doubtful(place: Place, found: Sequence[OperationResult]) -> set[int]:
+def _doubtful(place: RunPosition, found: Sequence[OperationResult]) -> set[int]:
     """Returns the operations of which a person accepted what stands, whatever that is."""
     now = place.course
     if now.phase == "files":
@@ -52,7 +52,7 @@ def _doubtful(place: Place, found: Sequence[OperationResult]) -> set[int]:
     return {at for at, result in enumerate(found) if accepted and result == "conflict"}
 
 
-def why(place: Place) -> HaltedEntry:
+def halt_reason(place: RunPosition) -> HaltedEntry:
     """Says what stopped the run: a command, files that could not be changed, or foreign changes."""
     now = place.course
     if now.phase != "failed":
@@ -64,8 +64,8 @@ def why(place: Place) -> HaltedEntry:
     )
     match next(stops):
         case CommandEndedEntry(index) as ended:
-            done = f"{named(now)} did not succeed: " if now.back else ""
-            reason = done + in_words(ended)
+            done = f"{command_label(now)} did not succeed: " if now.back else ""
+            reason = done + failure_text(ended)
             conflict = PathConflict(plan_index(now, index), b"", b"", reason)
         case AbortedEntry(_, index, path, reason):
             at = plan_index(now, now.segment.first + index)
@@ -73,7 +73,7 @@ def why(place: Place) -> HaltedEntry:
     return HaltedEntry((conflict,))
 
 
-def named(now: RunState) -> str:
+def command_label(now: RunState) -> str:
     """Says which command is due on the way back; forward, the operation itself tells."""
     if now.back is None or now.segment.command is None:
         return "it"

@@ -14,21 +14,27 @@ from stat import S_IFREG
 from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
-from assent.workspace.attributes import attributes_of
-from assent.workspace.disk import Disk
-from assent.workspace.folders import FOLDER
-from assent.workspace.left import Listed, clear, forget_lone, listed, noted
-from assent.workspace.states import CHUNK, READ
+from assent.executor.disk import Disk
+from assent.executor.displaced_manifest import (
+    DisplacedManifest,
+    manifest_name,
+    remove_displaced,
+    remove_stale_manifests,
+    write_manifest,
+)
+from assent.executor.file_attributes import attributes_of
+from assent.executor.file_states import CHUNK, OPEN_READ
+from assent.executor.folder_handles import OPEN_FOLDER
 
 BLOCK = 4096  # bytes that a file takes at least
-AT_ALL = 2  # times the limit: so much there may be before a run removes some itself
+HARD_LIMIT_FACTOR = 2  # times the limit: so much there may be before a run removes some itself
 
 # A folder for each segment of a run, named after it and what it takes; beside it a list of what
 # the run put there.
 _NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
 
 
-class LocalSpares:
+class LocalDisplacedFiles:
     """Implements ports.Spares in a folder of our own."""
 
     def __init__(self, root: bytes, limit: int, disk: Disk | None = None) -> None:
@@ -50,13 +56,13 @@ class LocalSpares:
         left = {slot[start:]: state.digest for slot, state in old.items()}
         try:
             self._disk.lstat(name, at)  # or it was taken before a crash, and has its list
-            self._late += self._trimmed(AT_ALL * self._limit - size)
+            self._late += self._trimmed(HARD_LIMIT_FACTOR * self._limit - size)
             home = self._home()
             try:
-                noted(self._disk, home, name, left)
+                write_manifest(self._disk, home, name, left)
                 self._disk.rename_noreplace(name, at, b"%b+%d" % (name, size), home)
             except OSError:
-                self._disk.unlink(listed(name), home)
+                self._disk.unlink(manifest_name(name), home)
                 raise
             finally:
                 self._disk.close(home)
@@ -83,7 +89,7 @@ class LocalSpares:
     def trim(self, limit: int) -> list[str]:
         """Removes the oldest until all together take at most so many bytes."""
         self._tidy()
-        forget_lone(self._root, {match["run"] for match in self._all().values()})
+        remove_stale_manifests(self._root, {match["run"] for match in self._all().values()})
         late, self._late = self._late, []
         return late + self._trimmed(limit)
 
@@ -116,7 +122,7 @@ class LocalSpares:
             return False
         if owner is not None and (found.st_uid, found.st_gid) != owner:
             return False
-        fd = disk.open(name, READ, 0, at)
+        fd = disk.open(name, OPEN_READ, 0, at)
         try:
             content = disk.read(fd, size + 1 if size < CHUNK else CHUNK)
             whole = len(content) == size
@@ -152,7 +158,7 @@ class LocalSpares:
         fd = self._home()
         for part in (self._names[run], *rest):  # none of them may be a symlink by now
             try:
-                below = self._disk.open(part, FOLDER, 0, fd)
+                below = self._disk.open(part, OPEN_FOLDER, 0, fd)
             finally:
                 self._disk.close(fd)
             fd = below
@@ -161,10 +167,10 @@ class LocalSpares:
 
     def _home(self) -> int:
         try:
-            return self._disk.open(self._root, FOLDER)
+            return self._disk.open(self._root, OPEN_FOLDER)
         except FileNotFoundError:
             self._disk.mkdir(self._root, 0o700)
-            return self._disk.open(self._root, FOLDER)
+            return self._disk.open(self._root, OPEN_FOLDER)
 
     def _all(self) -> dict[bytes, re.Match[bytes]]:
         """Returns the folders that runs left, by name."""
@@ -181,7 +187,7 @@ class LocalSpares:
         for run in self._used & names.keys():
             with suppress(OSError):  # some are left in it
                 os.rmdir(os.path.join(self._root, names[run]))
-                os.unlink(os.path.join(self._root, listed(run)))
+                os.unlink(os.path.join(self._root, manifest_name(run)))
         self._used.clear()
 
     def _remove(self, name: bytes) -> list[str]:
@@ -191,7 +197,11 @@ class LocalSpares:
         run = name.partition(b"+")[0]
         top, stays = os.path.join(self._root, name), os.path.join(self._root, run + b".late")
         try:
-            if clear(self._disk, top, Listed(self._disk, os.path.join(self._root, listed(run)))):
+            if remove_displaced(
+                self._disk,
+                top,
+                DisplacedManifest(self._disk, os.path.join(self._root, manifest_name(run))),
+            ):
                 return []
             os.rename(top, stays)
         except OSError:

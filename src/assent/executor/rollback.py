@@ -39,7 +39,7 @@ from assent.ports.file_writer import FileWriter
 _decode = msgspec.json.Decoder(Rollback).decode
 
 
-class History(msgspec.Struct, frozen=True):
+class JournaledRun(msgspec.Struct, frozen=True):
     """The operations of a plan, what its run has written, and how to read what that names."""
 
     operations: tuple[Operation, ...]
@@ -105,8 +105,8 @@ class History(msgspec.Struct, frozen=True):
         return found
 
 
-def turned(
-    history: History, hands: FileWriter, blobs: BlobStore, *, lossy: bool = False
+def plan_rollback(
+    history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: bool = False
 ) -> RollbackStartedEntry:
     """Works out what is still to be taken back, as things stand now, and keeps it.
 
@@ -117,13 +117,13 @@ def turned(
     return RollbackStartedEntry(back)
 
 
-def read_backs(entries: Sequence[JournalEntry], blobs: BlobStore) -> dict[str, Rollback]:
+def read_rollbacks(entries: Sequence[JournalEntry], blobs: BlobStore) -> dict[str, Rollback]:
     """Reads what the entries of a run name as its ways back."""
     turns = [entry.back for entry in entries if isinstance(entry, RollbackStartedEntry)]
     return {back: _decode(blobs.read(back)) for back in turns}
 
 
-def read_changes(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
+def changes_reader(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceChanges]:
     """Returns what reads what a command changed; of one that left no record nothing is known."""
 
     def read(ended: CommandEndedEntry) -> WorkspaceChanges:
@@ -136,7 +136,7 @@ def read_changes(blobs: BlobStore) -> Callable[[CommandEndedEntry], WorkspaceCha
     return read
 
 
-def _back(history: History, hands: FileWriter, blobs: BlobStore, *, lossy: bool) -> Rollback:
+def _back(history: JournaledRun, hands: FileWriter, blobs: BlobStore, *, lossy: bool) -> Rollback:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()
@@ -158,7 +158,7 @@ def _back(history: History, hands: FileWriter, blobs: BlobStore, *, lossy: bool)
     return msgspec.structs.replace(back, rest=rest)
 
 
-def _untold(history: History, hands: FileWriter) -> Iterator[RunFileChange]:
+def _untold(history: JournaledRun, hands: FileWriter) -> Iterator[RunFileChange]:
     """Yields what the run did to files as far as only the disk shows it."""
     known: dict[bytes, list[FileState | None]] = {}  # how a path stood at first, and was left
     steps: dict[bytes, list[tuple[FileState | None, RunFileChange]]] = {}

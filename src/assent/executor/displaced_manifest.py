@@ -13,8 +13,8 @@ from stat import S_ISLNK, S_ISREG
 
 import msgspec
 
-from assent.workspace.disk import Disk
-from assent.workspace.states import CHUNK, READ
+from assent.executor.disk import Disk
+from assent.executor.file_states import CHUNK, OPEN_READ
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDING = b".list"
@@ -23,15 +23,15 @@ _LONE = 3600  # seconds; a list is written a moment before the folder beside it 
 _decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
 
 
-def listed(run: bytes) -> bytes:
+def manifest_name(run: bytes) -> bytes:
     """Returns the name of a run's list."""
     return run + _ENDING
 
 
-def noted(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
+def write_manifest(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
     """Writes the list of a run: the digest of each file that it leaves, by its way there."""
     content = memoryview(msgspec.msgpack.encode(left))
-    fd = disk.open(listed(run), _WRITE, 0o600, at)
+    fd = disk.open(manifest_name(run), _WRITE, 0o600, at)
     try:
         while content:
             content = content[disk.write(fd, content) :]
@@ -39,7 +39,7 @@ def noted(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
         disk.close(fd)
 
 
-def forget_lone(root: bytes, runs: Container[bytes]) -> None:
+def remove_stale_manifests(root: bytes, runs: Container[bytes]) -> None:
     """Removes old lists of other runs than these: a crash came before their folders did."""
     with suppress(OSError), os.scandir(root) as entries:
         for entry in entries:
@@ -49,7 +49,7 @@ def forget_lone(root: bytes, runs: Container[bytes]) -> None:
                 os.unlink(entry.path)
 
 
-class Listed:
+class DisplacedManifest:
     """A list that was written; a lost or damaged one names nothing."""
 
     def __init__(self, disk: Disk, path: bytes) -> None:
@@ -79,7 +79,7 @@ class Listed:
         if not S_ISREG(found.st_mode):
             return ""
         hashed = hashlib.sha256()
-        fd = self._disk.open(name, READ, 0, at)
+        fd = self._disk.open(name, OPEN_READ, 0, at)
         try:
             while chunk := self._disk.read(fd, CHUNK):
                 hashed.update(chunk)
@@ -88,7 +88,7 @@ class Listed:
         return hashed.hexdigest()
 
 
-def clear(disk: Disk, top: bytes, left: Listed) -> bool:
+def remove_displaced(disk: Disk, top: bytes, left: DisplacedManifest) -> bool:
     """Removes what a run left in a folder, and the folder; tells whether that is gone."""
     for path, folders, files, at in os.fwalk(top, topdown=False):
         prefix = path[len(top) + 1 :] + b"/" if path != top else b""

@@ -4,16 +4,18 @@ import errno
 from contextlib import suppress
 from threading import Thread
 
-from assent.workspace.disk import Disk
-from assent.workspace.failure import Symlinked
-from assent.workspace.folders import FOLDER, Folders
-from assent.workspace.states import READ
+from assent.executor.disk import Disk
+from assent.executor.file_states import OPEN_READ
+from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
+from assent.executor.os_errors import SymlinkInPath
 
 # Up to here fsync flushes only what is ours; beyond, one flush of the file system is cheaper than
 # many, although it also waits for what others wrote.
-FEW = 16
+MAX_SINGLE_SYNCS = 16
 
-AHEAD = 512  # files written after which the system begins to flush them, while more are written
+FLUSH_AHEAD_FILES = (
+    512  # files written after which the system begins to flush them, while more are written
+)
 
 # Not there any more, a symlink by now, not readable, or not a thing that this file system can
 # flush by itself.
@@ -22,28 +24,28 @@ _NOT_BY_NAME = (
 )  # fmt: skip
 
 
-class Unsynced:
+class PendingSync:
     """Files with new content and folders with new entries since the last sync."""
 
-    def __init__(self, disk: Disk, folders: Folders) -> None:
+    def __init__(self, disk: Disk, folders: FolderHandles) -> None:
         self._disk = disk
         self._folders = folders
         self._files: set[bytes] = set()
         self._changed: set[bytes] = set()
         self._countless = False
         self._since = 0  # files written since a flush ahead began
-        self._ahead = _Ahead(disk)
+        self._ahead = _BackgroundFlush(disk)
 
     def written(self, path: bytes, folder: bytes) -> None:
         """Notes a file with new content."""
         self._changed.add(folder)
         if self._countless:
             self._since += 1
-            if self._since >= AHEAD:
+            if self._since >= FLUSH_AHEAD_FILES:
                 self._begin()
             return
         self._files.add(path)
-        self._countless = len(self._files) > FEW
+        self._countless = len(self._files) > MAX_SINGLE_SYNCS
 
     def arrived(self, path: bytes, folder: bytes) -> None:
         """Notes a file that came as it is: who knows whether it is on disk, but most of them are.
@@ -53,7 +55,7 @@ class Unsynced:
         self._changed.add(folder)
         if not self._countless:
             self._files.add(path)
-            self._countless = len(self._files) > FEW
+            self._countless = len(self._files) > MAX_SINGLE_SYNCS
 
     def changed(self, folder: bytes) -> None:
         """Notes a folder whose entries changed."""
@@ -80,7 +82,7 @@ class Unsynced:
 
     def sync(self, *, foreign: bool = False) -> None:
         """Returns when everything noted is on disk; with `foreign`, what nobody noted is, too."""
-        few = len(self._files) + len(self._changed) < FEW and not self._countless
+        few = len(self._files) + len(self._changed) < MAX_SINGLE_SYNCS and not self._countless
         if foreign or not (few and self._sync_each()):
             self._sync_all()
         self._ahead.end()
@@ -109,7 +111,7 @@ class Unsynced:
 
     def _sync_file(self, path: bytes) -> None:
         folder, _, name = path.rpartition(b"/")
-        fd = self._disk.open(name, READ, 0, self._folders.open(folder))
+        fd = self._disk.open(name, OPEN_READ, 0, self._folders.open(folder))
         try:
             self._disk.fsync(fd)
         finally:
@@ -122,12 +124,12 @@ class Unsynced:
                 device = self._folders.device(folder)
                 if device not in done:
                     self._disk.syncfs(self._folders.open(folder))
-            except (FileNotFoundError, NotADirectoryError, Symlinked):
+            except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
                 continue  # gone since, and its entry with it: the folder above is noted too
             done.add(device)
 
 
-class _Ahead:
+class _BackgroundFlush:
     """A flush of the file system beside other work."""
 
     def __init__(self, disk: Disk) -> None:
@@ -139,7 +141,7 @@ class _Ahead:
         """Flushes, unless that is going on already."""
         if self._thread is None or not self._thread.is_alive():
             # Its own descriptor: one of `folders` is good until the next call only.
-            fd = self._disk.open(b".", FOLDER, 0, folder)
+            fd = self._disk.open(b".", OPEN_FOLDER, 0, folder)
             self._thread = Thread(target=self._flush, args=(fd,))
             self._thread.start()
 

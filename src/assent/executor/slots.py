@@ -10,29 +10,38 @@ from typing import TypeAlias
 from assent.core.digest import sha256
 from assent.core.paths import ancestors
 from assent.core.run.slot_move import SlotContent
-from assent.workspace.attributes import Rights, bears_none, copy_attributes, new_owner
-from assent.workspace.disk import Disk
-from assent.workspace.failure import Symlinked
-from assent.workspace.folders import Folders
-from assent.workspace.states import CHUNK, READ
+from assent.executor.disk import Disk
+from assent.executor.file_attributes import (
+    OwnershipRights,
+    copy_attributes,
+    has_no_attributes,
+    new_owner,
+)
+from assent.executor.file_states import CHUNK, OPEN_READ
+from assent.executor.folder_handles import FolderHandles
+from assent.executor.os_errors import SymlinkInPath
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o7777
 
-Alike: TypeAlias = tuple[bytes, int]  # a file's own folder, which tells its slot's, and its mode
+FolderAndMode: TypeAlias = tuple[
+    bytes, int
+]  # a file's own folder, which tells its slot's, and its mode
 
 
-class Slots:
+class SlotWriter:
     """Writes slots. What it leaves after an error is for the sweep, as after a crash."""
 
-    def __init__(self, disk: Disk, folders: Folders, rights: Rights) -> None:
+    def __init__(self, disk: Disk, folders: FolderHandles, rights: OwnershipRights) -> None:
         self._disk = disk
         self._folders = folders
         self._rights = rights
         self._groups: dict[bytes, int] = {}  # group that a folder hands down, or -1
         # How the system makes a file, by its folder and the mode that is asked for: always alike.
         self._made: dict[tuple[bytes, int], os.stat_result] = {}
-        self._plain: Alike | None = None  # after which the last new file needed nothing more
+        self._plain: FolderAndMode | None = (
+            None  # after which the last new file needed nothing more
+        )
 
     def forget(self) -> None:
         """Forgets what was known of folders, because a new run begins."""
@@ -62,7 +71,7 @@ class Slots:
     def plain_owner(self, path: bytes) -> tuple[int, int] | None:
         """Returns user and group of a file that bears nothing else; None of any other."""
         name, at, found = self._find(path)
-        if not S_ISREG(found.st_mode) or not bears_none(self._disk, name, at):
+        if not S_ISREG(found.st_mode) or not has_no_attributes(self._disk, name, at):
             return None
         return found.st_uid, found.st_gid
 
@@ -77,7 +86,7 @@ class Slots:
             size += length
         return size
 
-    def _finish(self, fd: int, fill: SlotContent, alike: Alike) -> None:
+    def _finish(self, fd: int, fill: SlotContent, alike: FolderAndMode) -> None:
         folder, mode = fill.slot.rpartition(b"/")[0], alike[1]
         made = self._made.get((folder, mode))  # one stat for all of them
         if made is None:
@@ -107,7 +116,7 @@ class Slots:
         for path in (*reversed(ancestors(folder)), folder):
             try:
                 found = self._disk.stat(self._folders.open(path))
-            except (FileNotFoundError, NotADirectoryError, Symlinked):
+            except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
                 break  # a folder to be made inherits, too
         return found.st_gid if found.st_mode & S_ISGID else -1
 
@@ -117,9 +126,9 @@ class Slots:
         owner = new_owner(found, made, self._rights)
         if owner:
             self._disk.chown(fd, *owner)
-        if not S_ISREG(found.st_mode) or bears_none(self._disk, name, at):
+        if not S_ISREG(found.st_mode) or has_no_attributes(self._disk, name, at):
             return owner is not None
-        source = self._disk.open(name, READ, 0, at)
+        source = self._disk.open(name, OPEN_READ, 0, at)
         try:
             copied = copy_attributes(self._disk, source, fd, self._rights)
         finally:
@@ -148,7 +157,7 @@ class Slots:
     def _copied(self, fill: SlotContent, source: bytes) -> Iterator[bytes]:
         """Reads another file of the workspace; OSError at its end if it is not the approved one."""
         name, at, _ = self._find(source)
-        fd = self._disk.open(name, READ, 0, at)
+        fd = self._disk.open(name, OPEN_READ, 0, at)
         digest = hashlib.sha256()
         try:
             while chunk := self._disk.read(fd, CHUNK):

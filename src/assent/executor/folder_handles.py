@@ -8,18 +8,18 @@ from contextlib import suppress
 from stat import S_ISLNK
 
 from assent.core.paths import STAGE, ancestors, is_inside, parent
-from assent.workspace.disk import Disk, Kind
-from assent.workspace.failure import Symlinked, symlinked
+from assent.executor.disk import Disk, EntryKind
+from assent.executor.os_errors import SymlinkInPath, symlink_in_path
 
 LIMIT = 256  # descriptors kept open
-SPARE = 32  # how many make room at once
-TRUST = 1.0  # seconds: a folder that somebody else renamed is noticed after this
+CLOSED_AT_ONCE = 32  # how many make room at once
+RECHECK_SECONDS = 1.0  # seconds: a folder that somebody else renamed is noticed after this
 
 _DEEPEST = STAGE.count(b"/") + 1  # the folder of a run's slots
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Folders:
+class FolderHandles:
     """The workspace's folders as descriptors; the least used are closed.
 
     A descriptor is good until the next call; of two folders at once `open_two` gives both.
@@ -67,7 +67,7 @@ class Folders:
         """Tells whether a folder has this name; a file or symlink in its place is no folder."""
         try:
             self.open(folder)
-        except (FileNotFoundError, NotADirectoryError, Symlinked):
+        except (FileNotFoundError, NotADirectoryError, SymlinkInPath):
             return False
         return True
 
@@ -94,7 +94,7 @@ class Folders:
             self.open(path)
         return missing
 
-    def below(self, folder: bytes) -> Iterator[tuple[bytes, Kind]]:
+    def below(self, folder: bytes) -> Iterator[tuple[bytes, EntryKind]]:
         """Yields everything below a folder, outer folders first; nothing if it is no folder."""
         waiting = [folder]
         while waiting:
@@ -130,14 +130,14 @@ class Folders:
         self._ids.clear()
         while self._fds:
             self._close(self._fds.popitem()[1])
-        self._until = self._clock() + TRUST
+        self._until = self._clock() + RECHECK_SECONDS
 
     def __del__(self) -> None:
         for fd in self._fds.values():
             with suppress(BaseException):  # nobody could catch it here
                 self._disk.close(fd)
 
-    def entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+    def entries(self, folder: bytes) -> list[tuple[bytes, EntryKind]]:
         """Lists a folder; nothing if it is no folder."""
         try:
             return self._disk.scan(self.open_now(folder))
@@ -167,11 +167,11 @@ class Folders:
     def _walk(self, folder: bytes) -> None:
         """Opens a folder from the nearest one above it that is open."""
         # Never the newest one: it is the first of the two that `open_two` promised.
-        while len(self._fds) > LIMIT - SPARE:
+        while len(self._fds) > LIMIT - CLOSED_AT_ONCE:
             self._close(self._fds.pop(next(iter(self._fds))))
         base = self._nearest(folder)
         if base not in self._fds:
-            self._keep(b"", self._disk.open(self._root, FOLDER & ~os.O_NOFOLLOW))
+            self._keep(b"", self._disk.open(self._root, OPEN_FOLDER & ~os.O_NOFOLLOW))
         if folder:
             self._descend(self._fds[base], folder, len(base) + 1 if base else 0)
 
@@ -212,14 +212,14 @@ class Folders:
         if name in (b"..", b"."):  # whoever wrote such a path, the workspace is not left by it
             raise OSError(errno.EINVAL, "it is no plain path inside the workspace", path)
         try:
-            return self._disk.open(name, FOLDER, 0, at)
+            return self._disk.open(name, OPEN_FOLDER, 0, at)
         except NotADirectoryError as error:
             if S_ISLNK(self._disk.lstat(name, at).st_mode):
-                raise symlinked(path) from error
+                raise symlink_in_path(path) from error
             raise
         except OSError as error:
             if error.errno == errno.ELOOP:
-                raise symlinked(path) from error
+                raise symlink_in_path(path) from error
             error.filename = path
             raise
 

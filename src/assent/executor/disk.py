@@ -8,7 +8,7 @@ import errno
 import os
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["file", "link", "folder", "other"]
+EntryKind: TypeAlias = Literal["file", "link", "folder", "other"]
 
 _NOREPLACE = 1
 _EXCHANGE = 2
@@ -45,7 +45,7 @@ class Disk:
     def readlink(self, name: bytes, at: int | None = None) -> bytes:
         return os.readlink(name, dir_fd=at)
 
-    def scan(self, folder: int) -> list[tuple[bytes, Kind]]:
+    def scan(self, folder: int) -> list[tuple[bytes, EntryKind]]:
         """Lists a folder's entries and what they are."""
         with os.scandir(folder) as entries:
             return [
@@ -123,7 +123,7 @@ class Disk:
             raise _last_error()
 
 
-def _kind(entry: os.DirEntry[str]) -> Kind:
+def _kind(entry: os.DirEntry[str]) -> EntryKind:
     """Tells what an entry is that is no file; most are, and are not asked about twice."""
     if entry.is_dir(follow_symlinks=False):
         return "folder"

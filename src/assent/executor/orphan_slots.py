@@ -17,7 +17,9 @@ from assent.core.run.slot_move import PathState
 from assent.ports.file_writer import FileWriter
 
 
-def clear(hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice) -> OrphanCleanup:
+def clear_orphan_slots(
+    hands: FileWriter, orphans: Sequence[OrphanSlot], way: OrphanChoice
+) -> OrphanCleanup:
     """Clears the slots; what does not go back to its place is moved to a folder of its own.
 
     Each step is one rename that replaces nothing. After a crash the same word goes on: a name is

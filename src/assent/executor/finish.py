@@ -17,10 +17,10 @@ from assent.core.run.slot_move import (
 )
 from assent.ports.file_writer import FileWriter
 
-PACE = 64  # motions between two reports of progress
+PROGRESS_INTERVAL = 64  # motions between two reports of progress
 
 
-class Changed(Exception):
+class ForeignChange(Exception):
     """Somebody else's content stands where the plan's should."""
 
 
@@ -38,10 +38,10 @@ def finish(
     """
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
-    whole, displaced = _Whole(hands, () if look else motions), _Displaced(hands)
+    whole, displaced = _WholeFolderMoves(hands, () if look else motions), _DisplacedFileCheck(hands)
     try:
         for at, motion in enumerate(motions):
-            if at % PACE == 0:
+            if at % PROGRESS_INTERVAL == 0:
                 yield at
             if type(motion) is MoveFromSlot and motion.whole in whole.over:
                 continue  # it came with another one
@@ -58,7 +58,7 @@ def finish(
                 _perform(hands, motion, displaced)
         displaced.check()
         hands.sync_to_disk()
-    except Changed as changed:
+    except ForeignChange as changed:
         return AbortedEntry(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:
         named = displaced.at or (index, path)
@@ -66,7 +66,7 @@ def finish(
     return SettledEntry("done", tuple(made or ()))
 
 
-class _Whole:
+class _WholeFolderMoves:
     """Folders that go as a whole, each with the first motion of a file in it.
 
     That is for a run that nothing has cut off so far: whoever goes on after that, or goes back,
@@ -101,7 +101,7 @@ class _Whole:
                     self.over.add(motion.whole)
                     self._take(motion)
                 if self._slots[motion.whole][motion.slot] != motion.before:
-                    raise Changed("it changed a moment before it was replaced")
+                    raise ForeignChange("it changed a moment before it was replaced")
             case _:
                 return False
         return True
@@ -110,13 +110,13 @@ class _Whole:
         slots = self._slots[motion.whole]
         _rename(self._hands, motion.whole, motion.folder_slot)
         if self._hands.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
-            raise Changed("its folder was replaced")
+            raise ForeignChange("its folder was replaced")
         if self._hands.folder_holds_files(motion.folder_slot, besides=slots):
-            raise Changed("a file appeared beside it")
+            raise ForeignChange("a file appeared beside it")
         slots |= self._hands.read_states(slots)
 
 
-class _Displaced:
+class _DisplacedFileCheck:
     """Files that were moved away: a change between check and rename shows in them, and goes back.
 
     They are looked at some at a time, which costs less, but before the next kind of motions.
@@ -130,14 +130,14 @@ class _Displaced:
     def check(self, before: SlotMove | None = None) -> None:
         """Looks at what waits, if enough does or the motion that comes next is of another kind."""
         waiting = self.some
-        if not waiting or (len(waiting) < PACE and type(before) is type(waiting[-1])):
+        if not waiting or (len(waiting) < PROGRESS_INTERVAL and type(before) is type(waiting[-1])):
             return
         self.some = []
         seen = self._look({motion.slot: motion.before for motion in waiting})
         for motion in waiting:
             self.at, slot = (motion.index, motion.path), motion.slot
             if (seen[slot] if seen else self._hands.read_states((slot,))[slot]) != motion.before:
-                raise Changed("it changed a moment before it was replaced")
+                raise ForeignChange("it changed a moment before it was replaced")
         self.at = None
 
     def _look(self, slots: Mapping[bytes, PathState]) -> dict[bytes, PathState]:
@@ -154,10 +154,10 @@ def _is_to_do(hands: FileWriter, motion: SlotMove) -> bool:
         case MoveStatus.DONE:
             return False
         case MoveStatus.CONFLICT:
-            raise Changed("it changed while the run was interrupted")
+            raise ForeignChange("it changed while the run was interrupted")
 
 
-def _perform(hands: FileWriter, motion: SlotMove, displaced: _Displaced) -> None:
+def _perform(hands: FileWriter, motion: SlotMove, displaced: _DisplacedFileCheck) -> None:
     match motion:
         case SwapWithSlot():
             _rename(hands, motion.slot, motion.path, exchange=True)
@@ -178,13 +178,13 @@ def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool =
     try:
         (hands.exchange if exchange else hands.rename_unless_taken)(source, target)
     except FileExistsError:
-        raise Changed("something was put there meanwhile") from None
+        raise ForeignChange("something was put there meanwhile") from None
     except FileNotFoundError:
-        raise Changed("it is gone") from None
+        raise ForeignChange("it is gone") from None
 
 
 def _check_cleared(hands: FileWriter, motion: ClearFolder) -> None:
     if hands.read_states((motion.slot,))[motion.slot] != "folder":
-        raise Changed("a file was put in the place of this folder")
+        raise ForeignChange("a file was put in the place of this folder")
     if hands.folder_holds_files(motion.slot):
-        raise Changed("a file appeared in this folder")
+        raise ForeignChange("a file appeared in this folder")

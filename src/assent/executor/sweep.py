@@ -15,11 +15,11 @@ from assent.core.run.slot_move import (
     prunable_folders,
     slot_contents,
 )
-from assent.execute.compare import torn
+from assent.executor.reconciliation import displaced_torn_slots
 from assent.ports.file_writer import FileWriter
 
 
-class Slots(msgspec.Struct, frozen=True):
+class SegmentSlots(msgspec.Struct, frozen=True):
     """Everything that may lie in the slots of a segment, and which contents are kept as blobs."""
 
     layout: SlotLayout
@@ -28,7 +28,7 @@ class Slots(msgspec.Struct, frozen=True):
     has: Callable[[str], bool]
 
 
-class Emptied(msgspec.Struct, frozen=True):
+class SweepResult(msgspec.Struct, frozen=True):
     """What a sweep left and did: slots that stay, and whether it removed folders of the person."""
 
     kept: tuple[bytes, ...]
@@ -36,8 +36,8 @@ class Emptied(msgspec.Struct, frozen=True):
 
 
 def sweep(
-    hands: FileWriter, settled: SettledEntry, slots: Slots, *, careful: bool = False
-) -> Emptied:
+    hands: FileWriter, settled: SettledEntry, slots: SegmentSlots, *, careful: bool = False
+) -> SweepResult:
     """Removes filled slots and folders that the plan leaves empty.
 
     `careful`: more may be in the slots than such an end leaves there.
@@ -51,7 +51,7 @@ def sweep(
     filled = _beside(slots) if aside else _filled(settled, slots)
     only = _only_copies(hands, slots) if settled.accepted or careful else frozenset()
     kept = [slot for slot in filled if slot in only]
-    kept += torn(hands, operations, renames) if careful else []
+    kept += displaced_torn_slots(hands, operations, renames) if careful else []
     left = hands.delete_paths([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
     folders = () if aside else (*_cleared(renames), *layout.whole_folder_slots)
@@ -60,10 +60,10 @@ def sweep(
     pruned = prunable_folders(operations) if done else []
     gone = [folder for folder in pruned if _is_removed(hands, folder)]
     _is_removed(hands, layout.folder)
-    return Emptied(tuple(kept), pruned=bool(gone))
+    return SweepResult(tuple(kept), pruned=bool(gone))
 
 
-def _filled(settled: SettledEntry, slots: Slots) -> Iterable[bytes]:
+def _filled(settled: SettledEntry, slots: SegmentSlots) -> Iterable[bytes]:
     """Returns the slots that can hold something: old content if done, new if rolled back."""
     renames = slots.renames
     if settled.outcome == "rolled_back" or settled.accepted:
@@ -75,14 +75,14 @@ def _filled(settled: SettledEntry, slots: Slots) -> Iterable[bytes]:
     return [m.slot for m in renames if displaces_file(m)]
 
 
-def _beside(slots: Slots) -> list[bytes]:
+def _beside(slots: SegmentSlots) -> list[bytes]:
     """Returns the slots with old content that are not in the folder of the others."""
     within = slots.layout.folder + b"/"
     found = slots.renames if slots.layout.beside else ()
     return [m.slot for m in found if displaces_file(m) and not m.slot.startswith(within)]
 
 
-def _are_set_aside(hands: FileWriter, slots: Slots) -> bool:
+def _are_set_aside(hands: FileWriter, slots: SegmentSlots) -> bool:
     """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
     old = {m.slot: m.before for m in slots.renames if displaces_file(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
@@ -101,7 +101,7 @@ def _cleared(renames: Sequence[SlotMove]) -> list[bytes]:
     return [m.slot for m in renames if type(m) is ClearFolder]
 
 
-def _only_copies(hands: FileWriter, slots: Slots) -> frozenset[bytes]:
+def _only_copies(hands: FileWriter, slots: SegmentSlots) -> frozenset[bytes]:
     """Returns the slots whose content is neither a blob nor under a name of its own operation."""
     operations = slots.operations
     blobs = {

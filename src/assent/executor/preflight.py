@@ -4,7 +4,7 @@ from assent.core.plan.operation import FileOperation, RunCommand
 from assent.core.plan.plan import Plan
 from assent.core.run.state import segment_ranges
 from assent.core.run.workspace_changes import state_changes
-from assent.execute.check import check_blobs, check_disk, first_files
+from assent.executor.drift import check_blobs, check_disk, first_segment_files
 from assent.ports import BlobStore, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
@@ -24,6 +24,6 @@ def check_start(
     course = segment_ranges(plan.operations)
     for span in course:
         check_blobs(span.files, blobs)
-    files = first_files(plan)
+    files = first_segment_files(plan)
     check_disk(plan, files, hands)
     return () if course and course[0].command else files

@@ -27,12 +27,14 @@ from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
 from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
-EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
-Parts: TypeAlias = Generator[OutputChunk | ProcessResult, None, None]
+KEPT_EDGE_BYTES: Final = (
+    512 << 10
+)  # bytes of output that are kept from its beginning, and from its end
+CommandChunks: TypeAlias = Generator[OutputChunk | ProcessResult, None, None]
 NOT_RUN: Final = ProcessResult(126, "start")
 STOPPED: Final = ProcessResult(130, "interrupted")
-UNSEEN: Final = ProcessResult(-1, UNKNOWN_END)
-WORDS: Final = {
+END_UNKNOWN: Final = ProcessResult(-1, UNKNOWN_END)
+FAILURE_TEXTS: Final = {
     "start": "the command could not be started",
     "interrupted": "the command was interrupted",
     UNKNOWN_END: "the command began and its end is not on record; whether it did its work is not known",
@@ -41,7 +43,7 @@ WORDS: Final = {
 }
 
 
-class Order(msgspec.Struct, frozen=True):
+class DueCommand(msgspec.Struct, frozen=True):
     """A command that is due: its index in the course, the plan's digest, files changed so far."""
 
     index: int
@@ -53,7 +55,7 @@ class Order(msgspec.Struct, frozen=True):
     named: str = "it"  # how that operation calls it
 
 
-class NoCommands:
+class NoPlanCommandRunner:
     """Implements ports.Commander where no command may run."""
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
@@ -83,7 +85,7 @@ class NoCommands:
         return WorkspaceChanges(known=False)
 
 
-class Commanding:
+class CommandExecution:
     """Runs one command after its intent is durable (law 5), and tells what came of it."""
 
     def __init__(
@@ -95,7 +97,7 @@ class Commanding:
         self._journal = journal
 
     def run(
-        self, run: str, order: Order
+        self, run: str, order: DueCommand
     ) -> Generator[LiveCommandOutput | CommandProgress, None, CommandEndedEntry | HaltedEntry]:
         """Runs a command; what it says comes live. Closing this ends it, which is recorded."""
         doing = CommandProgress("before", order.index, order.total, order.command)
@@ -107,7 +109,7 @@ class Commanding:
             why = f"{order.named} did not begin: {error.message}"
             return HaltedEntry((PathConflict(order.about, b"", b"", why),))
         yield msgspec.structs.replace(doing, what="command")
-        said, ended = Output(), STOPPED
+        said, ended = CapturedOutput(), STOPPED
         try:
             self._journal.write(run, CommandStartedEntry(order.index, before))
             ended = yield from self._heard(order, said)
@@ -123,7 +125,7 @@ class Commanding:
         return isinstance(self._journal.read(run)[-1], CommandStartedEntry)
 
     def _heard(
-        self, order: Order, said: "Output"
+        self, order: DueCommand, said: "CapturedOutput"
     ) -> Generator[LiveCommandOutput, None, ProcessResult]:
         """Hands on what a command says, and returns how it ended, or that it could not begin."""
         try:
@@ -131,20 +133,20 @@ class Commanding:
                 return (yield from _heard(order.index, parts, said))
         except AssentError as error:
             said.add(error.message.encode())
-            return NOT_RUN if isinstance(error, Refused) else UNSEEN
+            return NOT_RUN if isinstance(error, Refused) else END_UNKNOWN
 
-    def record_lost_end(self, began: CommandStartedEntry, order: Order) -> CommandEndedEntry:
+    def record_lost_end(self, began: CommandStartedEntry, order: DueCommand) -> CommandEndedEntry:
         """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
         self._commander.check_at_rest()
-        said = Output()
+        said = CapturedOutput()
         said.add(self._commander.clean_up(order.command, order.left).encode())
-        return self._ran(began.index, began.before, UNSEEN, said)
+        return self._ran(began.index, began.before, END_UNKNOWN, said)
 
-    def _parts(self, order: Order) -> Parts:
+    def _parts(self, order: DueCommand) -> CommandChunks:
         yield from self._commander.run(order.command, order.digest, order.left)
 
     def _ran(
-        self, index: int, before: str, ended: ProcessResult, said: "Output"
+        self, index: int, before: str, ended: ProcessResult, said: "CapturedOutput"
     ) -> CommandEndedEntry:
         """Keeps what a command changed and said; what cannot be kept makes it a failed one."""
         cut, changes, output = ended.cut, "", ""
@@ -162,7 +164,7 @@ class Commanding:
         return CommandEndedEntry(index, ended.code, cut, changes, output, ended.running)
 
 
-class Output:
+class CapturedOutput:
     """What a command says: its beginning and its end, and how much is missing in between."""
 
     def __init__(self) -> None:
@@ -172,24 +174,24 @@ class Output:
 
     def add(self, content: bytes) -> None:
         self.size += len(content)
-        room = EDGE - len(self._head)
+        room = KEPT_EDGE_BYTES - len(self._head)
         self._head += content[:room]
         self._tail += content[room:]
-        if len(self._tail) > 2 * EDGE:
-            del self._tail[:-EDGE]
+        if len(self._tail) > 2 * KEPT_EDGE_BYTES:
+            del self._tail[:-KEPT_EDGE_BYTES]
 
     def kept(self) -> list[bytes]:
-        tail = bytes(self._tail[-EDGE:])
+        tail = bytes(self._tail[-KEPT_EDGE_BYTES:])
         missing = self.size - len(self._head) - len(tail)
         marker = b"\n[%d bytes are not kept]\n" % missing if missing else b""
         return [bytes(self._head), marker, tail]
 
 
 def _heard(
-    index: int, parts: Parts, said: Output
+    index: int, parts: CommandChunks, said: CapturedOutput
 ) -> Generator[LiveCommandOutput, None, ProcessResult]:
     """Hands on what a command says, and returns how it ended."""
-    ended = UNSEEN
+    ended = END_UNKNOWN
     for part in parts:
         if isinstance(part, ProcessResult):
             ended = part
@@ -199,10 +201,10 @@ def _heard(
     return ended
 
 
-def in_words(ended: CommandEndedEntry) -> str:
+def failure_text(ended: CommandEndedEntry) -> str:
     """Says why a command did not do its work."""
     if not ended.cut:
         signal = signal_of(ended.code)
         by = f", as after {signal}" if signal else ""
         return f"the command ended with exit code {ended.code}{by}"
-    return WORDS.get(ended.cut, f"the command was ended before it was done ({ended.cut})")
+    return FAILURE_TEXTS.get(ended.cut, f"the command was ended before it was done ({ended.cut})")
