@@ -22,7 +22,7 @@ LOOKED = ("runs/plan_commands.py", "changes")
 
 
 def pressed(
-    world: World, place: tuple[str, str], event: str = "return", entry: str = "Running"
+    world: World, place: tuple[str, str], event: str = "return", entry: str = "CommandStartedEntry"
 ) -> Answer:
     """Builds the plan, and presses Ctrl-C in this place."""
     module, name = place
@@ -67,7 +67,7 @@ def test_an_interrupt_when_its_end_is_about_to_be_recorded_leaves_nothing_unknow
 ) -> None:
     planned.ok("stage", "run", "--script", "echo said; touch made")
     planned.approve()
-    answer = pressed(planned, JOURNAL, "call", "Ran")
+    answer = pressed(planned, JOURNAL, "call", "CommandEndedEntry")
     assert "`assent recover` finishes it or takes it back." in answer.error["message"]
     done = planned.ok("recover")
     assert [(row["result"], row["exit"]) for row in done["operations"]] == [("done", 0)]

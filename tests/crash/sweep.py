@@ -189,7 +189,7 @@ def _promised(journal: list[str]) -> str:
     """Says how a run that was cut off must end."""
     if not journal:
         return "not started"
-    forward = "Committed" in journal and "Aborted" not in journal
+    forward = "CommittedEntry" in journal and "AbortedEntry" not in journal
     return "done" if forward else "rolled_back"
 
 

@@ -59,9 +59,9 @@ def applied(*operations: Operation) -> CommandWorld:
 def test_g5_the_journal_says_what_comes_next_before_it_comes() -> None:
     world = applied(*BETWEEN.operations)
     assert world.kinds == [
-        "Started", "Committed", "Settled", "Swept",
-        "Running", "Ran",
-        "Entered", "Committed", "Settled", "Finished",
+        "StartedEntry", "CommittedEntry", "SettledEntry", "SegmentSweptEntry",
+        "CommandStartedEntry", "CommandEndedEntry",
+        "SegmentEnteredEntry", "CommittedEntry", "SettledEntry", "FinishedEntry",
     ]  # fmt: skip
     last = world.entries[-1]
     assert last == FinishedEntry("done", ("done",) * 4, (b"w/deep", b"w/deep/er"))
@@ -69,18 +69,26 @@ def test_g5_the_journal_says_what_comes_next_before_it_comes() -> None:
 
 
 def test_a_plan_without_commands_has_the_journal_that_it_always_had() -> None:
-    assert applied(WRITE_A, WRITE_B).kinds == ["Started", "Committed", "Settled", "Finished"]
+    assert applied(WRITE_A, WRITE_B).kinds == [
+        "StartedEntry",
+        "CommittedEntry",
+        "SettledEntry",
+        "FinishedEntry",
+    ]
 
 
 def test_law_5_that_a_command_runs_is_durable_before_it_begins() -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
     assert first_words(work) == LiveCommandOutput(0, b"building\n")
-    assert (world.kinds, world.commander.began) == (["Started", "Running"], [b"build"])
+    assert (world.kinds, world.commander.began) == (
+        ["StartedEntry", "CommandStartedEntry"],
+        [b"build"],
+    )
     for moment in range(20):
         world = CommandWorld(ALONE)
         world.cut(world.apply, moment, power=True)
-        assert not world.commander.began or "Running" in world.kinds
+        assert not world.commander.began or "CommandStartedEntry" in world.kinds
 
 
 def test_what_a_command_changed_and_said_is_kept() -> None:
@@ -249,9 +257,9 @@ def test_whoever_watches_is_told_which_command_begins_and_what_else_takes_time()
 @pytest.mark.parametrize(
     ("what", "kinds"),
     [
-        ("before", ["Started"]),
-        ("command", ["Started"]),
-        ("after", ["Started", "Running", "Ran"]),
+        ("before", ["StartedEntry"]),
+        ("command", ["StartedEntry"]),
+        ("after", ["StartedEntry", "CommandStartedEntry", "CommandEndedEntry"]),
     ],
 )
 def test_law_5_an_interruption_beside_a_command_leaves_no_doubt_whether_it_ran(

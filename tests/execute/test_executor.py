@@ -135,14 +135,16 @@ def test_law_5_intent_comes_before_effect_and_done_after(case: PlanCase) -> None
     world.journal = journal = Ordered(world.hands)
     world.apply()
     story = [word for word in journal.story if word not in ("look", "missing", "layout")]
-    started, committed, settled = map(story.index, ("Started", "Committed", "Settled"))
+    started, committed, settled = map(
+        story.index, ("StartedEntry", "CommittedEntry", "SettledEntry")
+    )
     renames = [at for at, word in enumerate(story) if word in ("rename", "exchange")]
     assert started == 0
     assert story[committed - 1] == story[settled - 1] == "sync"
     assert committed < min(renames) <= max(renames) < settled
     assert "create" not in story[committed:]
     assert "remove" not in story[:settled]
-    assert story[-1] == "Finished"
+    assert story[-1] == "FinishedEntry"
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -243,7 +245,7 @@ def test_f64_damaged_new_content_stops_the_run_before_anything_is_visible() -> N
     world.blobs.contents[new] = b"rotten"
     world.apply()
     entries = world.journal.read("run")
-    assert names(entries) == ["Started", "Aborted", "Settled", "Finished"]
+    assert names(entries) == ["StartedEntry", "AbortedEntry", "SettledEntry", "FinishedEntry"]
     abort = entries[1]
     assert isinstance(abort, AbortedEntry)
     assert (abort.index, abort.result) == (1, "failed")

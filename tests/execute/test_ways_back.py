@@ -70,7 +70,7 @@ def test_f66_a_later_segment_that_meets_other_files_halts_and_changes_nothing() 
 def test_f66_resume_looks_at_the_files_again() -> None:
     world = met()
     world.recover("resume")
-    assert (world.outcome, world.kinds[-2:]) == ("needs_you", ["Recovering", "Halted"])
+    assert (world.outcome, world.kinds[-2:]) == ("needs_you", ["RecoveringEntry", "HaltedEntry"])
     world.hands.files[b"w/log"] = OLD
     world.recover("resume")
     assert (world.outcome, world.results) == ("done", ("done",) * 4)
@@ -115,7 +115,7 @@ def test_a_later_segment_that_is_put_back_halts_with_what_was_done() -> None:
     assert world.outcome == "needs_you"
     assert world.results == ("done", "done", "not_started", "failed")
     assert world.reasons == [(3, b".opencode/assent/stage/run.1/1.new", "No space left")]
-    assert world.kinds[-4:] == ["Aborted", "Settled", "Swept", "Halted"]
+    assert world.kinds[-4:] == ["AbortedEntry", "SettledEntry", "SegmentSweptEntry", "HaltedEntry"]
     assert world.files == {**START, b"w/a": NEW, b"w/log": LATER}
     full.full = b""
     world.recover("resume")
@@ -256,7 +256,7 @@ def test_new_content_that_is_gone_when_its_segment_begins_halts_it() -> None:
 def test_old_content_that_is_gone_on_the_way_back_halts_it_before_anything_goes() -> None:
     world = stopped(WRITE_A)
     moment = 0
-    while world.kinds[-1] != "Turned":
+    while world.kinds[-1] != "RollbackStartedEntry":
         world = stopped(WRITE_A)
         assert world.cut(partial(world.recover, "roll_back"), moment, power=False)
         moment += 1

@@ -9,7 +9,7 @@ from tests.house.source import Import, Modules, imports, modules
 # Who may import inside a function, and what: chosen late, heavy, and often not needed at all.
 SEAMS = {
     "cli": ("tui", "web", "acp"),
-    "app": ("models", "store", "workspace", "sandbox", "config"),
+    "app": ("executor", "llm", "store", "workspace", "sandbox", "config"),
 }
 DRIVERS = ("textual", "sqlite3")
 

@@ -81,7 +81,9 @@ def test_what_is_typed_is_never_held_back() -> None:
 
 def test_a_paste_that_is_too_long_is_cut_and_that_is_said() -> None:
     line = f"{START}{'x' * 12}{END}k"
-    assert read(line, most=10) == read(*line, most=10) == ["paste: " + "x" * 10, "PasteCut", "k"]
+    assert (
+        read(line, most=10) == read(*line, most=10) == ["paste: " + "x" * 10, "PasteTruncated", "k"]
+    )
     assert read(line, most=12) == ["paste: " + "x" * 12, "k"]
     assert PasteTruncated.handler_name == "on_paste_cut"
 

@@ -30,7 +30,7 @@ SHOWN = {
     "main": "Screen",
     "approval": "ApprovalPanel",
     "approval-asked": "ApprovalPanel",
-    "comment": "WordsPanel",
+    "comment": "TextInputPanel",
     "feedback": "FeedbackPanel",
     "history": "HistoryPanel",
     "operation": "OperationPanel",
@@ -41,9 +41,9 @@ SHOWN = {
     "agents": "AgentList",
     "models": "ModelList",
     "modes": "ModeList",
-    "facts": "FactList",
+    "facts": "MemoryList",
     "themes": "ThemeList",
-    "palette": "Palette",
+    "palette": "CommandPalette",
     "help": "HelpPanel",
     "confirm": "ConfirmPanel",
     "question": "QuestionPanel",
@@ -56,8 +56,8 @@ SHOWN = {
 BASES = {
     "Panel",
     "Picker",
-    "AskingPanel",
-    "DecidingPanel",
+    "DebouncedPanel",
+    "DecisionPanel",
     "LinesPanel",
 }  # of which others are made
 

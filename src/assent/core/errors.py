@@ -3,37 +3,37 @@
 AssentError
 ├── UsageError          the request itself makes no sense
 ├── PlanError           the plan cannot do this now
-│   ├── IllegalStep         its state does not allow it
+│   ├── IllegalState        its state does not allow it
 │   ├── NotFound            there is no such plan, operation or run
-│   ├── BadPlan             text or front matter cannot be used
+│   ├── InvalidPlan         text or front matter cannot be used
 │   ├── NoMatch             an edit matches nothing, or several places
-│   └── Impossible          operations that cannot hold together
-├── ConsentError        nobody said yes to this
+│   └── ImpossibleOperations operations that cannot hold together
+├── ApprovalError       nobody said yes to this
 │   ├── NotApproved         no approval for this digest
 │   ├── Declined            a person, or the lack of one, said no
-│   ├── Spent               the approval was used
+│   ├── ApprovalUsed        the approval was used
 │   └── Expired             the approval is too old
 ├── StaleError          what was seen is not what is there
-│   ├── Moved               somebody else was faster
+│   ├── ConcurrentChange    somebody else was faster
 │   ├── Drift               files changed since they were staged
-│   ├── OtherDigest         another digest than the one named
-│   ├── OtherWorkspace      made for another workspace
-│   └── LiveDiffers         the Markdown file is not the proposed text
-├── Unsettled           an earlier run waits for a person
+│   ├── DigestMismatch      another digest than the one named
+│   ├── WorkspaceMismatch   made for another workspace
+│   └── PlanTextDiffers     the Markdown file is not the proposed text
+├── RunUnfinished       an earlier run waits for a person
 ├── Refused             a path or a policy forbids it
-│   ├── MayWrite            a command line does more than read
-│   ├── Damaged             a file that came from elsewhere is not what was written there
-│   ├── Untrusted           signed with a key that does not count here
+│   ├── NotReadOnly         a command line does more than read
+│   ├── CorruptFile         a file that came from elsewhere is not what was written there
+│   ├── UntrustedKey        signed with a key that does not count here
 │   └── NotIndependent      whoever asked for it may not be the one who agrees
 ├── Interrupted         the person stopped it
 ├── LimitReached        a limit or the loop guard ended the model's turn
-├── NotRun              a command of the model needs a sandbox, and there is none here
+├── SandboxRequired     a command of the model needs a sandbox, and there is none here
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
 ├── WorkspaceError      a file of the workspace could not be read or written
 └── ModelError          a model did not answer
     ├── Unavailable         for now; asking again may help
-    ├── Overflow            the conversation is longer than it can read
+    ├── ContextOverflow     the conversation is longer than it can read
     ├── AnswerTooLong       its answer is larger than the settings allow
     └── Unauthorized        it does not know the key, or the key may not
 """

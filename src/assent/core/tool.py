@@ -221,3 +221,7 @@ class EffectResult(msgspec.Struct, frozen=True):
     failed: bool = False
     ends: bool = False  # the turn is over with it
     metadata: dict[str, Any] = {}
+
+
+# As plugins know them from before `assent.plugins`.
+Edit, Outcome, Request = EditEffect, ToolOutcome, ResourceAccess

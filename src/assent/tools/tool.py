@@ -52,3 +52,7 @@ class Tool(msgspec.Struct, frozen=True):
     text: str = ""  # its description, where no file beside it has one
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
     title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it
+
+
+# As plugins know them from before `assent.plugins`.
+Around, Free = ToolContext, RawArguments

@@ -21,8 +21,8 @@ class TooSmallOverlay(Widget):
 
     SCOPED_CSS = False  # the size is said by a class of the screen
     DEFAULT_CSS = """
-    Small { layer: small; dock: top; width: 100%; height: 100%; display: none; padding: 0 1; }
-    .-tight Small, .-low Small { display: block; }
+    TooSmallOverlay { layer: small; dock: top; width: 100%; height: 100%; display: none; padding: 0 1; }
+    .-tight TooSmallOverlay, .-low TooSmallOverlay { display: block; }
     """
 
     def render(self) -> Text:

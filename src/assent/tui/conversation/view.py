@@ -65,7 +65,7 @@ class ConversationView(LineView):
     """A paper that follows a session. A click unfolds or folds what it hits."""
 
     DEFAULT_CSS = """
-    Conversation { height: 1fr; padding: 0 1; }
+    ConversationView { height: 1fr; padding: 0 1; }
     """
 
     def __init__(self, id: str | None = None) -> None:

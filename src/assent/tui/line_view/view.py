@@ -44,7 +44,7 @@ class LineView(ScrollView, can_focus=True):
     """
 
     DEFAULT_CSS = """
-    Paper {
+    LineView {
         overflow-x: hidden; overflow-y: auto; scrollbar-gutter: stable;
         scrollbar-size: 0 1;
     }

@@ -41,13 +41,13 @@ class DecisionPanel(DebouncedPanel[str]):
     """Four zones: what it is, all of it, what stands around it, and what can be decided."""
 
     DEFAULT_CSS = """
-    DecidingPanel #all { height: 1fr; margin: 1 0 0 0; }
-    DecidingPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
-    DecidingPanel #actions { height: auto; border-top: solid $primary; }
-    DecidingPanel.low #all { margin: 0; }
-    DecidingPanel.low #context { display: none; }
-    DecidingPanel.low #panel-title { max-height: 3; }
-    DecidingPanel.low #panel-keys { max-height: 1; }
+    DecisionPanel #all { height: 1fr; margin: 1 0 0 0; }
+    DecisionPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
+    DecisionPanel #actions { height: auto; border-top: solid $primary; }
+    DecisionPanel.low #all { margin: 0; }
+    DecisionPanel.low #context { display: none; }
+    DecisionPanel.low #panel-title { max-height: 3; }
+    DecisionPanel.low #panel-keys { max-height: 1; }
     """
     AUTO_FOCUS = "#all"
 

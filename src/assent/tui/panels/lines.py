@@ -13,7 +13,7 @@ class LinesPanel(Panel[None]):
     """Shows lines. It decides nothing."""
 
     DEFAULT_CSS = """
-    LinesPanel Paper { height: 1fr; margin: 1 0; }
+    LinesPanel LineView { height: 1fr; margin: 1 0; }
     """
     AUTO_FOCUS = "#lines"
     keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"

@@ -92,14 +92,14 @@ class TextInputPanel(Panel[str]):
     """Takes words. It ends with them, or with None if the person wants it as it was."""
 
     DEFAULT_CSS = """
-    WordsPanel Paper { height: auto; max-height: 40%; margin: 1 0 0 0; }
-    WordsPanel TextArea {
+    TextInputPanel LineView { height: auto; max-height: 40%; margin: 1 0 0 0; }
+    TextInputPanel TextArea {
         height: auto; min-height: 5; max-height: 1fr; margin: 1 0; padding: 0 1;
         border: none; border-left: thick $primary;
     }
-    WordsPanel TextArea:focus { border: none; border-left: thick $accent; }
-    WordsPanel #told { height: auto; display: none; }
-    WordsPanel #told.open { display: block; }
+    TextInputPanel TextArea:focus { border: none; border-left: thick $accent; }
+    TextInputPanel #told { height: auto; display: none; }
+    TextInputPanel #told.open { display: block; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Keep")]
     keys = "Ctrl+S keep · Esc leave as it was"

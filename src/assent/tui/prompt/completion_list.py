@@ -20,8 +20,8 @@ class CompletionList(Static):
     """Shows a few choices at a time, with a sign before the chosen one. Never has the focus."""
 
     DEFAULT_CSS = """
-    Offers { height: auto; display: none; padding: 0 1; background: $surface; }
-    Offers.open { display: block; }
+    CompletionList { height: auto; display: none; padding: 0 1; background: $surface; }
+    CompletionList.open { display: block; }
     """
 
     class Accepted(Message):

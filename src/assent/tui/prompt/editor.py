@@ -31,7 +31,7 @@ class PromptEditor(OrderedTextArea):
     """
 
     DEFAULT_CSS = """
-    Editor, Editor:focus {
+    PromptEditor, PromptEditor:focus {
         height: auto; max-height: 34vh; border: none; padding: 0; background: $background;
     }
     """

@@ -51,12 +51,12 @@ class PromptInput(Vertical):
     """Several lines of input with completion, history and long pastes."""
 
     DEFAULT_CSS = """
-    Prompt { height: auto; max-height: 60vh; }
-    Prompt > #prompt-note { height: 1; padding: 0 1; color: $text-muted; display: none; }
-    Prompt > #prompt-note.open { display: block; }
-    Prompt > #prompt-row { height: auto; max-height: 34vh; padding: 0 1; }
-    Prompt #prompt-sign { width: 2; height: 1; text-style: bold; color: $primary; }
-    Prompt.shell #prompt-sign { color: $warning; }
+    PromptInput { height: auto; max-height: 60vh; }
+    PromptInput > #prompt-note { height: 1; padding: 0 1; color: $text-muted; display: none; }
+    PromptInput > #prompt-note.open { display: block; }
+    PromptInput > #prompt-row { height: auto; max-height: 34vh; padding: 0 1; }
+    PromptInput #prompt-sign { width: 2; height: 1; text-style: bold; color: $primary; }
+    PromptInput.shell #prompt-sign { color: $warning; }
     """
 
     class Submitted(Message):

@@ -74,14 +74,14 @@ class Sidebar(Vertical):
     """Four parts, by tabs or all at once."""
 
     DEFAULT_CSS = """
-    SideArea { width: 1fr; height: 1fr; padding: 0 0 0 1; border-left: solid $panel; }
-    SideArea > Paper { height: 1fr; display: none; }
-    SideArea > Paper.shown { display: block; }
-    SideArea.all > #side-plan { min-height: 8; }
-    SideArea.all > #side-operations, SideArea.all > #side-todos {
+    Sidebar { width: 1fr; height: 1fr; padding: 0 0 0 1; border-left: solid $panel; }
+    Sidebar > LineView { height: 1fr; display: none; }
+    Sidebar > LineView.shown { display: block; }
+    Sidebar.all > #side-plan { min-height: 8; }
+    Sidebar.all > #side-operations, Sidebar.all > #side-todos {
         height: auto; max-height: 20%; margin-top: 1;
     }
-    SideArea.all > #side-context { height: auto; max-height: 15; margin-top: 1; }
+    Sidebar.all > #side-context { height: auto; max-height: 15; margin-top: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *[

@@ -16,7 +16,7 @@ class SidebarTabs(Static):
     """A row such as ` 1 Plan [2 Operations (3)] 3 Todos`, with the shown part in brackets."""
 
     DEFAULT_CSS = """
-    Tabs { height: 1; width: 1fr; }
+    SidebarTabs { height: 1; width: 1fr; }
     """
 
     class Selected(Message):

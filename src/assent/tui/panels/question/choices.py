@@ -21,7 +21,7 @@ class QuestionChoices(Static):
     """Knows whether all of it is on the screen: what is not must not be answered with."""
 
     DEFAULT_CSS = """
-    Choices { height: auto; max-height: 70%; border-top: solid $primary; }
+    QuestionChoices { height: auto; max-height: 70%; border-top: solid $primary; }
     """
     _drawn = (0, 0)  # the columns and rows that it was drawn for
 
