@@ -1,1 +1,1 @@
-"""Words and laws: the values of the system and the pure decisions about them."""
+"""Values and pure decisions about plans, runs, sessions and permissions; no I/O (law 10)."""

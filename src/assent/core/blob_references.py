@@ -1,8 +1,8 @@
-"""References: which kept contents the events of a store still need, and which they do not.
+"""Finds which blobs the events of a store still need, for garbage collection.
 
-Everything that an event names is needed, except for what is known to be of no use any more: what
-runs kept that were given up, what old versions of a draft held, and what a plan that is over was
-about. Whatever cannot be read raises, so that nothing is thought unneeded that nobody understood.
+Every blob that an event names is needed, except those known to be of no further use: kept by a
+deleted run, held by an old version of a draft, or part of a plan that is over. Anything that cannot
+be read raises, so that no blob is taken for unneeded by mistake.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The digest: how operations and plans become bytes, and the bytes a name (docs/plan-file.md)."""
+"""Digests: the canonical bytes of operations and plans, hashed to a name (docs/plan-file.md)."""
 
 import hashlib
 import struct

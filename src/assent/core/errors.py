@@ -8,13 +8,13 @@ AssentError
 │   ├── InvalidPlan         text or front matter cannot be used
 │   ├── NoMatch             an edit matches nothing, or several places
 │   └── ImpossibleOperations operations that cannot hold together
-├── ApprovalError       nobody said yes to this
+├── ApprovalError       there is no approval that counts
 │   ├── NotApproved         no approval for this digest
-│   ├── Declined            a person, or the lack of one, said no
+│   ├── Declined            the user declined, or nobody could be asked
 │   ├── ApprovalUsed        the approval was used
 │   └── Expired             the approval is too old
 ├── StaleError          what was seen is not what is there
-│   ├── ConcurrentChange    somebody else was faster
+│   ├── ConcurrentChange    changed by another process
 │   ├── Drift               files changed since they were staged
 │   ├── DigestMismatch      another digest than the one named
 │   ├── WorkspaceMismatch   made for another workspace
@@ -22,9 +22,9 @@ AssentError
 ├── RunUnfinished       an earlier run waits for a person
 ├── Refused             a path or a policy forbids it
 │   ├── NotReadOnly         a command line does more than read
-│   ├── CorruptFile         a file that came from elsewhere is not what was written there
+│   ├── CorruptFile         a file that came from elsewhere was damaged or altered
 │   ├── UntrustedKey        signed with a key that does not count here
-│   └── NotIndependent      whoever asked for it may not be the one who agrees
+│   └── NotIndependent      the one who asked for a plan may not approve it
 ├── Interrupted         the person stopped it
 ├── LimitReached        a limit or the loop guard ended the model's turn
 ├── SandboxRequired     a command of the model needs a sandbox, and there is none here
@@ -35,7 +35,7 @@ AssentError
     ├── Unavailable         for now; asking again may help
     ├── ContextOverflow     the conversation is longer than it can read
     ├── AnswerTooLong       its answer is larger than the settings allow
-    └── Unauthorized        it does not know the key, or the key may not
+    └── Unauthorized        the key is unknown, or not allowed to use it
 """
 
 from typing import ClassVar, Final

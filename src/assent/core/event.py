@@ -104,7 +104,7 @@ class CommentAdded(msgspec.Struct, frozen=True, tag="comment_added"):
 
 
 class CommentRemoved(msgspec.Struct, frozen=True, tag="comment_removed"):
-    """A person took a comment back before it was sent."""
+    """A user removed a comment before it was sent."""
 
     plan_id: str
     comment: str
@@ -112,7 +112,7 @@ class CommentRemoved(msgspec.Struct, frozen=True, tag="comment_removed"):
 
 
 class CommentsSent(msgspec.Struct, frozen=True, tag="comments_sent"):
-    """These comments went along with a no to this digest, and wait no longer."""
+    """These comments were sent with the rejection of this digest, and wait no longer."""
 
     plan_id: str
     digest: str
@@ -128,7 +128,7 @@ class NotesCarried(msgspec.Struct, frozen=True, tag="notes_carried"):
 
 
 class RunsDeleted(msgspec.Struct, frozen=True, tag="runs_deleted"):
-    """What these runs kept for an undo is given up, by a person or by the setting."""
+    """What these runs kept for an undo was deleted, by a user or by the setting."""
 
     runs: tuple[str, ...]
     freed: int
@@ -142,7 +142,7 @@ class RunsWeighed(msgspec.Struct, frozen=True, tag="runs_weighed"):
 
 
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
-    """A plan began. An undo plan has no file and names the run that it takes back."""
+    """A plan began. An undo plan has no file and names the run that it undoes."""
 
     plan_id: str
     workspace: str
@@ -205,7 +205,7 @@ class PlanRevised(msgspec.Struct, frozen=True, tag="plan_revised"):
 
 
 class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
-    """A person said no, with words. Unspent approvals of the plan are void from here on."""
+    """A user rejected the plan and said why. Its unused approvals are void from here on."""
 
     digest: str
     note: str
@@ -221,7 +221,7 @@ class ApprovalExpired(msgspec.Struct, frozen=True, tag="approval_expired"):
 
 
 class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
-    """A person was asked about a plan and did not say yes; the plan stays as it is."""
+    """A user was asked about a plan and did not approve it; the plan stays as it is."""
 
     digest: str
     user: str
@@ -229,7 +229,7 @@ class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
 
 
 class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
-    """A person said yes to one digest; where that was stands beside what they signed."""
+    """A user approved one digest; where that was stands beside what they signed."""
 
     approval: Approval
     branch: str = ""  # that was checked out; `HEAD`: none; empty: not known
@@ -237,7 +237,7 @@ class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
-    """A run spent an approval; a plan of prose is carried out in a turn of `session`."""
+    """A run used an approval; a text plan is carried out in a turn of `session`."""
 
     run: str
     approval: str
@@ -304,7 +304,7 @@ class RunEnded(msgspec.Struct, frozen=True, tag="run_ended"):
 
 
 class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
-    """The plan is given up. What its runs did can still be undone."""
+    """The plan was discarded. What its runs did can still be undone."""
 
     kept: bool = False  # its file stays as it is
     user: str = ""

@@ -1,4 +1,4 @@
-"""Hooks as data: which program hears of what, and what its way of ending means."""
+"""Hooks as data: which program runs on which event, and what its exit status means."""
 
 from typing import Final
 
@@ -46,7 +46,7 @@ class Hook(msgspec.Struct, frozen=True):
 
 
 class HookOutput(msgspec.Struct, frozen=True):
-    """What one hook said: an objection, words for the model, or a warning for the person."""
+    """What one hook returned: an objection, text for the model, or a warning for the user."""
 
     objection: str = ""
     words: str = ""

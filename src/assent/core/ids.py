@@ -1,4 +1,4 @@
-"""Names that people see: kebab sessions, plan names, and the text of time-ordered ids."""
+"""Readable names of sessions and plans, and the text form of time-ordered ids."""
 
 import re
 

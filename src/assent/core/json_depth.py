@@ -1,4 +1,4 @@
-"""Nesting: whether a value that came from elsewhere goes deeper than anybody wrote on purpose."""
+"""Checks whether a value from outside is nested too deeply."""
 
 MAX_DEPTH = 100  # lists and tables in each other
 

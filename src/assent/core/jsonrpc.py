@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as lines: what is asked, what comes back, and what is neither."""
+"""JSON-RPC 2.0 as lines: encodes requests, notifications and responses, and decodes messages."""
 
 from typing import Any, TypeAlias
 

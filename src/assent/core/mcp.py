@@ -1,4 +1,4 @@
-"""Served tools: what a server of tools (MCP) says about one, and what it answers to a call."""
+"""MCP tools: how a server describes a tool, and what it answers to a call."""
 
 import re
 from typing import Any, Final

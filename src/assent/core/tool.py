@@ -1,4 +1,4 @@
-"""Calls on their way: what a tool touches, what the gate says to it, and what came of it."""
+"""Tool calls: what a call accesses, what the gate decides, its effect and its outcome."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -97,7 +97,7 @@ def strictest_decision(decisions: Sequence[Decision]) -> Decision:
 
 
 class PermissionContext(msgspec.Struct, frozen=True):
-    """Everything that decides besides the request itself."""
+    """Everything besides the request itself that a permission decision depends on."""
 
     mode: Mode
     hosts: tuple[str, ...] = ()  # that may be fetched from while planning
@@ -151,11 +151,11 @@ class QuestionsEffect(msgspec.Struct, frozen=True):
 
 
 class PresentPlanEffect(msgspec.Struct, frozen=True):
-    """The wish to freeze the plan and show it to the person; it ends the turn."""
+    """Freezes the plan and shows it to the user; it ends the turn."""
 
 
 class EnterPlanEffect(msgspec.Struct, frozen=True):
-    """The wish to go back to planning; the person is asked."""
+    """Goes back to planning; the user is asked."""
 
     reason: str = ""
 
@@ -200,7 +200,7 @@ Effect: TypeAlias = (
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """What came of a call, in words for the model, and the effect that it wishes for.
+    """What came of a call, in words for the model, and the effect that it asks for.
 
     Nothing has happened yet when a tool returns it: the engine carries effects out (law 1).
     """

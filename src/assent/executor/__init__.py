@@ -1,1 +1,1 @@
-"""The executor: applies an approved plan, and nothing else, without a model."""
+"""The executor: applies, reverses and recovers approved or permitted plans, without a model."""

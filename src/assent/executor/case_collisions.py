@@ -1,4 +1,4 @@
-"""Two names of a plan that are one file, because the file system takes no notice of case."""
+"""Refuses plans in which two names are one file on a case-insensitive file system."""
 
 from collections.abc import Iterable
 from errno import EEXIST

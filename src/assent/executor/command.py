@@ -1,4 +1,4 @@
-"""Commands of a plan: on record before they begin and when they end, with what they said."""
+"""Runs one command of a plan, with journal entries before and after it, and keeps its output."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -44,7 +44,7 @@ FAILURE_TEXTS: Final = {
 
 
 class DueCommand(msgspec.Struct, frozen=True):
-    """A command that is due: its index in the course, the plan's digest, files changed so far."""
+    """A command that is due: its index in the run, the plan's digest, files changed so far."""
 
     index: int
     command: RunCommand
@@ -56,7 +56,7 @@ class DueCommand(msgspec.Struct, frozen=True):
 
 
 class NoPlanCommandRunner:
-    """Implements ports.Commander where no command may run."""
+    """Implements PlanCommandRunner where no command may run."""
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         raise Refused("The plan holds a command, and commands cannot run here.")

@@ -1,4 +1,4 @@
-"""The kernel's file calls, one method each: whatever the workspace does to files goes through here.
+"""The kernel's file calls, one method each: every change to a workspace file goes through here.
 
 Tests put a double of this class in place to count calls, to fail one, or to die in the middle.
 """

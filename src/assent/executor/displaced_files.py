@@ -1,7 +1,7 @@
-"""Spares: what runs displaced, kept outside the workspace so that an undo need not write it anew.
+"""Displaced files: what runs replaced or removed, kept outside the workspace for a quick undo.
 
-A spare is only a quicker way to a content that is kept anyway. It is given back if it is still, to
-the byte, what the undo has to restore; whoever finds none, or another, writes the content instead.
+Nothing relies on them: their content is kept as blobs anyway. A displaced file is restored only if
+it is, to the byte, what the undo has to restore; otherwise the undo writes the content anew.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ _NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
 
 
 class LocalDisplacedFiles:
-    """Implements ports.Spares in a folder of our own."""
+    """Implements DisplacedFiles in a folder of our own."""
 
     def __init__(self, root: bytes, limit: int, disk: Disk | None = None) -> None:
         self._root = root

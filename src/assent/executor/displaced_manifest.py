@@ -1,7 +1,7 @@
-"""What a run left behind in a folder of spares, by a list; whatever else is there is not ours.
+"""The manifest of a folder of displaced files: what a run left there; anything else is not ours.
 
-Somebody who had a displaced file or folder open can go on writing there. That is late work, and
-never removed.
+A process that had a displaced file or folder open can go on writing there. Such late work is never
+removed.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Checks before the first write: does the disk still look as the plan saw it (law 2)?"""
+"""Drift checks before the first write: is the disk still as the plan saw it (law 2)?"""
 
 from collections.abc import Iterable, Mapping, Sequence
 

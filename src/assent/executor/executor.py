@@ -1,4 +1,4 @@
-"""One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
+"""The executor's loop for apply, resume and undo: read the journal, do the next step, record it."""
 
 from collections.abc import Generator, Sequence
 
@@ -50,7 +50,7 @@ RunUpdates = Generator[RunUpdate, None, None]
 
 
 class Executor:
-    """Applies what was consented to with the one pair of hands (law 1). It has no opinion."""
+    """Applies approved or permitted plans with the one file writer (law 1); it decides nothing."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a file carries besides content and mode, and what of it a replacement can take over."""
+"""File attributes besides content and mode, and which of them a replacement can keep."""
 
 import errno
 import os

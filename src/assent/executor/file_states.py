@@ -1,4 +1,4 @@
-"""What stands under a name: its kind, mode, size and the digest of its content."""
+"""Reads file states: the kind, mode, size and content digest of what stands under a name."""
 
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""The one pair of hands on a local disk (law 1): slots, renames, folders, sync."""
+"""The file writer on a local disk (law 1): slots, renames, folders, sync."""
 
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Finishing: does the renames of a committed run, and notices anybody else's late change."""
+"""The finish step: makes the renames of a committed run, and detects late changes by others."""
 
 from collections.abc import Container, Generator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The way to a file: each folder above it is opened by itself, and none may be a symlink."""
+"""Folder handles: opens each folder on the way to a file by itself, and never through a symlink."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Orphans: puts back what slots of an unknown run hold, or moves it aside; nothing is deleted."""
+"""Restores what slots of an unknown run hold, or moves it aside; nothing is deleted."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

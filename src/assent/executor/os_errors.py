@@ -1,4 +1,4 @@
-"""How an error of the system becomes words for a person."""
+"""Turns errors of the operating system into readable messages."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What has been changed and is not surely on disk yet, and the cheapest way to get it there."""
+"""Pending syncs: changes that may not be on disk yet, and the cheapest way to make them durable."""
 
 import errno
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Checks before a run starts: whatever can be known then is checked then, and spends nothing."""
+"""Preflight: checks a plan before its run starts, so that a failure does not use the approval."""
 
 from assent.core.plan.operation import FileOperation, RunCommand
 from assent.core.plan.plan import Plan

@@ -1,4 +1,4 @@
-"""Preparing: writes all new content to slots and syncs it, before anything visible changes."""
+"""The prepare step: writes all new content to slots and syncs it, before any visible change."""
 
 from collections.abc import Generator, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Assent's place in a workspace: plans, readable copies of state, a line of .gitignore (law 1)."""
+"""Assent's own files in a workspace: plans, readable copies of state, a line of .gitignore."""
 
 import os
 import re
@@ -33,7 +33,7 @@ class _WorkspaceMarker(msgspec.Struct, frozen=True):
 
 
 class LocalProjection:
-    """Implements ports.Projection. What it writes gives nobody power; little is read back."""
+    """Implements Projection. What it writes grants nothing; little is read back."""
 
     def __init__(self, root: bytes, plan_dir: bytes = PLANS, disk: Disk | None = None) -> None:
         self._plans = _checked(plan_dir)

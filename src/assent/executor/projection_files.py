@@ -1,4 +1,4 @@
-"""Assent's own files in the workspace: read and replaced whole, and never through a link."""
+"""Reads and replaces Assent's own files in the workspace, always whole and never through a link."""
 
 import errno
 import os

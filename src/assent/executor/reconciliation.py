@@ -1,4 +1,4 @@
-"""Comparing: does the disk show what a journal tells, and what fills slots that it has lost?
+"""Reconciliation: compares the disk with a run's journal, and refills slots that were lost.
 
 Only a run that is taken up again is compared: whoever made the renames in the same process has seen
 them succeed. A file that is neither as before the run nor as after it was changed by somebody else;

@@ -1,4 +1,4 @@
-"""Removing very many files: most of that time the system frees what they held, so side by side."""
+"""Removes large numbers of files in parallel, because most of that time is spent in the kernel."""
 
 from collections.abc import Sequence
 from threading import Thread

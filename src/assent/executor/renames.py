@@ -1,4 +1,4 @@
-"""Renaming without ever replacing, also where the kernel or the file system has no flag for it."""
+"""Renames that never replace a file, also where kernel or file system have no flag for it."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Reversing: takes back the renames of an aborted run, motion by motion, as the disk allows."""
+"""The reverse step: reverts the renames of an aborted run one by one, as the disk allows."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Turning back: from journal, kept contents and disk, works out what takes a run back."""
+"""Plans a rollback: from journal, blobs and disk, the operations that revert a run."""
 
 from collections.abc import Callable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""How a run stops or ends: why it waits for a person, and what became of each operation."""
+"""How a run halts or ends: the reason, and the result of each operation."""
 
 from collections.abc import Sequence
 

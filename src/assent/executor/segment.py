@@ -1,4 +1,4 @@
-"""One segment of files: entered when the disk is as it should be, then prepared to swept."""
+"""Carries out one segment of files: checks the disk, prepares, finishes or reverses, sweeps."""
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
@@ -45,7 +45,7 @@ from assent.ports.file_writer import FileWriter
 
 
 class SegmentRun:
-    """The segment of files that a run is in, with the hands to carry it out."""
+    """The segment of files that a run is in, with the file writer to carry it out."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Where the slots of a run lie: in the state folder, or beside what is on another file system."""
+"""Slot layout: where the slots of a run lie: in the state folder, or on the file's own mount."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Filling a slot: new content, its mode, and what it takes over from the file it replaces."""
+"""Writes slots: new content, its mode, and the attributes of the file that it replaces."""
 
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""Sweeping: empties the slots of a settled run; bytes that exist nowhere else are kept."""
+"""The sweep step: empties the slots of a settled run; bytes that exist nowhere else are kept."""
 
 from collections.abc import Callable, Iterable, Sequence
 from errno import ELOOP

@@ -1,4 +1,4 @@
-"""Which folders a run may move as a whole on this disk: what they hold must be what they say."""
+"""Finds the folders that a run can move with one rename on this disk."""
 
 from collections.abc import Sequence
 from stat import S_ISGID

@@ -1,1 +1,1 @@
-"""The gate: decides what may run, and says why not."""
+"""Permissions: decides which calls and commands may run, rates their risks, and says why not."""

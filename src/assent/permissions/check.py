@@ -1,4 +1,4 @@
-"""Matters: a request with what its mode makes of it, before any rule or remembered answer."""
+"""Permission checks: one request with what its mode decides, before any rule or grant."""
 
 from collections.abc import Callable
 from functools import lru_cache

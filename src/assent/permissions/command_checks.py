@@ -1,4 +1,4 @@
-"""Lines: what is to be decided about a command line, in plan mode and outside it."""
+"""Permission checks for a command line, in plan mode and outside it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The gate: judges every request by rules in layers, then mode, remembered answers and floors."""
+"""The permission gate: decides every request by rule layers, then mode, grants and floors."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
@@ -66,7 +66,7 @@ _FENCES = 16  # that are remembered
 
 
 class RuleGate:
-    """Implements ports.Gate. It looks at nothing but the request, the posture and the policy.
+    """Implements PermissionGate from the request, the permission context and the policy alone.
 
     `read_line` tells what a command line is made of. `operands` returns the files that one opens,
     or raises Refused, with the reason for a model, if it does not only read; it judges while

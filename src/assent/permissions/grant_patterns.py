@@ -1,4 +1,4 @@
-"""Always: what a yes that is remembered would cover, for each kind of request."""
+"""Grant patterns: what a remembered answer would cover, for each kind of request."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Granted: whether the person said yes before, to something that a matter is."""
+"""Finds the grant, an earlier answer of the user, that covers a permission check."""
 
 from collections.abc import Sequence
 

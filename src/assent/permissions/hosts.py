@@ -1,4 +1,4 @@
-"""Hosts: where a URL leads, and whether that is this machine or a network around it."""
+"""Hosts of URLs, and whether one is this machine or on a private network."""
 
 import re
 

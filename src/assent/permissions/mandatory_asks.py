@@ -1,8 +1,8 @@
-"""Fixed asks: what only a person's answer, or a rule of their own that names the path, allows.
+"""Mandatory asks: what only a user's answer, or their own rule that names the path, allows.
 
 These are looking outside the workspace, and changing what configures agents or Assent. The mode,
-`--auto`, rules that name nothing, presets, rules of a project or an agent, yeses for the whole
-project and the scope of a plan of prose do not answer them.
+`--auto`, rules that name nothing, presets, rules of a project or an agent, grants for the whole
+project and the scope of a text plan do not answer them.
 """
 
 import re

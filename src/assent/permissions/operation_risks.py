@@ -1,4 +1,4 @@
-"""Risks: what a reader should look at first, as documented codes in the order of their weight."""
+"""Operation risks: what a reviewer should look at first, as documented codes by severity."""
 
 from collections.abc import Callable
 from typing import Final

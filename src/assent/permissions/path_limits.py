@@ -1,4 +1,4 @@
-"""Fences: what rules keep from a model's programs; the sandbox holds them to it (F72, F75)."""
+"""Makes path limits from rules: what a model's programs may not read or change (F72, F75)."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -100,7 +100,7 @@ class PathRuleFilter:
 
 
 class PathLimitsCache:
-    """Makes fences, and the same one again as long as the same rules hold."""
+    """Makes path limits, and returns the same ones as long as the same rules hold."""
 
     def __init__(self, policy: PermissionPolicy, stacks: AgentRuleLayers) -> None:
         self._policy = policy

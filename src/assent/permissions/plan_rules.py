@@ -1,4 +1,4 @@
-"""Held: to what the rules of person and project hold a plan's files and commands.
+"""Plan rules: what the rules of user and project deny to a plan's files and commands.
 
 The rules of agents and of the session that planned it are not among them: who builds it may be
 somebody else. A question is answered by the approval, so only what they deny counts here.
@@ -28,7 +28,7 @@ _KEPT: Final = 256  # command lines that were looked at
 
 
 class PolicyPlanRules:
-    """Implements ports.Rules with a policy; `read_line` tells what a command line is made of."""
+    """Implements PlanRules with a policy; `read_line` tells what a command line is made of."""
 
     def __init__(
         self, policy: PermissionPolicy, read_line: Callable[[str], CommandAnalysis]

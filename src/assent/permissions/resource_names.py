@@ -1,4 +1,4 @@
-"""Forms: the spellings of a resource under which rules and remembered answers may know it."""
+"""Resource names: the spellings under which rules and grants may know a resource."""
 
 from posixpath import join, normpath
 

@@ -1,4 +1,4 @@
-"""Risk: how much could go wrong with some requests, low, medium or high, and why (F90)."""
+"""Risk rating: how much could go wrong with some requests, low, medium or high, and why (F90)."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, get_args

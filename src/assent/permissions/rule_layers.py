@@ -1,4 +1,4 @@
-"""Stacks: the layers of a policy with each agent's own between them, ready to be asked often."""
+"""Rule layers: those of a policy with each agent's own between them, compiled once."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ RuleLayers = tuple[CompiledRuleLayer, ...]
 
 
 class AgentRuleLayers:
-    """One stack for each agent that works for the person, because all of them must agree."""
+    """Rule layers for each agent that works for the user, because all of them must agree."""
 
     def __init__(self, policy: PermissionPolicy) -> None:
         last = [layer for layer in policy.layers if layer.name == "command line"]

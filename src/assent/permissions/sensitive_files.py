@@ -1,4 +1,4 @@
-"""Careful: files whose change makes other programs do things, so that even auto-edit asks."""
+"""Sensitive files: a change to one makes other programs do things, so even auto-edit asks."""
 
 from assent.core.permission.protected_paths import protecting_pattern
 from assent.core.permission.secret_files import secret_reason

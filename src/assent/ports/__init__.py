@@ -1,4 +1,4 @@
-"""The doors: what the floors above core ask of the world; a page of protocols for each part."""
+"""Ports: the protocols by which the floors above core reach the outside world."""
 
 from assent.ports.external import (
     FetchResponse,

@@ -1,4 +1,4 @@
-"""Doors to programs and servers: processes, models, pages, and what lies outside."""
+"""Ports to programs and servers: processes, models, web pages, and files outside the workspace."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -114,7 +114,7 @@ class ReadOnlyShell(Protocol):
 
 
 class ModelStream(Iterator[StreamEvent], Protocol):
-    """A model's answer as it comes; `Stopped` comes last."""
+    """A model's answer as it comes; `StreamEnded` comes last."""
 
     def close(self) -> None:
         """Ends the request at once, from any thread; who waits for it then gets Interrupted."""

@@ -1,4 +1,4 @@
-"""The one door through which the person's files change.
+"""The port that changes the user's files (law 1).
 
 Only the executor, the composition root and the doubles for tests may import this module, and the
 names of its methods occur nowhere else, so that a call of one in another place is found.

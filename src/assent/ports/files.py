@@ -1,4 +1,4 @@
-"""Doors to the workspace: the person's files, for reading, and Assent's own among them."""
+"""Ports to the workspace: the user's files for reading, and Assent's own files among them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias

@@ -1,4 +1,4 @@
-"""Doors to those who decide about a call: gate, guards, hooks, and a person."""
+"""Ports that decide about a call: permission gate, plan rules, guards, hooks, and the user."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -51,7 +51,7 @@ class PermissionGate(Protocol):
 
 
 class PlanRules(Protocol):
-    """What the rules of person and project say to plans, whoever agreed to those.
+    """What the rules of user and project say about plans, whoever approved those.
 
     They are read anew with every question, so a rule that was added meanwhile counts.
     """
@@ -101,7 +101,7 @@ class CallGuard(Protocol):
 
 
 class HookResults(msgspec.Struct, frozen=True):
-    """What hooks said: why not, if one objects, words for the model, and what to warn of."""
+    """What hooks returned: an objection, if any, text for the model, and warnings."""
 
     objection: str = ""
     words: str = ""
@@ -109,7 +109,7 @@ class HookResults(msgspec.Struct, frozen=True):
 
 
 class HookRunner(Protocol):
-    """The person's own programs that hear of what happens."""
+    """Runs the user's own programs on what happens."""
 
     def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         """Starts every hook for that moment with the facts as JSON; never raises.

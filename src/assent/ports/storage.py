@@ -1,4 +1,4 @@
-"""Doors to what is kept: the log, contents, the key, locks and time."""
+"""Ports to storage: the event log, blobs, keys, locks and the clock."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Doors between a session and what takes it forward."""
+"""Ports between a session and the driver that advances it."""
 
 from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
@@ -12,7 +12,7 @@ from assent.core.session.record import SessionRecord
 
 
 class Turn(Protocol):
-    """A turn while it goes on: what a driver reads of the session, says in it, has settled."""
+    """A running turn: what a driver reads of the session, says in it, and has carried out."""
 
     @property
     def record(self) -> SessionRecord: ...

@@ -1,1 +1,1 @@
-"""Views: pure rendering that all faces share. Nothing here reads a disk, a terminal or a clock."""
+"""Rendering that all faces share, as pure functions: no disk, no terminal, no clock."""

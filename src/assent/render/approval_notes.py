@@ -1,4 +1,4 @@
-"""Notes of approvals: as items of the next plan's Markdown, and as people and programs see them."""
+"""Approval notes: as items of the next plan's Markdown, as lines and as JSON."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Surroundings: what a person should know of the place where a plan would be built, in words."""
+"""Build warnings: a git operation in progress, another branch, a moved workspace."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""Kin: the names by which a person tells the children of a session apart, such as `explore 2`."""
+"""Child names: how the child sessions of a session are told apart, such as `explore 2`."""
 
 from assent.core.event import StoredEvent
 from assent.core.session.event import ChildStarted
@@ -8,7 +8,7 @@ UNNAMED_CHILD = "a child"
 
 
 class ChildNames:
-    """The children that were heard of so far. `before` counts those of the root's earlier turns."""
+    """The children seen so far. `before` counts those of the root's earlier turns."""
 
     def __init__(self, root: str = "", before: int = 0) -> None:
         self._names: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Spoken: what a command says while it runs, as lines that hide nothing and tell no secret."""
+"""Live output of a command as lines, with hidden characters shown and secrets redacted."""
 
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def progress_brief(doing: CommandProgress) -> str:
 
 
 class CommandOutputChunk(msgspec.Struct, frozen=True):
-    """What a command said on one of its two ways, as far as it can be shown."""
+    """What a command wrote to stdout or stderr, as far as it can be shown."""
 
     index: int
     error: bool

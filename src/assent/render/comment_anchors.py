@@ -1,4 +1,4 @@
-"""Commented: what of a reviewed plan comments can be tied to, and where those that wait are now."""
+"""Comment anchors: what in a review comments can be tied to, and where their lines are now."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Comments as people and programs see them: below the lines they are about, and as a list."""
+"""Comments as lines and JSON: below the lines they are about, and as a list."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Patches: a diff as lines for a person, in full."""
+"""Renders a diff in full, as lines or as plain text."""
 
 from assent.core.text.hidden_chars import fold_long, has_long_line, visible_diff
 from assent.render.lines import Line, Style

@@ -1,4 +1,4 @@
-"""Drifted: files that are no longer as a proposed plan saw them, for those who read it."""
+"""Drifted files: those that changed since a plan was proposed, as lines and JSON."""
 
 from collections.abc import Iterator, Sequence
 

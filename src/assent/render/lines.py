@@ -1,4 +1,4 @@
-"""Lines: what a view hands to a face, each one line of harmless text and the name of its style."""
+"""Lines: what rendering hands to a face: one line of safe text and the name of its style."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""The log: events as rows in the envelope that all faces share, and as lines."""
+"""The event log as rows, in the envelope that all faces share, and as lines."""
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping

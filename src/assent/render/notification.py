@@ -1,4 +1,4 @@
-"""Notices: which events deserve that a person looks up, and how a terminal gets them to."""
+"""Notifications: which events need the user's attention, and how a terminal shows them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias

@@ -15,7 +15,7 @@ USABLE: Final = (
 
 
 class LocalModelServer(msgspec.Struct, frozen=True):
-    """A server of models on this machine that was asked, and how many it has; None: silence."""
+    """A model server on this machine, and how many models it has; None: it did not answer."""
 
     name: str
     where: str

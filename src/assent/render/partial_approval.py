@@ -1,4 +1,4 @@
-"""Declined: what people left out of a plan when they approved the rest, as lines and as JSON."""
+"""Excluded operations: what users left out of a plan when they approved the rest."""
 
 from collections.abc import Iterator, Sequence
 
@@ -18,7 +18,7 @@ EXCLUDED_COMMAND_WARNING = (
 
 
 class ExcludedOperation(msgspec.Struct, frozen=True):
-    """An operation that a person declined, or, with a reason, one that could not stay then."""
+    """An operation that a user excluded, or, with a reason, one that could not stay then."""
 
     id: str
     op: Operation

@@ -1,4 +1,4 @@
-"""What waits for a person: runs, questions, plans and builds as one kind of value."""
+"""Pending decisions: runs, questions, plans and builds that wait for the user."""
 
 from itertools import islice
 from typing import Final, Literal, TypeAlias

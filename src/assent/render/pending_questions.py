@@ -1,4 +1,4 @@
-"""Questions that wait, as people read them: a list, and one of them with all that it is about."""
+"""Pending questions: a list, and one of them with all that it is about."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

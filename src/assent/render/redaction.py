@@ -1,6 +1,6 @@
-"""Masks: values as faces that only tell show them, with words in the place of secrets (F92).
+"""Redacts secrets in rows and in text that comes in pieces (F92).
 
-What a person decides on, a review, a diff or the question on a terminal, stays exact.
+What a user decides on, such as a review, a diff or a question on a terminal, stays exact.
 """
 
 from typing import Any, Final, TypeVar

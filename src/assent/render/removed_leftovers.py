@@ -1,4 +1,4 @@
-"""Removed: what interrupted work had left in the workspace and is gone now, as people read it."""
+"""Removed leftovers: what killed processes had left in the workspace and is gone now."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Repeats: calls that come again and again without a change are shown once, with a count."""
+"""Repeated calls: the same call again without a change is shown once, with a count."""
 
 from collections.abc import Iterable, Iterator
 from itertools import groupby

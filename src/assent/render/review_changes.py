@@ -1,4 +1,4 @@
-"""Changes: how a plan differs from the one that a person read last, as values, lines and JSON."""
+"""Review changes: how a plan differs from the one last reviewed, as values, lines and JSON."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias

@@ -1,4 +1,4 @@
-"""Sessions as people read them: a list, one session's standing, and all that was said."""
+"""Sessions as people read them: a list, one session's status, and its transcript."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Coverage in words: what no undo will put back of a command here, said before anybody agrees."""
+"""Snapshot gaps: warnings about what an undo of a command will not restore."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Times: how moments of the log are written in lists, in the time of the person's own clock."""
+"""Times as lists show them: in the user's local time, or relative."""
 
 from datetime import datetime
 from typing import Final

@@ -1,1 +1,1 @@
-"""The sandbox: runs programs so that they can look and change nothing."""
+"""The sandbox: runs programs that can see, change and reach only what their profile allows."""

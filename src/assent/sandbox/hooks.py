@@ -1,4 +1,4 @@
-"""The Hooks port: starts the person's own programs and listens to how they end."""
+"""Runs hooks: starts the user's own programs, and reads their output and exit status."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ class HookEnvironment(msgspec.Struct, frozen=True):
 
 
 class LocalHookRunner:
-    """Implements ports.Hooks for one workspace; keeps nothing between two moments."""
+    """Implements HookRunner for one workspace; keeps nothing between two events."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Servers of tools: started when first needed, asked one thing at a time, given up when they fail.
+"""The MCP client: starts a server when first needed, and ends it when it fails.
 
 A server is the person's own choice and runs without a sandbox; what may be asked of it is decided
 elsewhere.

@@ -1,4 +1,4 @@
-"""The Process port on this machine: confined where a sandbox holds, plain where there is none."""
+"""Runs programs on this machine: in the sandbox where it works, without one where there is none."""
 
 import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
@@ -51,7 +51,7 @@ _ALONE = Lock()
 
 
 class LocalProcessRunner:
-    """Implements ports.Process for one workspace. Keep it for later calls: it remembers scans."""
+    """Implements ProcessRunner for one workspace. Keep it for later calls: it remembers scans."""
 
     def __init__(
         self,

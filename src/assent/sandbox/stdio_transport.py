@@ -1,6 +1,7 @@
-"""A child that is talked to in lines: it is read without a thread, and ended with all it started.
+"""The stdio transport: exchanges lines with a child process, and ends it with all it started.
 
-While nobody asks it anything, nobody reads; a child that says too much meanwhile has to wait.
+It reads without a thread, and only while somebody waits for an answer; a child that writes too
+much meanwhile has to wait.
 """
 
 import os
@@ -24,11 +25,11 @@ _FAREWELL: Final = 0.5  # seconds to end by itself when nobody talks to it any m
 
 
 class TransportTimeout(AssentError):
-    """It did not say or take anything in time."""
+    """The child did not read or write anything in time."""
 
 
 class TransportClosed(AssentError):
-    """It has ended, or says more than anybody wants to hear."""
+    """The child has ended, or writes more than is allowed."""
 
 
 class StdioTransport:

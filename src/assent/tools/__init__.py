@@ -1,1 +1,1 @@
-"""Tools: what a model may call. They read, and return what they wish for; none of them writes."""
+"""Tools: what a model may call. They read, and return effects; none of them writes."""

@@ -1,4 +1,4 @@
-"""Foreign arguments: what models of other families send, in the words of the tools here.
+"""Argument aliases: arguments that models know from other programs, mapped to our tools' own.
 
 What has a counterpart is renamed or translated, what changes nothing is dropped, and all else is
 refused by its name: nothing is left out silently that would change what a call means.

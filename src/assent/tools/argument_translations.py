@@ -1,4 +1,4 @@
-"""Translations: arguments whose values mean something else than those of the tools here.
+"""Argument translations: converts values that mean something else in other programs' tools.
 
 Each takes what was sent and returns it in the tool's own words; None if it makes no sense, so that
 it is refused by its name.

@@ -1,4 +1,4 @@
-"""Arguments: what a model sent, read as a tool's own struct, mended where there is no doubt."""
+"""Decodes what a model sent into a tool's argument struct, and repairs unambiguous mistakes."""
 
 import re
 from typing import Any

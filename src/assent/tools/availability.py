@@ -1,4 +1,4 @@
-"""Withheld: why a tool is not offered in a mode, to an agent, or in a child."""
+"""Tool availability: why a tool is not offered in a mode, to an agent, or in a child session."""
 
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, PermissionContext

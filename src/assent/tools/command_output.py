@@ -1,4 +1,4 @@
-"""Command lines for the shell that only reads: how their output becomes an outcome."""
+"""Turns the output of a read-only command line into a tool outcome."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The toolbox: the one place where calls are settled, whoever makes them and whatever they name."""
+"""The tool dispatcher: the one place where calls are read, judged, run and answered."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -49,7 +49,7 @@ UNJUDGED = Decision(Verdict.RUN)  # of a call that failed before anybody judged 
 
 
 class ToolPermissionRequest(msgspec.Struct, frozen=True):
-    """What a person is asked about: some requests of a call, and what a yes would do."""
+    """What a user is asked about: some requests of a call, and what allowing them would do."""
 
     call: ToolCall
     tool: str

@@ -1,4 +1,4 @@
-"""Announced: whether the gate has seen everything that a call's effect is about."""
+"""Checks that the gate has judged everything that a call's effect touches."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Editing: from a path that a model typed to an operation with exact content, for every tool."""
+"""File edits: from a path that a model typed to an operation with exact content, for every tool."""
 
 from functools import cached_property
 

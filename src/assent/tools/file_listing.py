@@ -1,4 +1,4 @@
-"""Listing: the files below a folder that matter, with the draft applied and ignored ones left out.
+"""Lists the files below a folder, with the draft applied and ignored files left out.
 
 ripgrep tells where it can run; else the folders are walked here by the same rules.
 """

@@ -1,4 +1,4 @@
-"""Pages for reading: an HTML document as plain text, with headings, lists, links and code kept."""
+"""HTML to plain text, with headings, lists, links and code kept."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""About: a call of a tool by what it is about alone, so that it can be judged; it never runs."""
+"""Hypothetical calls: a tool call made from a resource alone, to be judged and never run."""
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias

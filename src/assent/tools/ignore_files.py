@@ -1,4 +1,4 @@
-"""Ignore rules: what `.gitignore` and `.ignore` leave out, where no program can tell us."""
+"""Ignore files: what `.gitignore` and `.ignore` leave out, where no program can tell us."""
 
 import re
 from collections.abc import Container, Iterator

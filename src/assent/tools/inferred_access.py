@@ -1,4 +1,4 @@
-"""Wanted: what a call is about, from its arguments alone, where it was refused before it was read.
+"""Infers what a call is about from its arguments, where it was refused before it was read.
 
 Nothing is judged by this; people see it in execution plans and in the record of decisions.
 """

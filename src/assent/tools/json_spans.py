@@ -1,4 +1,4 @@
-"""Spans: where the values of a JSON text stand, so that one can change and no other byte does."""
+"""JSON spans: where the values of a JSON text stand, so that only one value's bytes change."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Prefixes: the line numbers that results show in front of lines, and text that came with them."""
+"""Line numbers in front of the lines of a result: adds, detects and removes them."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Paging: the lines of a file with their numbers, as a stream that never holds the whole file."""
+"""Pages of a file: lines with their numbers, as a stream that never holds the whole file."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Nested instructions: what the folders around a file say to whoever works there."""
+"""Nested instructions: the instruction files in the folders around a file."""
 
 from collections.abc import Iterator
 

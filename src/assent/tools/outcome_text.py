@@ -1,4 +1,4 @@
-"""Told: how refusals and failures of a call are said to the model, and its requests to people."""
+"""Texts of refused and failed calls for the model, and of requests for people."""
 
 from assent.core.errors import AssentError, Refused
 from assent.core.paths import typed_line

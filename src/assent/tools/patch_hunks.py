@@ -1,4 +1,4 @@
-"""Hunks: puts the hunks of a patch into a file's lines, at the one place where each fits."""
+"""Applies the hunks of a patch to a file's lines, at the one place where each fits."""
 
 from collections.abc import Callable
 

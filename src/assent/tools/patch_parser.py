@@ -1,4 +1,4 @@
-"""Patches: what a patch says about each file, as `*** Begin Patch` or as a unified diff."""
+"""Parses a patch, as `*** Begin Patch` or as a unified diff."""
 
 import re
 from collections.abc import Iterator

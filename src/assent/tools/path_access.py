@@ -1,4 +1,4 @@
-"""Places: where a path that a model typed leads, and whether anybody may look there at all."""
+"""Path access: where a path that a model typed leads, and which requests reading it makes."""
 
 from collections.abc import Sequence
 from posixpath import join, normpath

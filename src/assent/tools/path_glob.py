@@ -1,4 +1,4 @@
-"""Patterns of paths: which files a glob such as `src/**/*.{ts,tsx}` stands for, in bounded time."""
+"""Path globs: which files a pattern such as `src/**/*.{ts,tsx}` matches, in bounded time."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Near names: what a model may have meant by a path that is not there."""
+"""Path suggestions: what a model may have meant by a path that does not exist."""
 
 from typing import Literal
 

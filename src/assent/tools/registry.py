@@ -1,4 +1,4 @@
-"""The table of tools: everything a model may call, in the order in which it is offered."""
+"""The tool registry: every tool that a model may call, in the order in which it is offered."""
 
 from assent.tools.delete import DELETE
 from assent.tools.edit import EDIT

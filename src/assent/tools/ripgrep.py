@@ -1,4 +1,4 @@
-"""Running ripgrep: always with the same options, confined, and never by its own settings."""
+"""Runs ripgrep: always with the same options, confined, and never by its own settings."""
 
 from collections.abc import Sequence
 

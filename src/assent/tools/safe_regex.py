@@ -1,4 +1,4 @@
-"""Regular expressions of a model, where Python runs them: only those that end in bounded time."""
+"""Safe regular expressions: only those of a model that Python can run in bounded time."""
 
 import re
 from math import factorial

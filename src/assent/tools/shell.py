@@ -1,4 +1,4 @@
-"""shell: a command line that only reads is run; any other is a wish, staged in plan mode."""
+"""shell: runs a command line that only reads; any other is an effect, staged in plan mode."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""Forms: how a file's bytes are words and back, so that what is not edited keeps every byte."""
+"""Text encodings: decodes and encodes files so that what is not edited keeps every byte."""
 
 import re
 from collections.abc import Callable

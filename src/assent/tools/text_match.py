@@ -1,4 +1,4 @@
-"""Matching: finds the one place that an edit means, exactly or nearly, and fits the new text in.
+"""Text matching: finds the one place that an edit means, exactly or nearly, and fits the text in.
 
 Each way is tried in order: as it is, with other line ends, with other blanks at the ends of
 lines, with another indentation, and last without the numbers that results show in front of

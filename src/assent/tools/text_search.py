@@ -1,4 +1,4 @@
-"""Searching: the lines that match, by ripgrep where it runs, and in staged contents by Python."""
+"""Text search: the lines that match, by ripgrep where it runs, in staged contents by Python."""
 
 import re
 import time

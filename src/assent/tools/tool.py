@@ -11,7 +11,7 @@ from assent.tools.overlay import Overlay
 
 
 class ToolContext(msgspec.Struct, frozen=True):
-    """What a call has around it. Everything here only reads."""
+    """What a call may look at. Everything here only reads."""
 
     overlay: Overlay
     process: ProcessRunner

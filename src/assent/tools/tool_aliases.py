@@ -1,4 +1,4 @@
-"""Aliases: names of tools that models know from elsewhere, and what they mean here.
+"""Tool aliases: names of tools that models know from other programs, and what they mean here.
 
 An alias only renames. What it becomes is offered, judged and refused like any other call.
 """

@@ -1,1 +1,1 @@
-"""The person's files on a local disk, and Assent's own few files among them."""
+"""The workspace on a local disk, for reading: files, root, git state, instructions."""

@@ -1,4 +1,4 @@
-"""Reading the person's files: the tools' and the engine's view of a workspace on disk."""
+"""Reads the user's files in a workspace, for tools and services."""
 
 import io
 import os
@@ -38,7 +38,7 @@ _PLAIN = ReplacementLoss()
 
 
 class LocalWorkspaceFiles:
-    """Implements ports.Files for one folder. Every call sees the folders as they are by then.
+    """Implements WorkspaceFiles for one folder. Every call sees the folders as they are by then.
 
     Calls that only read run side by side, so it may be used from several threads.
     """

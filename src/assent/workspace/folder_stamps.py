@@ -1,4 +1,4 @@
-"""A quick look into a folder: enough to tell which files a command changed."""
+"""Folder stamps: times, size and inode of each entry, to tell which files a command changed."""
 
 import os
 from stat import S_IFDIR

@@ -1,6 +1,7 @@
-"""Which branch a repository is on and what git is in the middle of, read from its own files.
+"""Reads the branch, and what git is in the middle of, from git's own files.
 
-No program is started for it."""
+No program is started for it.
+"""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Slots on disk: which there are in the folder of slots, and beside the person's files."""
+"""Finds slots on disk: in the folder of slots, and beside the user's files."""
 
 from collections.abc import Iterable, Iterator
 

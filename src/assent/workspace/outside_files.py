@@ -1,4 +1,4 @@
-"""Outside: files beyond the workspace, for reading alone, and which of them nobody is shown."""
+"""Files outside the workspace, for reading only, and which of them are never shown."""
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -22,7 +22,7 @@ Identity: TypeAlias = tuple[int, int]  # device and inode
 
 
 class LocalOutsideFiles:
-    """Implements ports.Outside for the workspace `root`; what lies in `refused` is never shown."""
+    """Implements OutsideFiles for the workspace `root`; what lies in `refused` is never shown."""
 
     def __init__(self, root: bytes, refused: Sequence[bytes], disk: Disk | None = None) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""Where a path leads when symlinks are followed, and whether that is in the workspace."""
+"""Resolves the symlinks of a path, and tells whether it stays in the workspace."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Which folder is the workspace: the nearest one above that Assent or git already works in."""
+"""Finds the workspace root: the nearest folder above that Assent or git already works in."""
 
 import os
 from stat import S_ISDIR

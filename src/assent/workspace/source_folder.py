@@ -1,4 +1,4 @@
-"""Another checkout: a folder that the workspace is compared with, for reading alone."""
+"""The source folder: another checkout to compare the workspace with, for reading only."""
 
 from collections.abc import Iterable
 from stat import S_ISDIR
@@ -19,7 +19,7 @@ _HELP = "assent stage from --help"
 
 
 class LocalSourceFolder:
-    """Implements ports.Checkout for one folder; no symlink in it is followed."""
+    """Implements SourceFolder for one folder; no symlink in it is followed."""
 
     def __init__(self, root: bytes, disk: Disk | None = None) -> None:
         self._root = root

@@ -29,7 +29,7 @@ class ImagePart(msgspec.Struct, frozen=True, tag="image"):
 
 
 class ToolCall(msgspec.Struct, frozen=True, tag="call"):
-    """A model's wish to use a tool.
+    """A model's request to use a tool.
 
     `args` is None where the arguments could not be read; `raw` has them as they came.
     """

@@ -1,4 +1,4 @@
-"""Providers: who answers where and how, and how patiently one asks; the words for settings."""
+"""Settings of model providers: endpoints, retries, HTTP, answer limits, prices and models."""
 
 from typing import Annotated, Any, Literal, TypeAlias
 

@@ -1,4 +1,4 @@
-"""What a model is asked, and what it says while it answers."""
+"""Requests to a model, and the stream of parts that it answers with."""
 
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -50,14 +50,14 @@ class TokenUsage(msgspec.Struct, frozen=True):
 
 
 class StreamDelta(msgspec.Struct, frozen=True):
-    """A piece of the part that is being said: shown, never stored, void after `Retried`."""
+    """A piece of the part that is being said: shown, never stored, void after `RequestRetried`."""
 
     kind: str  # text, reasoning or call
     text: str
 
 
 class PartCompleted(msgspec.Struct, frozen=True):
-    """A part that is complete; void, too, after `Retried`."""
+    """A part that is complete; void, too, after `RequestRetried`."""
 
     part: MessagePart
 

@@ -1,4 +1,4 @@
-"""Modes as git sees them: all that counts is whether a file can be run."""
+"""File modes as git sees them: only whether a file is executable counts."""
 
 FILE, LINK, TYPE = 0o100000, 0o120000, 0o170000
 PLAIN, EXECUTABLE = 0o644, 0o755  # all that git knows of modes

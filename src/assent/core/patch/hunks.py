@@ -1,4 +1,4 @@
-"""Whether the hunks of a patch fit a content, where, and what they make of it."""
+"""Applies the hunks of a patch to a content, and tells where each of them fits."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Names in a patch: quoted with C escapes or plain, with parts in front that do not count."""
+"""File names in a patch: unquotes C escapes and strips leading path components."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a file of a patch makes of the file that stands there: its kind, mode and binary content."""
+"""Checks a file patch against the file it applies to: its kind, mode and binary content."""
 
 from typing import Literal
 

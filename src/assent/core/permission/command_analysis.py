@@ -1,4 +1,4 @@
-"""A command line outside plan mode, as far as its text tells: what rules see, and what it risks."""
+"""What the text of a command line shows outside plan mode: commands for rules, files and risks."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Effects of commands: what programs do by the words that they are given, for gate and review.
+"""Command effects: what programs do by their arguments, in tables that gate and review share.
 
 Both look here, so that neither calls a command harmless that the other warns of.
 """

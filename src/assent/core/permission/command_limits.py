@@ -1,10 +1,10 @@
-"""Held: what the rules of a person and of a project hold a command of a plan to."""
+"""Command limits: what user and project rules forbid a command of a plan."""
 
 import msgspec
 
 
 class CommandLimits(msgspec.Struct, frozen=True):
-    """What rules say to one command; whoever agreed to its plan, they stay (law 9)."""
+    """What rules forbid one command, whoever approved its plan (law 9)."""
 
     hidden: tuple[str, ...] = ()  # patterns of files that no confined command reads
     kept: tuple[str, ...] = ()  # patterns of files that none changes

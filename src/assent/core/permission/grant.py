@@ -1,4 +1,4 @@
-"""Grants: a person's answer that is remembered, for whom it counts, and until when."""
+"""Grants: permission answers that are remembered, for whom they count, and until when."""
 
 from typing import Literal, TypeAlias
 
@@ -21,7 +21,7 @@ class PermissionPattern(msgspec.Struct, frozen=True):
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """One remembered yes. It is never valid in plan mode, and never against a denial."""
+    """One remembered answer. It is never valid in plan mode, and never against a denial."""
 
     id: str
     reach: GrantScope
@@ -37,13 +37,13 @@ class Grant(msgspec.Struct, frozen=True):
 
 
 class GrantGiven(msgspec.Struct, frozen=True, tag="grant_given"):
-    """A person's yes is to be remembered."""
+    """A user's answer is to be remembered."""
 
     grant: Grant
 
 
 class GrantRevoked(msgspec.Struct, frozen=True, tag="grant_revoked"):
-    """A remembered yes does not count any more."""
+    """A remembered answer does not count any more."""
 
     grant: str
     user: str = ""

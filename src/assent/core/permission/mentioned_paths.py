@@ -1,7 +1,7 @@
-"""Named paths: which files the text of a command names, also inside code, for gate and review.
+"""Finds the sensitive or outside paths that the text of a command mentions, also inside code.
 
-Both look here, so that neither passes over a name that the other finds. Nothing is run or parsed:
-a name too many is a question too many.
+The gate and the review both use it, so that neither passes over a name that the other finds.
+Nothing is run or parsed: a name too many only means a question too many.
 """
 
 import re

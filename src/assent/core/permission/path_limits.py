@@ -1,4 +1,4 @@
-"""A fence: which paths of a workspace rules keep from programs, whatever those programs do."""
+"""Path limits: which workspace paths rules hide from programs, or make read-only for them."""
 
 from collections.abc import Callable
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""Protected paths: files that make other programs do things, or hold what must stay secret.
+"""Protected paths: files that make other programs do things, or hold secrets.
 
 Others are only run, later, by programs that a developer starts anyway: `executed_later`.
 """

@@ -1,4 +1,4 @@
-"""Ruling: what the layers of a policy say to one request, and what that comes to.
+"""Rule matching: what the layers of a policy say about one request, and which rule decides.
 
 In a layer the last match wins. A deny in any layer stays; else the last layer that matched decides.
 What an untrusted layer allows does not count, and its ask only makes things stricter (law 9).

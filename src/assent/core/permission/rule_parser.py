@@ -1,4 +1,4 @@
-"""Tables of rules as OpenCode and Assent have them, read into rules in the order they stand in.
+"""Parses permission tables, in OpenCode's or Assent's form, into rules in the order they stand in.
 
 A table is a word, a map of permissions to words, or of permissions to maps of patterns to words.
 """

@@ -1,7 +1,7 @@
-"""Secret names: files that hold keys and passwords wherever they lie.
+"""Secret files: names of files that hold keys and passwords, in any folder.
 
-It stands apart from the protected names of the review: those say what a plan should not touch
-unseen (hooks, editor settings), these what a program must not read; and these may look inside.
+Protected paths are another table: those are what a plan should not touch unseen (hooks, editor
+settings), these what a program must not read; for some of these the content decides, too.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Named: which files a command names that other programs obey, or that hold secrets."""
+"""Finds the protected and secret files that a command of a plan names."""
 
 from collections.abc import Iterable
 

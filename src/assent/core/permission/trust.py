@@ -1,4 +1,4 @@
-"""Trust: which content of which file of a project a person let do what it says."""
+"""Trust: which content of which project file a user has allowed to take effect."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Approval: a person's signed yes to one digest, and the plan that may run because of it."""
+"""Approvals: a user's signed approval of one digest, and the plan that may run because of it."""
 
 from collections.abc import Callable
 from typing import Final, final
@@ -13,14 +13,14 @@ MAX_LIFETIME_S: Final = 3650 * 86_400  # years have four digits, by which times 
 
 
 class Approver(msgspec.Struct, frozen=True):
-    """Who said yes, as far as a machine can tell: the system's user and the channel that asked."""
+    """Who approved, as far as a machine can tell: the system's user and the channel that asked."""
 
     user: str
     channel: str
 
 
 class Approval(msgspec.Struct, frozen=True):
-    """The record of a yes: it names bytes by digest, signed with a key outside the workspace."""
+    """An approval on record: it names bytes by digest, signed with a key outside the workspace."""
 
     id: str
     plan_id: str

@@ -1,4 +1,4 @@
-"""The bundle: a plan that travels with every content it names, who asks for it, and who agreed."""
+"""Bundles: a plan with every content it names, who requests it, and who approved it."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The bundle as a file: lines of JSON in one spelling only, bounded in size (docs/bundle.md)."""
+"""The bundle file format: JSON lines in one spelling only, bounded in size (docs/bundle.md)."""
 
 import zlib
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Comments: a person's words to lines of a plan, which find these lines again in a later form."""
+"""Comments on lines of a plan, and how their lines are found again in a later version."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Succession: how the segments of a draft follow on one another, and what rests on what."""
+"""Dependencies between the operations of a draft, within and across segments."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Feedback: what a person wants different in a plan, in parts, as one text for the model."""
+"""Feedback on a plan: what a user wants changed, with comments, as one text for the model."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,7 +17,7 @@ OUTDATED_LINES: Final = "Lines that are no longer there, or there more than once
 
 
 class Feedback(msgspec.Struct, frozen=True):
-    """The parts of a no. What is left empty is not mentioned."""
+    """The parts of a rejection; empty parts are not mentioned."""
 
     scope: str = ""
     constraints: str = ""

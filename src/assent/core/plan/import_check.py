@@ -1,4 +1,4 @@
-"""Plans made elsewhere: what must be true of one by itself, before any disk is looked at."""
+"""Checks an imported plan by itself, before anything on disk is read."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""The keyring: whose signature counts here besides this machine's own, and whose no longer does."""
+"""The keyring: which public keys may approve plans here besides this machine's own."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The life of a plan, as one table. What the table does not name is refused."""
+"""The plan lifecycle: states and allowed actions in one table; anything else is refused."""
 
 from enum import StrEnum
 

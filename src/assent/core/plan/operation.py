@@ -1,4 +1,4 @@
-"""What a plan may do to files and processes: a closed family of operations with exact content."""
+"""Operations: the exact changes that a plan makes to files, and the commands that it runs."""
 
 from typing import Literal, TypeAlias, assert_never
 

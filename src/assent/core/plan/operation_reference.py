@@ -1,4 +1,4 @@
-"""Which operation a person means: by the number that a list shows, or by the start of its id."""
+"""Finds the operation that a user means, by its number in a list or the start of its id."""
 
 from collections.abc import Sequence
 from typing import Final

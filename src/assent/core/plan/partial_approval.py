@@ -1,4 +1,4 @@
-"""The smaller plan: which operations stay when a person declines some, and why others go too."""
+"""Partial approval: which operations remain when a user excludes some, and why others go too."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ OperationFootprint: TypeAlias = tuple[int, Footprint]  # of the operation with t
 
 
 class PartialPlan(msgspec.Struct, frozen=True):
-    """What is left of a plan's operations; declined and followed ones are named by their index."""
+    """The remaining operations of a plan; excluded and dependent ones are named by their index."""
 
     kept: tuple[Operation, ...]
     declined: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""Rebasing: what becomes of an operation whose files changed since it was staged."""
+"""Rebase: adapts an operation to files that changed since it was staged, or reports a conflict."""
 
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar, assert_never

@@ -1,4 +1,4 @@
-"""The record of a plan: the fold of its events, and what can be read from it."""
+"""Plan records: the state of a plan, folded from its events."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -46,7 +46,7 @@ class TextRevision(msgspec.Struct, frozen=True):
 
 
 class ApprovalRecord(msgspec.Struct, frozen=True):
-    """An approval, the run that spent it, if any, and whether a no or a newer yes voided it."""
+    """An approval, the run that used it, if any, and whether a rejection or newer one voided it."""
 
     approval: Approval
     run: str = ""

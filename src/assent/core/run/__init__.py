@@ -1,1 +1,1 @@
-"""TODO"""
+"""Runs: journal, run state, slot moves, permits, rollback and evidence."""

@@ -1,4 +1,4 @@
-"""What runs displaced: the slots in which the files that they replaced or removed were left."""
+"""Finds the slots of the files that a run displaced, from its journal."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeGuard

@@ -1,4 +1,4 @@
-"""Evidence: what a run did and who agreed to it, as an in-toto statement in a DSSE envelope."""
+"""Evidence: what a run did and who approved it, as an in-toto statement in a DSSE envelope."""
 
 from base64 import b64decode, b64encode
 from binascii import Error as BadBase64

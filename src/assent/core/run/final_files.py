@@ -1,4 +1,4 @@
-"""What the journal of a run vouches for: files as the run left them, and those it lost sight of."""
+"""Final files: what a run left under each path by its journal, and paths it cannot vouch for."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final

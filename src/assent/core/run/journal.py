@@ -1,4 +1,4 @@
-"""The journal: what a run has durably said about itself, and what that means it must do next."""
+"""The run journal: its entries, and the next step that follows from them."""
 
 from collections.abc import Generator, Iterable, Sequence
 from enum import Enum
@@ -52,7 +52,7 @@ class CommittedEntry(msgspec.Struct, frozen=True, tag="committed"):
 
 
 class AbortedEntry(msgspec.Struct, frozen=True, tag="aborted"):
-    """Operation `index` could not go on after `at` motions were done; all are being reversed."""
+    """Operation `index` could not go on after `at` slot moves were done; all are being reversed."""
 
     at: int
     index: int
@@ -124,7 +124,7 @@ class CommandEndedEntry(msgspec.Struct, frozen=True, tag="ran"):
 
 
 class RollbackStartedEntry(msgspec.Struct, frozen=True, tag="turned"):
-    """A person lets everything be taken back; `back` is the blob of the operations that do it."""
+    """A user chose to roll back; `back` is the blob of the operations that do it."""
 
     back: str
 

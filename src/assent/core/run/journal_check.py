@@ -1,4 +1,4 @@
-"""Which paths in the journal of a run break the rules of staging? Nobody may act on those."""
+"""Finds paths in a run's journal that could not have been staged; nothing may act on those."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

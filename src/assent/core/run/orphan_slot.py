@@ -1,4 +1,4 @@
-"""Orphans: slots of a run that the log does not know, and which file each of them belongs to."""
+"""Orphan slots: slots of a run that the log does not know, and which file each belongs to."""
 
 import re
 from collections.abc import Iterable, Sequence

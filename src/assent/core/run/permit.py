@@ -1,7 +1,7 @@
-"""Permit: consent for one set of operations outside plan mode, and the plan that it covers.
+"""Permits: permission for one set of operations outside plan mode, and the plan that it covers.
 
-Nobody signs it: it records which standing consent of the person covered the call, and is spent by
-the very record that gives it.
+A permit is not signed: it records which rule, answer, mode or plan scope allowed the call, and is
+used up by the very record that gives it.
 """
 
 from typing import Final, Literal, TypeAlias, final, get_args

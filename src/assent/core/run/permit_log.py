@@ -1,4 +1,4 @@
-"""The permits of a workspace: the fold of their stream, and of each permit how its run ended."""
+"""The permit log of a workspace, folded from its events, and how the run of each permit ended."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What became of each operation of a run, over all its segments and the way back."""
+"""The result of each operation of a run, over all its segments and its rollback."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The way back: what takes a run back, against the disk as it is, with nobody's change lost."""
+"""Rollback: operations that revert a run on the disk as it is, without losing other changes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -1,8 +1,8 @@
-"""Motions: the renames that carry out a segment, their order, and what disk says about each.
+"""Slot moves: the renames that carry out a segment, their order, and their status on disk.
 
-Every motion goes between a name in the workspace and a *slot*, a name that only this run uses. New
+Every move goes between a name in the workspace and a *slot*, a name that only this run uses. New
 content waits in a slot before the run commits; old content goes to a slot instead of being
-overwritten. So a look at names and slots tells, after any crash, which motions happened, and every
+overwritten. So a look at names and slots tells, after any crash, which moves happened, and every
 one of them can be reversed.
 """
 
@@ -95,7 +95,7 @@ class MoveToSlot(msgspec.Struct, frozen=True, gc=False):
 
 
 class ClearFolder(msgspec.Struct, frozen=True, gc=False):
-    """Moves a folder that the takes left empty into a slot, because a file comes in its place."""
+    """Moves a folder that earlier moves emptied into a slot, because a file comes in its place."""
 
     index: int
     path: bytes
@@ -132,7 +132,7 @@ SlotMove: TypeAlias = MoveToSlot | ClearFolder | MoveFromSlot | SwapWithSlot
 
 
 class MoveStatus(Enum):
-    """What the disk says about one motion."""
+    """What the disk says about one slot move."""
 
     TODO = "todo"
     DONE = "done"

@@ -1,8 +1,8 @@
-"""The course of a run over the segments of its plan, and back: where it is, and what comes next.
+"""Run state: where a run is in the segments of its plan or its rollback, and what comes next.
 
 A run whose plan is one segment of files is in that segment from its first entry to its last. Any
-other goes from segment to segment; once a person lets it be taken back it goes the same way over
-the operations that do that. All of it follows from the entries alone (law 5).
+other goes from segment to segment; once a user rolls it back, it goes the same way over the
+operations that do that. All of it follows from the entries alone (law 5).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ Lost = Literal["nothing", "unwarned", "warned"]
 
 
 class Rollback(msgspec.Struct, frozen=True):
-    """What takes a run back from where it stood, and the operations of the plan it is about."""
+    """The operations that roll a run back, and the operations of the plan that each is about."""
 
     operations: tuple[Operation, ...] = ()
     about: tuple[tuple[int, ...], ...] = ()  # of each operation, those whose work it takes back
@@ -71,7 +71,7 @@ class SegmentRange(msgspec.Struct, frozen=True):
 
 
 class RunState(msgspec.Struct, frozen=True):
-    """Where a run is, as its entries left it. `word` is what a person said last about its way."""
+    """Where a run is, as its entries left it. `word` is what a user last chose for recovery."""
 
     spans: tuple[SegmentRange, ...]
     back: Rollback | None = None

@@ -1,7 +1,7 @@
-"""Whole folders: which ones a segment can bring, or take away, in one rename each.
+"""Finds the folders that a segment can add or remove with one rename each.
 
 A folder that is new, or that goes with every file in it, is one name to its parent. Its files keep
-slots and motions of their own, so what a crash leaves is told file by file, as everywhere.
+slots and slot moves of their own, so recovery after a crash looks at each file, as everywhere.
 """
 
 from collections import Counter

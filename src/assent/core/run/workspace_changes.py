@@ -1,4 +1,4 @@
-"""What a command did to the files of a workspace, as operations that can be taken back."""
+"""Workspace changes: what a command did to files, as operations that can be undone."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal, TypeAlias

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Sessions: events, records, transcripts, questions and answers, agents and slash commands."""

@@ -1,4 +1,4 @@
-"""Answering: which answer fits a question, and what it brings about for others of its session."""
+"""Answers to questions: which are valid, and what they change for the session's other questions."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Interruption: the end of a turn that the person broke off, the same whoever notices it."""
+"""How a turn ends that the user interrupted."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What happens in a session, as plain data: messages, steps, calls, questions, todos, modes."""
+"""Session events as plain data: messages, steps, calls, questions, todos, modes."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -50,7 +50,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
-    """A session began. A fork names where it comes from and inherits words, never consent."""
+    """A session began. A fork names where it comes from and inherits messages, never grants."""
 
     session: str
     workspace: str
@@ -75,7 +75,7 @@ class SessionDeleted(msgspec.Struct, frozen=True, tag="session_deleted"):
 
 
 class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
-    """A person chose another mode, in words or by building what they approved."""
+    """A user chose another mode, directly or by building what they approved."""
 
     mode: Mode
     reason: str = ""
@@ -108,7 +108,7 @@ class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
-    """Work on everything unanswered began; `build` names the run of prose that it carries out."""
+    """Work on everything unanswered began; `build` names the run of a text plan that it does."""
 
     turn: int
     build: str = ""
@@ -172,7 +172,7 @@ class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
 
 
 class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
-    """A call is settled: completed, or an error the model is told about."""
+    """A call ended: completed, or an error the model is told about."""
 
     call: str
     tool: str

@@ -1,4 +1,4 @@
-"""The briefing: what an agent is told about where it works, gathered once when work begins."""
+"""Prompt context: what an agent is told about its workspace, gathered once when work begins."""
 
 import msgspec
 

@@ -32,7 +32,7 @@ _WHERE: dict[GrantScope, str] = {
 
 
 class PermissionAnswer(msgspec.Struct, frozen=True):
-    """What a person said to a call, read from their answer. Only `yes` lets anything happen.
+    """What a user answered about a call. Only `yes` lets anything happen.
 
     A plain no ends the turn; a no with words, or with nobody there, lets the model go on; and
     `later` says that the question is open still, so that the turn ends and waits.

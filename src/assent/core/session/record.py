@@ -1,4 +1,4 @@
-"""The record of a session: the fold of its events without what was said, which can be long."""
+"""Session records: the state of a session, folded from its events without the messages."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Rewinding: to which of their messages a person can go back, and what counts no more after it."""
+"""Rewind: which messages a user can go back to, and which events no longer count after it."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Templates: a command of a person's own, what its placeholders stand for, and what it attaches."""
+"""Slash commands: templates of the user's own, with arguments, attached files and shell output."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Inquiries: the questions of a session with what became of each, folded from its events."""
+"""Stored questions: the questions of a session and the status of each, folded from its events."""
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Variables that a command may be given: names that are names, and none that decides who runs."""
+"""Refuses invalid environment variables, and those that decide which programs run."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Wildcards of a command line: which names a pattern stands for, given what the folders hold."""
+"""Shell globs: which names a wildcard pattern stands for, given what the folders hold."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""The words of a command line: quotes, escapes and wildcards, read the way bash reads them."""
+"""The shell lexer: splits a command line into words as bash does: quotes, escapes, wildcards."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""A command line as data: the small grammar of planning, parsed without asking a shell.
+"""The shell parser: the small grammar of planning, parsed without running a shell.
 
 What `parse` accepts has exactly the words that bash would have made of it; all else is refused.
 """

@@ -1,4 +1,4 @@
-"""A program to run, the limits on it, and what comes back: the words of the Process port."""
+"""Programs to run, their limits, output and results: the values of the ProcessRunner port."""
 
 from collections.abc import Callable
 from enum import StrEnum

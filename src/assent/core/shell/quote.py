@@ -1,4 +1,4 @@
-"""Quoting: words written so that a shell would read them back, and a command as one line."""
+"""Shell quoting: words written so that a shell reads them back, and a command as one line."""
 
 import re
 from collections.abc import Iterable

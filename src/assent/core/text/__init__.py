@@ -1,1 +1,1 @@
-"""TODO"""
+"""Text functions: diff, merge, search, hidden and confusable characters, secrets, redaction."""

@@ -1,4 +1,4 @@
-"""Added lines: what a diff brings into a file."""
+"""The lines that a diff adds to a file: their text and their numbers."""
 
 import re
 

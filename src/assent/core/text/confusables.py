@@ -1,4 +1,4 @@
-"""Lookalikes: names that can be taken for another, by foreign letters or beside a sibling."""
+"""Confusable names: those that look like another, by foreign letters or beside a sibling."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""Visible text: characters that hide, reorder or imitate are found and written out in ASCII."""
+"""Hidden characters: finds those that hide, reorder or imitate, and writes them out in ASCII."""
 
 import re
 import unicodedata

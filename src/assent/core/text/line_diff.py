@@ -1,4 +1,4 @@
-"""Matching: which lines of two texts stay, in bounded time however much they differ."""
+"""Line diff: which lines of two texts differ, in bounded time however much they differ."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Merging: whether what was changed in one version of a text still fits another version."""
+"""Three-way merge: whether a change made in one version of a text still fits another version."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Masking: how secrets are taken out of text that models, logs and faces get to see (F92)."""
+"""Redaction: replaces secrets in text that models, logs and faces get to see (F92)."""
 
 import re
 from collections.abc import Iterable

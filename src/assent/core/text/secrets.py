@@ -1,4 +1,4 @@
-"""Secrets: the forms of keys and passwords, and how a text is searched with few false alarms."""
+"""Secrets: patterns of keys and passwords, and a search for them with few false positives."""
 
 import re
 from collections import Counter

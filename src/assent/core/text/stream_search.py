@@ -1,4 +1,4 @@
-"""Search: finds the one place of an exact edit in a stream, without holding the stream."""
+"""Finds and replaces the one match of an exact edit in a stream, without holding the stream."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""Advice: what a model is told to use instead, without the tools that it does not have."""
+"""Removes advice about tools that a model does not have from texts that it reads."""
 
 import re
 from collections.abc import Collection

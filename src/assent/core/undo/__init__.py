@@ -1,1 +1,1 @@
-"""TODO"""
+"""Undo: what runs and commands changed, and the operations that reverse it."""

@@ -1,4 +1,4 @@
-"""Deeds: what runs and commands did to files, in order, and what an undo of it cannot cover."""
+"""Applied changes: what runs and commands did to files, in order, and what an undo cannot cover."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

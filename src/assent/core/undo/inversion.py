@@ -1,4 +1,4 @@
-"""Undo is a plan (law 7): which operations of a run can be taken back, and what it says."""
+"""Inversion: which operations of a run can be undone on the current disk, as a plan (law 7)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias

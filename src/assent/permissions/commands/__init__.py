@@ -1,1 +1,1 @@
-"""A command line outside plan mode: what is in it, what it risks, and what nobody should run."""
+"""The command classifier: what a command line does, what it risks, and what is always refused."""

@@ -1,4 +1,4 @@
-"""Arities: how many words of a command say what it does, so that the rest are its arguments."""
+"""Command arity: how many words say what a command does, so that the rest are its arguments."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Builtins: what the shell's own commands could run, set or evaluate by their words."""
+"""Shell builtins: what their arguments could run, set or evaluate."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Lines: reads a command line of a session that builds, for its rules, questions and risks."""
+"""Classifies a command line outside plan mode, for rules, questions and risks."""
 
 from posixpath import basename
 from typing import Final

@@ -1,4 +1,4 @@
-"""Dangers: what is refused in every mode, whoever would say yes to it, with the reason (F91).
+"""The denylist: commands that are refused in every mode, whoever allows them, and why (F91).
 
 The tables stop accidents and plain attacks by their text; the sandbox holds what they miss.
 """

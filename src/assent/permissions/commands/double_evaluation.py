@@ -1,4 +1,4 @@
-"""Evaluated: whether bash could take the value of something in a line for code once more.
+"""Double evaluation: whether bash could run the value of something in a line as code.
 
 `${x@P}`, `$((x))`, `${y[x]}` and `[[ x -eq 1 ]]` run the commands that a value holds. So only kinds
 of parts are let pass that are known to be replaced once, and never looked into again.

@@ -1,4 +1,4 @@
-"""Spread: everything that a line runs, also by wrappers and nested shells, and every doubt."""
+"""Expands a line to every command that it runs, also by wrappers and nested shells."""
 
 import unicodedata
 from typing import Final

@@ -1,4 +1,4 @@
-"""Gits: which calls of git run a program that their words name, or could be an alias for one."""
+"""Git calls that run a program named in their arguments, or that could be an alias for one."""
 
 import re
 from typing import Final

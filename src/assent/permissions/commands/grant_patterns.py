@@ -1,4 +1,4 @@
-"""Always: what a remembered yes to a command would cover: a prefix, or the very text (F81, F84)."""
+"""Grant patterns of a command: the prefix, or exact text, that an answer covers (F81, F84)."""
 
 from collections.abc import Sequence
 from typing import Final

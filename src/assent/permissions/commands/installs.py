@@ -1,4 +1,4 @@
-"""Installs: which commands bring other people's code onto the machine."""
+"""Detects commands that install packages, or fetch a program and run it."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Breaks: whether the lines of a text end for bash where the grammar has them end.
+"""Line breaks: whether the lines of a text end for bash where the grammar has them end.
 
 Bash drops a backslash with the line break after it before it looks for `$(`, for the end of a
 heredoc, or for anything else; the grammar does not.

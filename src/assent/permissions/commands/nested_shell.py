@@ -1,4 +1,4 @@
-"""Scripts: the text that a shell is told to run by its words, or the doubt about what it runs."""
+"""Nested shells: the script that a shell is given by its arguments, or why that is unknown."""
 
 import re
 from collections.abc import Sequence

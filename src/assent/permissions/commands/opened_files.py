@@ -1,4 +1,4 @@
-"""Openers: which files a line that may write seems to open, by the names in its words.
+"""Opened files: which files a line that may write seems to open, by the names in its words.
 
 Which words are files is known of few programs, so every word that could be one counts.
 """

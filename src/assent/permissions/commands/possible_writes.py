@@ -1,6 +1,6 @@
-"""Reaching: where else a command may write, if a name in it is a folder or stands for more (F80).
+"""Possible writes: where else a command may write, if a name is a folder or a pattern (F80).
 
-Nobody looks at the disk here; what rules say to these paths counts, and nothing else does.
+The disk is not read. These paths count only where a rule says something about them.
 """
 
 from collections.abc import Callable, Iterator

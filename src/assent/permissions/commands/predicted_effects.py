@@ -1,4 +1,4 @@
-"""Foreseen: what a command's text says that it will do; the sandbox holds whatever it hides."""
+"""Predicted effects: what a command will do by its text; the sandbox confines what that hides."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Runners: programs that run what their words say, in ways that the wrappers do not know."""
+"""Programs that run what their arguments say, in ways that the wrapper tables do not cover."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Reading: a line that the judge of planning lets through, as the gate sees it everywhere."""
+"""Analyses a line that only reads, for the gate in every mode, without the large grammar."""
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis

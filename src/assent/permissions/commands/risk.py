@@ -1,4 +1,4 @@
-"""Risks: how much could go wrong with a line, and why, by tables of what programs do (F90)."""
+"""Command risk: how much could go wrong with a line, and why, by tables of programs (F90)."""
 
 import re
 from collections.abc import Callable

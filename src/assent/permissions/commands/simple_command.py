@@ -1,4 +1,4 @@
-"""A simple command as a look at the text finds it: its words, and where its input comes from."""
+"""Simple commands of a parsed line: their words, and where their input comes from."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""The tree of a command line: finds every simple command in it, wherever the grammar has one."""
+"""Walks the syntax tree of a command line, and finds every simple command in it."""
 
 import re
 from functools import cache

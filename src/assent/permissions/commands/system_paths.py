@@ -1,4 +1,4 @@
-"""Places that no command of a model should delete or take over as a whole, however written."""
+"""System paths that no command of a model may delete or take over as a whole."""
 
 import re
 from posixpath import normpath

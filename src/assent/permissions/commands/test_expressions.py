@@ -1,4 +1,4 @@
-"""Conditions: whether `[ ... ]` or `[[ ... ]]` compares texts and files, and computes nothing."""
+"""Test expressions: whether `[ ... ]` or `[[ ... ]]` only compares texts and files."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Variables: which of them a line may set without any program doing something else for it."""
+"""Shell variables that a line may set without changing what programs do."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Gaps: whether a parsed line has its words where bash has them.
+"""Word boundaries: whether a parsed line has its words where bash has them.
 
 The grammar takes a blank that is escaped, and words that touch, for the end of a word; bash does
 not. So what lies between the parts of a tree has to be blank, and where words meet it has to be.

@@ -1,4 +1,4 @@
-"""Wrappers: programs that run another one, and where in their words that stands."""
+"""Wrappers: programs that run another one, and where it stands in their arguments."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from assent.permissions.commands.simple_command import CommandWord, SimpleComman
 
 
 class WrapperSpec(msgspec.Struct, frozen=True):
-    """How the words before the inner command look; an option that is not listed is a doubt."""
+    """How the words before the inner command look; an unlisted option makes it uncertain."""
 
     values: frozenset[str] = frozenset()  # options with a value
     flags: frozenset[str] = frozenset()  # options without one; `-#` is any number

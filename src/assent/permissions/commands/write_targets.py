@@ -1,4 +1,4 @@
-"""Targets: which files a command writes by its text, and what is to be said of them."""
+"""Write targets of a command, and whether they are protected, run later, or confusable."""
 
 from collections.abc import Iterable, Sequence
 from posixpath import join, normpath

@@ -1,4 +1,4 @@
-"""Writers: which files a command writes by what its words say, as far as that is easy (F80)."""
+"""Written files: which files a command writes by its arguments, where easy to tell (F80)."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator

@@ -1,1 +1,1 @@
-"""What a program inside gets to see of this machine: a list, and masks over it."""
+"""Sandbox profiles: what a program can see of this machine, and what is masked."""

@@ -1,4 +1,4 @@
-"""A first look at a file: its beginning, without waiting for anybody and without a symlink."""
+"""Reads the beginning of a file, without blocking and without following a symlink."""
 
 import os
 from stat import S_ISREG

@@ -1,4 +1,4 @@
-"""Sight: decides what a program in the sandbox sees of this machine, and what is hidden from it."""
+"""Builds profiles: what a program in the sandbox sees of this machine, and what is hidden."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Credential places: where programs keep logins and histories, below a home and elsewhere."""
+"""Credential paths: where programs keep logins and histories, in a home and elsewhere."""
 
 import os
 from typing import Final

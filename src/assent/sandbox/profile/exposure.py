@@ -1,4 +1,4 @@
-"""The bounds: what is never shown by way of a variable, and which folders are harmless to show."""
+"""Exposure limits: what a variable never makes visible, and which folders are harmless to show."""
 
 import os
 import re

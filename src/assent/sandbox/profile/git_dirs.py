@@ -1,4 +1,4 @@
-"""Git's folders outside the workspace: which of them belong to it, proved from both sides.
+"""Git directories outside the workspace: which of them belong to it, proved from both sides.
 
 A file `.git` may name any folder, also the one with the keys; so that folder must name it back.
 """

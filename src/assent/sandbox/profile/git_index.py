@@ -1,4 +1,4 @@
-"""Git's index as it has to look where files are masked: what is tracked and hidden is unchanged.
+"""A git index for masked files: what is tracked and hidden counts as unchanged.
 
 Otherwise git would want to compare the masked file, and fail on it. As it is said to be left out
 of the checkout, too, `git grep` does not look at what was added instead. The copy is shown in place

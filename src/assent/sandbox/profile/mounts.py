@@ -1,4 +1,4 @@
-"""Mounts: a bind of the folder above brings them along, also those that show the machine."""
+"""Reads the mount table, because binding a folder brings along what is mounted below it."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""Fenced: which paths below a workspace rules keep from programs, found on the disk as it is."""
+"""Finds the paths on disk that rules hide from programs, or make read-only for them."""
 
 import os
 from functools import partial
@@ -9,7 +9,7 @@ from assent.sandbox.profile.scanner import FileStamp, HiddenPathScanner, Scanned
 
 
 class LimitedPathFinder:
-    """Finds what one fence keeps in one workspace. It remembers folders as Scanner does.
+    """Finds what path limits cover in one workspace; caches folders as HiddenPathScanner does.
 
     Symlinks stand for what they lead to, here as everywhere.
     """

@@ -1,4 +1,4 @@
-"""Programs that can be trusted: found by name where nobody else could have put another one."""
+"""Finds trusted programs by name, in folders where nobody else could have put another one."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

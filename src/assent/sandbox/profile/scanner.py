@@ -1,4 +1,4 @@
-"""The scan: what lies below a folder and must not be seen, found fast and found again faster."""
+"""The scanner: finds what must be hidden below a folder, and remembers unchanged folders."""
 
 import os
 import re

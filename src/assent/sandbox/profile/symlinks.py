@@ -1,4 +1,4 @@
-"""How a path is reached: the symlinks on the way, and the real file or folder at the end."""
+"""Symlinks: those on the way to a path, and the real file or folder at the end."""
 
 import errno
 import os

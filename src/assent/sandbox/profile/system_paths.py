@@ -1,4 +1,4 @@
-"""The system's own folders: what every program needs to start, and nothing that is private."""
+"""System paths: the folders that every program needs to start, and nothing private."""
 
 import os
 from fnmatch import fnmatchcase

@@ -1,4 +1,4 @@
-"""What a command may do beyond its profile: use the machine's network, or commit."""
+"""Profile variants: with the machine's network, or with the access that a commit needs."""
 
 import os
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""Running programs: confined by bubblewrap, or plain, always limited and always ended."""
+"""Program runners: in bubblewrap or without a sandbox, always limited and always ended."""

@@ -1,4 +1,4 @@
-"""Which mounts show a profile and nothing else, in the order in which they have to be made."""
+"""Bind mounts: those that show a profile and nothing else, in the order they have to be made."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""Where bubblewrap is, if only root can have put it there."""
+"""Finds bubblewrap, if only root can have put it there."""
 
 import os
 import stat

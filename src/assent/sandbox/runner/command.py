@@ -1,4 +1,4 @@
-"""Errands: which program carries one out, what it is started with, and as whom unconfined."""
+"""Commands that may write: their program and environment, and the runner without a sandbox."""
 
 import os
 import re

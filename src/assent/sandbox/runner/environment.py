@@ -1,4 +1,4 @@
-"""The few variables that every program gets; none is inherited."""
+"""The few environment variables that every program gets; none is inherited."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The foreground: a program of the person's own that gets their terminal, such as an editor."""
+"""Runs a program of the user's own in their terminal, such as an editor."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""The few settings of the person's git that a commit in the sandbox needs: who, and line ends.
+"""The user's git settings that a commit in the sandbox needs: identity and line ends.
 
 Their files may hold passwords and name programs, so git reads them in a sandbox of its own, and
 only these settings come along. No filter of theirs runs.

@@ -1,4 +1,4 @@
-"""Runs pipelines where there is no sandbox: tidy and limited, but held back by nothing."""
+"""Runs pipelines where there is no sandbox: limited, but not confined."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""Starts the programs of a pipeline, streams what they say, and ends them all whatever happens."""
+"""Starts the programs of a pipeline, streams their output, and ends them all whatever happens."""
 
 import os
 import selectors

@@ -1,4 +1,4 @@
-"""How a process and all that it started is ended, and how one knows that nothing is left."""
+"""Ends a process with all that it started, and checks that nothing is left."""
 
 import errno
 import os

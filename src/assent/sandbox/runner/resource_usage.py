@@ -1,6 +1,6 @@
-"""Whether a call has too many processes or uses too much memory, counted from the outside.
+"""Resource usage: whether a call has too many processes or too much memory, counted from outside.
 
-The kernel keeps no limit on the number of processes for root, so somebody has to look.
+The kernel does not limit the number of processes of root, so it is counted here.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""The limits that the kernel keeps for each single process, set by `prlimit` in front of it."""
+"""Resource limits that the kernel keeps for each process, set by `prlimit` in front of it."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""Which system calls are refused inside the sandbox, and the filter that refuses them."""
+"""The seccomp filter: which system calls are refused inside the sandbox."""
 
 import errno
 import struct

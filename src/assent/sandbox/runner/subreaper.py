@@ -1,4 +1,4 @@
-"""Orphans: what a call leaves without a parent comes to this process, and is seen to its end.
+"""The subreaper: adopts processes that a call leaves without a parent, and reaps them.
 
 Elsewhere process 1 does that; in many containers it does not, and each call would leave a dead
 process behind for ever.

@@ -1,4 +1,4 @@
-"""Programs of the person's own choice: found as their PATH says, never in the workspace.
+"""Finds programs of the user's own choice by their PATH, never in the workspace.
 
 They start outside of it, too: many interpreters load modules from the folder that they start in.
 """

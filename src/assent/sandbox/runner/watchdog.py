@@ -1,7 +1,7 @@
-"""What ties an unconfined command to the process that started it: it ends with that process.
+"""The watchdog: ends an unconfined command when the process that started it ends.
 
-A sandbox dies with its parent; any other command would go on where Assent was killed. So somebody
-keeps watch over it, and it holds a lock by which one can tell whether anything of it is alive.
+A sandbox dies with its parent; any other command would go on where Assent was killed. So a
+watchdog follows it, and it holds a lock that shows whether anything of it is alive.
 """
 
 import fcntl

@@ -1,1 +1,1 @@
-"""Trying the sandbox: the self-test that attempts to break out of it, and what it found."""
+"""The sandbox self-test: tries to escape from the sandbox, and remembers what it found."""

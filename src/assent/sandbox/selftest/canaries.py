@@ -1,4 +1,4 @@
-"""Canaries: a small machine in a scratch folder, with things that nobody inside may touch."""
+"""Canaries: files planted in a scratch folder that nothing inside the sandbox may touch."""
 
 import os
 from hashlib import sha256

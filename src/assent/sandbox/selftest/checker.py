@@ -1,4 +1,4 @@
-"""The standing: whether the sandbox holds on this machine, tested once a boot and remembered."""
+"""The sandbox checker: whether the sandbox holds on this machine, tested once a boot."""
 
 import os
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""A bait: a plan that nobody approved, in a scratch workspace where its digest alone would do."""
+"""The decoy plan: nobody approved it, and a probe tries to, by its digest alone."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -8,7 +8,7 @@ import msgspec
 
 
 class SelfTestPaths(msgspec.Struct, frozen=True):
-    """Where a scratch workspace and the folders of its person lie."""
+    """Where a scratch workspace and the folders of its user lie."""
 
     root: Path
     home: Path

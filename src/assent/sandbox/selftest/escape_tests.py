@@ -1,4 +1,4 @@
-"""The attempts of the self-test: what each one is about, and what must be proven about it."""
+"""Escape tests: what each attempt of the self-test is about, and what must be proven about it."""
 
 from enum import StrEnum
 from typing import Final
@@ -31,7 +31,7 @@ class EscapeTest(msgspec.Struct, frozen=True):
 
 
 class EscapeTestResult(msgspec.Struct, frozen=True):
-    """A trial, how it ended, and in which words."""
+    """An escape test, its outcome, and details in words."""
 
     trial: EscapeTest
     proof: EscapeOutcome

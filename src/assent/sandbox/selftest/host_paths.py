@@ -1,4 +1,4 @@
-"""What lies around a scratch folder on this machine: shown and not to be changed, or not shown."""
+"""Host paths around a scratch folder: those that are read-only inside, and those not shown."""
 
 import os
 import pwd

@@ -1,4 +1,4 @@
-"""Why a sandbox cannot start on a machine that has the program for it, and what allows it."""
+"""Kernel restrictions: why bubblewrap is here and cannot start, and what allows it."""
 
 from pathlib import Path
 from typing import Final

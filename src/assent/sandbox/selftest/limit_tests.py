@@ -1,4 +1,4 @@
-"""Boundaries of one call: its environment, its limits, and that nothing of it lives on after it."""
+"""Limit tests: the environment and limits of a call, and that nothing of it lives on after it."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Listeners outside the sandbox that nobody inside may reach, and what they heard."""
+"""Listeners outside the sandbox that nothing inside may reach, and what reached them."""
 
 import os
 import socket
@@ -11,7 +11,7 @@ _KINDS = {"datagram_by_pair": socket.SOCK_DGRAM}
 
 
 class Listeners:
-    """Sockets that wait. The kernel keeps who came, so nobody has to stand at the door."""
+    """Listening sockets. The kernel queues each connection, so nothing has to accept them."""
 
     def __init__(self, ends: Mapping[str, socket.socket], pipes: Mapping[str, int]) -> None:
         self._ends, self._pipes = ends, pipes

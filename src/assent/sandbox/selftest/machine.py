@@ -1,4 +1,4 @@
-"""The machine: which versions of what are here, what is missing, and how it is installed."""
+"""The machine: versions of programs, which ones are missing, and how to install them."""
 
 import platform
 import re

@@ -1,4 +1,4 @@
-"""How a package is installed on this machine, by what is there to install it with."""
+"""The command that installs a package on this machine, by the package manager that is here."""
 
 import os
 from typing import Final

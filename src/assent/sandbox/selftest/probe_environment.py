@@ -1,4 +1,4 @@
-"""A site: one set of canaries, all that watches them, and what came of a probe among them."""
+"""The probe environment: canaries, what watches them, and what a probe did among them."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""Scratch folders: made for one purpose, for their owner alone, and always removed."""
+"""Temporary folders: made for one purpose, for their owner alone, and always removed."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Attempts from a workspace that may be written: nothing else may change, be reached or be read."""
+"""Write tests: from a writable workspace, nothing else may be changed, reached or read."""
 
 import os
 import secrets

@@ -1,1 +1,1 @@
-"""Read-only commands: tables of what may run while planning, and the judge that reads them."""
+"""Read-only commands: tables of what may run while planning, and the classifier that uses them."""

@@ -1,6 +1,6 @@
-"""Refusing a command that has no table, with a word on what serves in its place.
+"""Refusal texts for commands without a table, with what to use instead.
 
-A model reads these words and a person does: tools come first, then how it is done by hand.
+Models and people read them: tools come first, then how it is done by hand.
 """
 
 from collections.abc import Mapping

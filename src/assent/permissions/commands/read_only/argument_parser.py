@@ -1,4 +1,4 @@
-"""Sorting the words of a command by its table of options; what the table lacks is refused."""
+"""Parses the arguments of a command by its table of options; what the table lacks is refused."""
 
 import re
 

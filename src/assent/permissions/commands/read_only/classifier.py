@@ -1,4 +1,4 @@
-"""The judge: tells a command line that only reads from every other, by its text alone."""
+"""The read-only classifier: tells by its text alone whether a command line only reads."""
 
 from functools import cache
 

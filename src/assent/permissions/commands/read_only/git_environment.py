@@ -1,6 +1,7 @@
-"""What every git is told, so that a repository's configuration starts no program.
+"""The environment of every git call, so that a repository's configuration starts no program.
 
-It is the second belt: clean and process filters still run, and only the sandbox contains those.
+This is a second line of defence: clean and process filters still run, and only the sandbox
+contains those.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Operands: which files a command line that only reads would open, by its text alone."""
+"""The files that a read-only command line would open, by its text alone."""
 
 from collections.abc import Iterator
 from posixpath import join, normpath

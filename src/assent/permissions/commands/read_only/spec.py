@@ -1,4 +1,4 @@
-"""How a table describes a command that only reads: options it may have, operands, examples."""
+"""The spec of a read-only command: the options it may have, its operands, and examples."""
 
 from collections.abc import Callable, Mapping
 from typing import Self

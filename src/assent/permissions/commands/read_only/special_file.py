@@ -1,4 +1,4 @@
-"""The refusal of a line that only looks, but at what is no file; it is not staged either."""
+"""The refusal of a read-only line that names a device or a process; it is not staged either."""
 
 from assent.core.errors import Refused
 

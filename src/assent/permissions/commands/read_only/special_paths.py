@@ -1,4 +1,4 @@
-"""Places whose files are no files: devices, which reading may change, and what /proc shows."""
+"""Special paths that no read-only command may name: devices, processes, the whole machine."""
 
 from collections.abc import Iterable
 from posixpath import normpath

@@ -1,4 +1,4 @@
-"""The words of an awk program, where all known awks agree about them; all else is refused."""
+"""The awk lexer: words that all known awks read alike; anything else is refused."""
 
 import re
 from collections.abc import Iterator
