@@ -167,7 +167,7 @@ class MemoryEffect(msgspec.Struct, frozen=True):
 
 
 class CommandEffect(msgspec.Struct, frozen=True):
-    """A command line that may change files; run by the engine, confined unless the person says."""
+    """A command line that may change files; confined unless the user allows otherwise."""
 
     line: str
     folder: bytes = b""  # in the workspace

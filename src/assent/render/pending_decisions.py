@@ -22,7 +22,7 @@ MAX_PREVIEW_CHARS: Final = 160  # characters of a line of a preview
 
 
 class PendingDecision(msgspec.Struct, frozen=True):
-    """Something that goes on only when a person says how."""
+    """Something that needs a decision of the user to go on."""
 
     kind: DecisionKind
     id: str  # of the question, the plan or the run

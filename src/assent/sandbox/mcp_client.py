@@ -52,7 +52,7 @@ class McpServerFailed(AssentError):
 
 
 class McpClient:
-    """One server by its name. Several threads may call; one at a time is heard."""
+    """One server by its name. Several threads may call; calls run one at a time."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class TransportClosed(AssentError):
 
 
 class StdioTransport:
-    """A program that runs for as long as somebody talks to it."""
+    """A child process that lines are exchanged with."""
 
     def __init__(
         self, argv: Sequence[bytes], environment: Mapping[str, str], folder: bytes

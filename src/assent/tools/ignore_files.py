@@ -16,7 +16,7 @@ MAX_FILE_BYTES = 1 << 18  # bytes of a file with rules
 
 
 class IgnoreRule(msgspec.Struct, frozen=True):
-    """One line: what it matches, and whether that is left out or taken back."""
+    """One line: what it matches, and whether that is excluded or included again."""
 
     pattern: PathGlob
     out: bool

@@ -39,7 +39,7 @@ class WorkspaceChanges(msgspec.Struct, frozen=True):
 
 
 class SnapshotLimits(msgspec.Struct, frozen=True):
-    """How much is kept so that what a command does can be taken back; 0: no limit."""
+    """How much is kept so that what a command does can be undone; 0: no limit."""
 
     file: int = 16 << 20  # bytes of one file
     total: int = 1 << 30  # and of all

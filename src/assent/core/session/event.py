@@ -201,7 +201,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
-    """The person answered each question by labels or words; None: nobody did, which is a no."""
+    """The user answered each question by label or text; None: nobody did, which allows nothing."""
 
     id: str
     answers: tuple[tuple[str, ...], ...] | None

@@ -57,7 +57,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
 
 
 class ParsedCommandLine(msgspec.Struct, frozen=True):
-    """What is in a line; `doubts` say why there may be more."""
+    """What is in a line; `doubts` are the reasons why there may be more."""
 
     commands: tuple[SimpleCommand, ...] = ()
     targets: tuple[CommandWord, ...] = ()  # what redirects write
