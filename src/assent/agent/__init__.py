@@ -1,1 +1,1 @@
-"""Sessions: what is said, which calls are settled, and what becomes of their wishes."""
+"""The agent: sessions, turns, tool calls, permission requests, sub-agents and prompts."""

@@ -1,4 +1,4 @@
-"""The plan agent's file in a workspace: in step with the package, unless a person changed it."""
+"""Keeps the plan agent's file in a workspace up to date, unless a person changed it."""
 
 from typing import Literal, TypeAlias
 

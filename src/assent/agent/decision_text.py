@@ -1,4 +1,4 @@
-"""Deciding: who decided about a call, by which rule, why, and what a person said, on one line."""
+"""One line about a permission decision: who decided, by which rule, why, and the answer."""
 
 from assent.core.session.question import PermissionAnswer
 from assent.tools.dispatcher import ToolCallResult

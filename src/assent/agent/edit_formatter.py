@@ -1,4 +1,4 @@
-"""Shaping: an edit as it would be applied, formatted once, and shown as a patch before a yes."""
+"""Formats an edit once, and shows it as a patch before a person approves it."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class FormattedEdit(msgspec.Struct, frozen=True):
 
 
 class EditFormatter:
-    """Shapes edits. The one that a person was asked about is the one that is applied."""
+    """Formats edits. The edit that a person was asked about is the one that is applied."""
 
     def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
         self._desk = desk

@@ -1,4 +1,4 @@
-"""Effects: carries out what a call wished for, as far as the gate's verdict goes (law 1)."""
+"""Carries out the effect of a tool call, as far as the permission decision allows (law 1)."""
 
 from collections.abc import Generator
 from math import ceil
@@ -98,7 +98,7 @@ class EffectRequest(msgspec.Struct, frozen=True):
 
 
 class EffectDone(msgspec.Struct, frozen=True):
-    """What became of a wish, and what is recorded together with the call's end."""
+    """The result of an effect, and what is recorded together with the call's end."""
 
     carried: EffectResult
     events: tuple[SessionEvent, ...] = ()
@@ -113,7 +113,7 @@ EffectSteps = Generator[SessionEvent | StreamDelta, None, EffectDone]
 
 
 class EffectRunner:
-    """The hands of a turn: the draft, the plan's text, the person, or the executor by a permit."""
+    """Carries out effects: in the draft, the plan's text, a question, or in files by a permit."""
 
     def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
         self._desk = desk

@@ -1,4 +1,4 @@
-"""Formats: new contents pass through the person's formatters before they are seen or applied."""
+"""Runs new file contents through the person's formatters before they are shown or applied."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

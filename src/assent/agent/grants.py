@@ -1,4 +1,4 @@
-"""Grants: the answers that a person wants to have remembered; listed, revoked, and looked up."""
+"""Remembered permission answers: listed, looked up and revoked."""
 
 import msgspec
 
@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Grants:
-    """The verbs about remembered answers."""
+    """Remembers, finds and revokes permission answers."""
 
     def __init__(
         self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig

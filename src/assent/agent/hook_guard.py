@@ -1,4 +1,4 @@
-"""Hooking: the person's own programs look at every call before and after it."""
+"""Runs the person's hooks before and after every tool call."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ from assent.ports import HookRunner
 
 
 class HookGuard:
-    """Implements ports.Guard. Hooks can only say no, or add words; they allow nothing."""
+    """Implements ports.CallGuard. Hooks can only deny, or add text; they allow nothing."""
 
     def __init__(self, hooks: HookRunner, warn: Callable[[str], object]) -> None:
         self._hooks = hooks

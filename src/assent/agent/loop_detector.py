@@ -1,4 +1,4 @@
-"""Loops: whether the calls of a turn repeat themselves, by what they say and by how they fail."""
+"""Detects repeated calls and repeated failures in a turn."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Looping: notices over a whole turn that a model does the same thing once more (F106 to F108)."""
+"""Warns, asks and finally blocks when a model repeats itself in a turn (F106 to F108)."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -37,7 +37,7 @@ DecideRequest = Callable[[ResourceAccess, GuardedCall], Decision]
 
 
 class LoopGuard:
-    """Implements ports.Guard for one turn: warns, has the person asked, and at last blocks."""
+    """Implements ports.CallGuard for one turn: warns, has the person asked, and at last blocks."""
 
     def __init__(
         self, limits: LoopLimits, judge: DecideRequest, only_reads: Callable[[str], bool]

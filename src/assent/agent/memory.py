@@ -1,4 +1,4 @@
-"""Facts: what every later session of a workspace is told, because somebody said to remember it."""
+"""Remembered facts that every later session of a workspace is told."""
 
 from assent.core.errors import NotFound, Refused
 from assent.core.event import FactForgotten, FactRemembered
@@ -10,7 +10,7 @@ MAX_CHARS = 500  # characters
 
 
 class WorkspaceMemory:
-    """The verbs about remembered facts."""
+    """Lists, remembers and forgets facts."""
 
     def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
         self._doors = doors

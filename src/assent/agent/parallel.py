@@ -1,4 +1,4 @@
-"""Side by side: several pieces of work that only read, at the same time, in a few threads."""
+"""Runs several read-only pieces of work in parallel threads."""
 
 from collections.abc import Callable, Sequence
 from threading import Thread

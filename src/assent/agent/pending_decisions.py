@@ -1,4 +1,4 @@
-"""Waiting: everything in a workspace that goes on only when a person says how."""
+"""Everything in a workspace that waits for a person's decision."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ UNREADABLE_PLAN = "A plan that waits cannot be shown here: "
 
 
 class PendingDecisions:
-    """Reads what waits, and changes nothing."""
+    """Reads what waits for a decision, and changes nothing."""
 
     def __init__(self, desk: Services, sessions: Sessions, reviews: Reviews) -> None:
         self._desk = desk

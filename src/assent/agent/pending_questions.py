@@ -1,4 +1,4 @@
-"""Questions: everything that waits for a person, from whatever depth, and how it is answered."""
+"""Open questions to a person, of sessions and their children, and how they are answered."""
 
 import msgspec
 
@@ -31,7 +31,7 @@ BUSY = "Others keep writing to this session; nothing was answered."
 
 
 class PendingQuestions:
-    """The verbs about open questions."""
+    """Finds, answers and expires open questions."""
 
     def __init__(
         self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig, grants: Grants

@@ -1,4 +1,4 @@
-"""Asking: the words of a question to the person, and whether an answer is a yes (law 9)."""
+"""The text of a permission question, and whether an answer allows the call (law 9)."""
 
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar

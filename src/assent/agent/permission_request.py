@@ -1,4 +1,4 @@
-"""Permission: asks the person about a call, on record, and reads what they said as consent."""
+"""Asks the person whether a call is allowed, on record, and reads the answer."""
 
 from collections.abc import Generator, Sequence
 from contextlib import suppress
@@ -76,7 +76,7 @@ class PermissionRequest(msgspec.Struct, frozen=True):
 
 
 class QuestionOutcome(msgspec.Struct, frozen=True):
-    """What came of a question: answers, nobody's, or that it stays open for later."""
+    """The result of a question: answers, no answer, or that it stays open for later."""
 
     answers: QuestionAnswers | None
     question: str
@@ -89,7 +89,7 @@ QuestionSteps = Generator[SessionEvent, None, QuestionOutcome]
 
 
 class PermissionRequester:
-    """The person of one turn. What it yields has to be on record before it goes on."""
+    """Asks on behalf of one turn. What it yields must be recorded before it goes on."""
 
     def __init__(
         self, questions: PendingQuestions, tooling: ToolEnvironment, shaping: EditFormatter

@@ -1,4 +1,4 @@
-"""Telling: what others did, in words for the model. The words of people are passed on verbatim."""
+"""Messages that tell the model what others did to its plan; people's words are verbatim."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""News: what happened to a session's plan that its model does not know, read from the log."""
+"""Reads from the log what happened to a session's plan that its model does not know yet."""
 
 from collections.abc import Iterable, Sequence
 
@@ -40,7 +40,7 @@ UpdateText = tuple[str, str]  # what a message is about, and its words
 
 
 class OwnChanges(msgspec.Struct, frozen=True):
-    """What a turn did to the plan itself, which is no news to it."""
+    """What a turn did to the plan itself, which its model knows already."""
 
     text: str = ""  # the hash of the text that it wrote
     draft: str = ""  # the draft that its staging left

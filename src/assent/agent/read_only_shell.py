@@ -1,4 +1,4 @@
-"""The shell of planning: runs command lines that only read, without any shell interpreter."""
+"""The shell of plan mode: runs read-only command lines without a shell interpreter."""
 
 import os
 import stat
@@ -49,7 +49,7 @@ MAX_WORDS, MAX_BYTES = 5000, 1 << 20  # what fits, together with what confines t
 
 
 class LocalReadOnlyShell:
-    """What a planning agent's shell call does, for whoever makes it."""
+    """Runs the shell calls of a planning agent, for any caller."""
 
     def __init__(
         self, process: ProcessRunner, within: bytes = b"", fence: PathLimits | None = None

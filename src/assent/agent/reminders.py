@@ -1,4 +1,4 @@
-"""Reminders: what the model is told about mode and plan, in the engine's own words."""
+"""Messages that tell the model which mode and plan state hold now."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Rewinding: takes a session back to before a message of the person; plan and files stay."""
+"""Rewinds a session to before a message of the person; plan and files stay."""
 
 import msgspec
 
@@ -19,7 +19,7 @@ from assent.runs.undo.targets import UndoTargets
 
 
 class RewindPreview(msgspec.Struct, frozen=True):
-    """What happened since a message: turns, and what of it `undo` could take back, newest first."""
+    """What happened since a message: turns, and what of it `undo` can undo, newest first."""
 
     turns: tuple[int, ...] = ()
     runs: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""The desk: the other nouns of the engine, as far as sessions work with them."""
+"""The planning and run services that sessions work with."""
 
 import msgspec
 
@@ -21,7 +21,7 @@ from assent.runs.session_commands import SessionCommands
 
 
 class Services(msgspec.Struct, frozen=True):
-    """What lies ready for a session."""
+    """The services that a session can use."""
 
     ports: Ports
     config: WorkspaceConfig

@@ -1,4 +1,4 @@
-"""Surroundings: who works in a session, in which posture, and what a call may look at."""
+"""Who works in a session, with which permissions, and what its tool calls can see."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial

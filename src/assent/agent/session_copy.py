@@ -1,4 +1,4 @@
-"""Copies of a session: what of its events goes into a fork, and all of them for an export."""
+"""Copies of a session: the events that a fork inherits, and all of them for an export."""
 
 from collections.abc import Iterable, Iterator
 

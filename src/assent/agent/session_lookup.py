@@ -1,4 +1,4 @@
-"""The sessions of a workspace, for looking at them: what `status` and lists need, and no more."""
+"""Finds and lists the sessions of a workspace, for status and lists."""
 
 from msgspec.structs import replace
 
@@ -12,7 +12,7 @@ from assent.planning.workspace_repository import WorkspaceRepository
 
 
 class SessionLookup:
-    """Finds sessions, and says how each of them stands."""
+    """Finds sessions and their current state."""
 
     def __init__(self, doors: Ports, workspaces: WorkspaceRepository, modes: CustomModes) -> None:
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Authoring: which plan a session writes to, and what a plan lacks before it can be presented."""
+"""Which plan a session writes to, and what is missing before it can be presented."""
 
 from collections.abc import Generator
 

@@ -1,4 +1,4 @@
-"""The diary: loads sessions as folds of their streams and appends what happens in them."""
+"""Loads sessions as folds of their event streams and appends events to them."""
 
 import msgspec
 

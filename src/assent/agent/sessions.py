@@ -1,4 +1,4 @@
-"""Sessions: starting, finding and continuing conversations; one worker at a time drives one."""
+"""Sessions: starting, continuing, changing and stopping them; one process drives each."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -48,7 +48,7 @@ _USUAL = ("", "plan", "build")  # agents that follow the mode
 
 
 class Sessions(SessionLookup):
-    """The verbs about sessions. `start` says the goal as the first message; `say` adds more."""
+    """Works on sessions. `start` says the goal as the first message; `say` adds more."""
 
     def __init__(self, desk: Services) -> None:
         super().__init__(desk.ports, desk.workspaces, desk.config.modes)

@@ -1,4 +1,4 @@
-"""Building a plan of prose: the approved text becomes work for a session, with a contract."""
+"""Builds a text plan: a session's model carries out the approved text in its scope."""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ _ITEM = re.compile(r"^(?:[-*+]|\d+[.)])[ \t]+(\S.*)$", re.M)
 
 
 class TextPlanBuilds:
-    """The verbs around the turn that carries out a plan of prose. Starting twice is going on."""
+    """Starts, continues and ends the build of a text plan. Starting twice continues it."""
 
     def __init__(self, desk: Services, sessions: Sessions) -> None:
         self._desk = desk

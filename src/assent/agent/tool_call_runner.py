@@ -1,4 +1,4 @@
-"""Settling: brings the calls of one answer to their ends, each judged, asked about and recorded."""
+"""Runs the tool calls of one answer: each is checked, asked about, run and recorded."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -72,7 +72,7 @@ SessionOutput = StoredEvent | StreamDelta
 
 
 class TurnContext(Protocol):
-    """What settling needs of the turn that it happens in."""
+    """What running calls needs from their turn."""
 
     @property
     def record(self) -> SessionRecord: ...

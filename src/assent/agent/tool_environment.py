@@ -1,4 +1,4 @@
-"""Tooling: what the calls of a turn work with, as `app` chose it for this machine and person."""
+"""What the tool calls of a turn work with, as `app` chose it for this machine and person."""
 
 from collections.abc import Callable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Trusts: what a person trusted of a project's files, and no longer trusts, as the log has it."""
+"""Records in the log which project files a person trusted, or trusts no longer."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from assent.planning.workspace_repository import WorkspaceRepository
 
 
 class TrustLog:
-    """The verbs about trust. They record; the book that counts is written by whoever asks them."""
+    """Records trust. The trust list that counts is written by the caller."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository

@@ -1,4 +1,4 @@
-"""Summary: what each turn of a session did to files, from runs, permits and commands (F149)."""
+"""What each turn of a session changed in files, by runs, permits and commands (F149)."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -31,7 +31,7 @@ class _TurnStart(msgspec.Struct, frozen=True):
 
 
 class SessionTurnChanges:
-    """The verbs that tell what the turns of a session changed. They change nothing.
+    """Tells what the turns of a session changed. Changes nothing.
 
     What its children did, and runs of its plans, belong to the turn that had begun before.
     Commands that a person typed themselves belong to none.

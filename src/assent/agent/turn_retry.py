@@ -1,4 +1,4 @@
-"""Halting: what pausing, cancelling and trying again mean for a session (F111)."""
+"""How the last turn ended, and the message that asks the model to try it again (F111)."""
 
 from collections.abc import Sequence
 

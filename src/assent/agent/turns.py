@@ -1,4 +1,4 @@
-"""Turns: what a driver may do with a session while it works on it; all calls end here."""
+"""The turn of a session, through which a driver reads it, appends events and runs calls."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 

@@ -1,1 +1,1 @@
-"""The composition root: the one place that knows every concrete class, and chooses them late."""
+"""The composition root: chooses every concrete class, and loads most of them when needed."""

@@ -1,4 +1,4 @@
-"""Loads who can work in a session here: agents of Assent, of the person and of the project."""
+"""Loads the agents of a workspace: Assent's, the person's and the project's."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Opens what few commands need: verbs about plans that travel, and about evidence of runs."""
+"""Opens the services for bundles and for evidence of runs, which few commands need."""
 
 from assent.app.engine import Engine
 from assent.planning.bundles import Bundles

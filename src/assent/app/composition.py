@@ -1,4 +1,4 @@
-"""Opens an engine: its doors, with the rules, hooks and commands of its place."""
+"""Opens an engine: its ports, with the rules, hooks and commands of its workspace."""
 
 import os
 

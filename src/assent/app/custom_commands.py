@@ -1,4 +1,4 @@
-"""Opens commands of one's own: loads them, and writes out what one of them stands for."""
+"""Loads custom commands, and expands one to the text that it stands for."""
 
 from pathlib import Path
 

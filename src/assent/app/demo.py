@@ -1,4 +1,4 @@
-"""The demo's place: a scratch folder with a small project, a scripted model, and state of its own.
+"""The demo: a temporary project with a scripted model and a state directory of its own.
 
 While it is open, the variables of this process say that state and configuration lie there; so
 nothing of the person's own is read or written by it.

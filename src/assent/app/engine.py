@@ -1,4 +1,4 @@
-"""The engine itself: the nouns whose verbs are the whole API of a face.
+"""The engine: all services of one workspace, which are the API of every face.
 
 What every command needs is made at once. The rest is loaded with its first use: reading modules is
 most of the time that a short command takes.
@@ -58,7 +58,7 @@ USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs 
 
 
 class Engine:
-    """Sessions, plans, drafts, reviews, consents, runs and undoing for one workspace."""
+    """Sessions, plans, drafts, reviews, approvals, runs and undo for one workspace."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Opens the doors of an engine: chooses the concrete classes that look, keep, apply and sign."""
+"""Chooses the concrete classes behind the ports of an engine."""
 
 import hashlib
 import os
@@ -129,7 +129,7 @@ def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tupl
 
 
 class LazyTrustedKeys:
-    """Implements ports.Keys; reads lists and loads the library with the first question."""
+    """Implements ports.TrustedKeys; reads lists and loads the library with the first question."""
 
     def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
         self._made = (here, root, of_user)
@@ -150,7 +150,7 @@ class LazyTrustedKeys:
 
 
 class LazySigner:
-    """Loads the signing library when something is signed or verified, and not before."""
+    """Implements ports.Signer; loads the library when something is signed or verified."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,4 +1,4 @@
-"""Explaining: what would become of a call, judged as in a session, and never done."""
+"""Explains what would happen to a call, checked as in a session, without running it."""
 
 from contextlib import suppress
 
@@ -30,7 +30,7 @@ UNKNOWN_TOOL = "No tool here has this name; it is judged as one of a plugin or s
 
 
 class ExplainContext(msgspec.Struct, frozen=True):
-    """Where a call would be made: by whom, in which mode, and with what around it."""
+    """The context of a call: agent, mode and session."""
 
     work: SessionRuntime
     record: SessionRecord
@@ -45,7 +45,7 @@ class ExplainContext(msgspec.Struct, frozen=True):
 
 
 class CallExplanation(msgspec.Struct, frozen=True):
-    """What would become of a call, and what each layer says to each part of it."""
+    """The decision about a call, and what each layer says to each part of it."""
 
     decision: Decision
     parts: tuple[ExplainedDecision, ...] = ()

@@ -1,4 +1,4 @@
-"""Opens the hooks: the person's own programs, with their environment but without keys of models."""
+"""Opens the configured hooks, with the person's environment but without API keys."""
 
 import os
 from collections.abc import Mapping

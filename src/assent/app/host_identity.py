@@ -1,4 +1,4 @@
-"""The machine: what the records take from it, which is a folder's identity, the person, the time.
+"""What records take from the machine: a folder's identity, the user and the time.
 
 Nobody can set this from outside the process. A test that opens a recorded state directory says with
 it where, when and for whom that state was written.
@@ -35,7 +35,7 @@ def _account() -> str:
 
 
 class HostIdentity(msgspec.Struct, frozen=True):
-    """What the machine says when it is asked; unless somebody says otherwise, the one this is."""
+    """The machine as records name it; this one, unless a test says otherwise."""
 
     identity: Callable[[bytes], tuple[bytes, int]] = _identity
     user: Callable[[], str] = _user

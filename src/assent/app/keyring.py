@@ -1,4 +1,4 @@
-"""Opens the keyring: whose signatures count here, and the file in which a person says so."""
+"""Opens the keyring: whose signatures count here, and the file where a person lists keys."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -13,7 +13,7 @@ from assent.store.keyring import KeyFileWriter
 
 
 class KeyringTrustedKeys:
-    """Implements ports.Keys with what the person's and the system's files list."""
+    """Implements ports.TrustedKeys with what the person's and the system's files list."""
 
     def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
         self._here = here
@@ -52,7 +52,7 @@ def independence_risks(
 
 
 class KeyManager:
-    """What a person may do about keys, wherever they are."""
+    """Lists, trusts and revokes keys for a person, in any folder."""
 
     def __init__(self, folder: str) -> None:
         self._here = user_paths()

@@ -1,4 +1,4 @@
-"""Doors that are opened when first used: most turns never start a program or fetch a page."""
+"""Ports that load their implementation when first used; most turns need none of them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -28,14 +28,14 @@ from assent.ports import (
 
 
 class PathLimitedProcessRunner(ProcessRunner, Protocol):
-    """What starts programs, and can hold them to rules."""
+    """Starts programs, and can restrict them to path rules."""
 
     def with_path_limits(self, fence: PathLimits) -> ProcessRunner:
         """Returns what starts programs that hold to these rules, too."""
 
 
 class LazyProcessRunner:
-    """Implements ports.Process; loads the sandbox with the first call."""
+    """Implements ports.ProcessRunner; loads the sandbox with the first call."""
 
     def __init__(self, folder: str, make: Callable[[], ProcessRunner] | None = None) -> None:
         self._folder = folder
@@ -85,7 +85,7 @@ class LazyProcessRunner:
 
 
 class LazyReadOnlyShell:
-    """Implements ports.Shell for models; loads the read-only shell with the first call."""
+    """Implements ports.ReadOnlyShell; loads the read-only shell with the first call."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ def only_reads(text: str) -> bool:
 
 
 class LazyHookRunner:
-    """Implements ports.Hooks; loads what starts programs with the first thing to hear."""
+    """Implements ports.HookRunner; loads what starts programs with the first event."""
 
     def __init__(self, make: Callable[[], HookRunner]) -> None:
         self._make = make
@@ -138,7 +138,7 @@ class LazyHookRunner:
 
 
 class LazyPageFetcher:
-    """Implements ports.Fetch; loads the client with the first call."""
+    """Implements ports.PageFetcher; loads the client with the first call."""
 
     def __init__(self, make: Callable[[], PageFetcher]) -> None:
         self._make = make

@@ -1,4 +1,4 @@
-"""A noun of the engine that is made with its first use: once, however many threads ask for it."""
+"""A cached property that is thread-safe: a service of the engine is created only once."""
 
 from functools import cached_property
 from threading import RLock
@@ -10,7 +10,7 @@ _making = RLock()  # one for all: nouns are made of each other
 
 
 class lazy_property(cached_property[T]):
-    """A cached property that also holds from Python 3.12 on, where that has no lock of its own.
+    """A cached property that also has a lock from Python 3.12 on, where the library's has none.
 
     A noun may know what is at work, such as which turns there are; of two nobody would know all.
     """

@@ -1,4 +1,4 @@
-"""Checks the log of this machine's person, whichever workspace they are in."""
+"""Verifies the whole event log of the person on this machine."""
 
 from pathlib import Path
 

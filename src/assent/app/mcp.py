@@ -1,4 +1,4 @@
-"""Tools of servers (MCP): started when their tools are first offered, judged like all others."""
+"""Tools of MCP servers: started when first offered, with the same permissions as others."""
 
 import atexit
 import os

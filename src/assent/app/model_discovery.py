@@ -1,4 +1,4 @@
-"""Looks for whatever a model could be asked with: keys in the environment, servers on this machine.
+"""Looks for usable models: API keys in the environment, servers on this machine.
 
 Keys are told by the names of their variables; no value ever leaves this file."""
 

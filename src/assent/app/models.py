@@ -1,4 +1,4 @@
-"""Opens models: chooses wire, client and wrappers for a name, or for what is set up here."""
+"""Opens models: chooses wire, client and retries for a name or for the default."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""Opens modes: those of the user and the project, and the user's file that takes in another."""
+"""Opens the modes of the user and the project, and adds modes to the user's file."""
 
 import os
 from collections.abc import Sequence

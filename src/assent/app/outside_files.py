@@ -1,4 +1,4 @@
-"""Opens what lies outside the workspace, for reading, with the places that nobody is shown."""
+"""Opens files outside the workspace for reading, except Assent's own and credentials."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from assent.ports import OutsideFiles
 
 
 class LazyOutsideFiles:
-    """Implements ports.Outside; loads it with its tables when somebody looks outside."""
+    """Implements ports.OutsideFiles; loads it with its tables when first needed."""
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root

@@ -1,4 +1,4 @@
-"""The plan agent's definition as it is packaged, for `init` and for the start of a session."""
+"""The packaged definition of the plan agent, for `init` and for the start of a session."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The commands of plans: what runs them is loaded with the first one, as most builds have none."""
+"""Runs the commands of plans; loaded with the first one, as most builds have none."""
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -10,7 +10,7 @@ from assent.ports import PlanCommandRunner
 
 
 class LazyPlanCommandRunner:
-    """Implements ports.Commander; loads the sandbox with the first command of a plan."""
+    """Implements ports.PlanCommandRunner; loads the sandbox with a plan's first command."""
 
     def __init__(self, make: Callable[[], PlanCommandRunner]) -> None:
         self._make = make

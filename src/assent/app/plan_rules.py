@@ -1,4 +1,4 @@
-"""Opens the rules that plans are held to; they are read when somebody asks, and read anew."""
+"""Opens the rules that apply to plans; they are read again for each use."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ from assent.ports import ProcessRunner
 
 
 class SandboxRules(Protocol):
-    """Rules that can be handed to a sandbox."""
+    """Rules that can be passed to a sandbox."""
 
     def command_limits(self, line: str) -> CommandLimits: ...
 
@@ -29,7 +29,7 @@ class SandboxRules(Protocol):
 
 
 class LazyPlanRules:
-    """Implements ports.Rules; what cannot be read raises, so that nothing runs past it (law 9)."""
+    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9)."""
 
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root

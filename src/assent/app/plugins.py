@@ -1,4 +1,4 @@
-"""Plugin tools: Python packages that the user enabled by name, wrapped so that the gate knows them.
+"""Plugin tools: Python packages that the user enabled by name, wrapped with permissions.
 
 Nothing of a plugin is imported before that, and nothing of it runs before the gate has decided.
 """

@@ -1,4 +1,4 @@
-"""Opens the rules: everything that a person, a project and the command line say in advance."""
+"""Opens the permission rules of a person, a project and the command line."""
 
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from assent.permissions.plan_rules import PolicyPlanRules
 
 
 class WorkspaceRules(msgspec.Struct, frozen=True):
-    """The policy of a workspace, the agents with rules of their own, and what is to be known."""
+    """The policy of a workspace, the agents with rules of their own, and warnings."""
 
     policy: PermissionPolicy
     agents: dict[str, Agent]

@@ -1,4 +1,4 @@
-"""What is known about the sandbox, without opening or trying anything."""
+"""What the last self-test found out about the sandbox, without running anything."""
 
 from assent.app.settings import user_paths
 from assent.core.shell.process import SandboxState, SandboxStatus

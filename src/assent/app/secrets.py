@@ -1,4 +1,4 @@
-"""Finds the values that nobody needs to read anywhere: keys of providers, and what is named so."""
+"""Finds secret values to mask: API keys, and variables whose names say they are secret."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Opens work in sessions: the engine, a driver with its model, and the tools around a turn."""
+"""Opens what a session needs to work: the engine, the agent loop with its model, the tools."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Opens the configuration: where it lies, and for which workspace it is read."""
+"""Loads the settings, and locates the workspace that they are for."""
 
 import os
 from pathlib import Path

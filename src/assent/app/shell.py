@@ -1,4 +1,4 @@
-"""Opens the shell of planning: what looks, what confines, and the bait of its self-test."""
+"""Opens the read-only shell of plan mode, the sandbox behind it and its self-test."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Opens a folder elsewhere, to compare the workspace with it."""
+"""Opens another folder, to compare the workspace with it."""
 
 import os
 

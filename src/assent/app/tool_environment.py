@@ -1,4 +1,4 @@
-"""Puts together what the calls of a turn work with: tools, gate, guards, and whom to ask."""
+"""Builds the tool environment of a turn: tools, permission gate, guards and asker."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Opens trust: the files of a workspace that would do things, and the book of what is trusted."""
+"""Opens trust: the project files that need it, and the list of what is trusted."""
 
 import os
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from assent.store.trust_list import TrustListFile
 
 
 class ProjectFileTrust(msgspec.Struct, frozen=True):
-    """A file of the project, what it would do, and whether it may; or why nobody can tell."""
+    """A project's file, what it would do, and whether it is trusted; or why it is unreadable."""
 
     file: ProjectFile
     does: tuple[Consequence, ...]
@@ -34,7 +34,7 @@ class ProjectFileTrust(msgspec.Struct, frozen=True):
 
 
 class TrustManager:
-    """What a person may do about trust in the workspace around a folder."""
+    """Lists, gives and revokes trust in the workspace around a folder."""
 
     def __init__(self, folder: str) -> None:
         here = user_paths()

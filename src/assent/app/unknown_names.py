@@ -1,4 +1,4 @@
-"""Words: which permissions and tools people name in rules and modes that nobody has here."""
+"""Warns about permissions and tools in rules and modes that do not exist here."""
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import cache

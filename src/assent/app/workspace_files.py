@@ -1,4 +1,4 @@
-"""What a person does beside the sessions of a face: look for a file, and edit one."""
+"""Lists the files of the workspace for completion, and edits one in the person's editor."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""The command line: builds and starts; the only face that may call `app`."""
+"""The command line: parses and runs commands; the only face that may call `app`."""
 
 import gc
 import sys

@@ -1,4 +1,4 @@
-"""Ansi: lines as text for a terminal. Colour only repeats what words and signs already say."""
+"""Renders lines as terminal text with ANSI colours; colour never carries meaning alone."""
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter

@@ -1,4 +1,4 @@
-"""Asking: how a command gets a person's yes to a digest, and what counts as one."""
+"""Asks a person on the terminal to approve a digest, and decides what counts as approval."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -33,7 +33,7 @@ def not_approved_text(call: Invocation, what: str) -> str:
 
 
 class ApprovalPromptOptions(msgspec.Struct, frozen=True):
-    """How a command differs from others that ask: what it is called, and who hears of showing."""
+    """What differs between commands that ask: the command's name, and callbacks."""
 
     command: str = ""  # to which a digest is given
     look: str = ""  # what shows the digest

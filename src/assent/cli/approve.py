@@ -1,4 +1,4 @@
-"""`assent propose`, `approve`, `reject`: the step between a draft and a run."""
+"""`assent propose`, `approve`, `reject`: freeze a plan and decide about it."""
 
 from collections.abc import Iterable
 from shlex import quote
@@ -38,7 +38,7 @@ REJECT_FORM = {
 
 
 class PartialApprovalOptions(msgspec.Struct, frozen=True):
-    """What a person wants: which operations to leave out, and how to say yes to the rest."""
+    """Which operations to exclude, and how to approve the rest."""
 
     without: tuple[str, ...]
     digest: str

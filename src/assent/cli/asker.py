@@ -1,4 +1,4 @@
-"""Askers: a person at the terminal who can be asked, or nobody, who never says yes."""
+"""Askers: ask at the terminal, defer the question, or deny where nobody can be asked."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -25,7 +25,7 @@ NOT_REMEMBERED = "Nothing is remembered."
 
 
 class DenyingAsker:
-    """Implements ports.Asker where nobody can be asked: every answer is a no (law 9)."""
+    """Implements ports.Asker where nobody can be asked: every answer is a denial (law 9)."""
 
     defers = False
     present = False
@@ -37,7 +37,7 @@ class DenyingAsker:
 
 
 class DeferringAsker(DenyingAsker):
-    """Implements ports.Asker where questions wait for a person who answers them some day."""
+    """Implements ports.Asker where questions stay open until a person answers them."""
 
     defers = True
 

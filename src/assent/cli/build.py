@@ -1,4 +1,4 @@
-"""`assent build` and `recover`: everything that changes files, through the engine alone."""
+"""`assent build` and `recover`: apply an approved plan, and finish an interrupted run."""
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing

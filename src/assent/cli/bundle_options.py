@@ -1,4 +1,4 @@
-"""Commands that also take a FILE: a plan from elsewhere instead of one of this workspace."""
+"""Options of commands that also take a FILE: a bundle instead of a plan of this workspace."""
 
 import functools
 import os

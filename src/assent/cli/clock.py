@@ -1,4 +1,4 @@
-"""The moment: the time of what is shown and never stored."""
+"""The current time for output; it is never stored."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""`assent comment …`: words to lines of a plan, which a no takes along."""
+"""`assent comment …`: comments on lines of a plan, sent when it is rejected."""
 
 import re
 

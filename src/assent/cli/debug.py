@@ -1,4 +1,4 @@
-"""`assent debug`: shows what a model is told, layer by layer, and which tools a mode leaves it."""
+"""`assent debug`: shows the system prompt by layer, and the tools of a mode."""
 
 from contextlib import closing
 

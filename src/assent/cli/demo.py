@@ -1,4 +1,4 @@
-"""`assent demo`: the whole program on a scratch project, with a model that is a script."""
+"""`assent demo`: the whole program on a temporary project, with a scripted model."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`assent doctor`: tries on this machine what must not be possible, and tells what held."""
+"""`assent doctor`: checks that the safeguards hold on this machine."""
 
 import sys
 from functools import partial

@@ -1,4 +1,4 @@
-"""The front door: a goal or a command, run to its exit code, with every failure in words."""
+"""The entry point: runs a goal or a command to its exit code, and reports every error."""
 
 import io
 import os

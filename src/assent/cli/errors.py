@@ -1,4 +1,4 @@
-"""Failures: every one that is expected, as an error with words and a next step."""
+"""Turns every expected failure into an error with a message and a next command."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""`assent export` and `verify`: evidence of a run, for people who have only the public key."""
+"""`assent export` and `verify`: signed evidence of a run, checked with the public key alone."""
 
 from shlex import quote
 

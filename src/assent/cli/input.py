@@ -1,4 +1,4 @@
-"""Sources: where a command reads content from, a file or stdin, in the folder of `-C`."""
+"""Reads content from a file or stdin, relative to the folder of `-C`."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Interrupts: the first Ctrl-C ends a turn in good order, the second one ends the program.
+"""Signals: the first Ctrl-C ends a turn cleanly, the second ends the program.
 
 So does a terminal that was closed, which says goodbye with a signal of its own.
 """

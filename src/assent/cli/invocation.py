@@ -1,4 +1,4 @@
-"""A call: the options that every command takes, and the engine that they lead to."""
+"""One invocation: the options that every command takes, and the engine they lead to."""
 
 import functools
 import os

@@ -1,4 +1,4 @@
-"""`assent keys …`: whose approvals of plans from elsewhere count on this machine."""
+"""`assent keys …`: manages the keys whose approvals of plans from elsewhere count here."""
 
 import click
 

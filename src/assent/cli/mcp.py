@@ -1,4 +1,4 @@
-"""`assent mcp …`: the servers of tools, and what their tools may do."""
+"""`assent mcp …`: lists MCP servers and the permissions of their tools."""
 
 import click
 

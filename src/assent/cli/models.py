@@ -1,4 +1,4 @@
-"""`assent models`: which models can be used here, and one question to one of them."""
+"""`assent models`: lists the models that can be used here, and asks one of them."""
 
 import sys
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""`assent modes …`: the modes that there are, and how one of your own travels."""
+"""`assent modes …`: lists, shows, exports and imports modes."""
 
 from shlex import quote
 

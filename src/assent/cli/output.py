@@ -1,4 +1,4 @@
-"""Output: one JSON object or lines for a person, on stdout; errors and progress on stderr."""
+"""Command output: one JSON object or lines on stdout; errors and progress on stderr."""
 
 import os
 import sys
@@ -32,7 +32,7 @@ MAX_ERROR_CHARS = 4000  # characters of an error; what was typed may be in it, w
 
 
 class CliOutput:
-    """Writes the answer of one command in the form that was asked for."""
+    """Writes the output of one command in the requested format."""
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json

@@ -1,4 +1,4 @@
-"""`assent plan …`: plans as documents."""
+"""`assent plan …`: creates, writes, lists, shows and deletes plans."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""`assent questions …`: what waits for a person, from whatever depth, and its answers."""
+"""`assent questions …`: lists, shows and answers open questions."""
 
 from functools import partial
 from shlex import quote

@@ -1,4 +1,4 @@
-"""`assent rebase`: a plan whose files changed becomes one that fits them."""
+"""`assent rebase`: makes a plan whose files changed fit them again."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The commands of Assent: where each is implemented and what it is for, without loading any."""
+"""The table of commands: where each is implemented and what it is for, without loading any."""
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("assent.cli.init", "Make this folder a workspace"),

@@ -1,4 +1,4 @@
-"""`assent review`, `diff`, `status`, `log`: reading, which changes nothing."""
+"""`assent review`, `diff`, `status`, `log`: read-only commands about plans and history."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""The root of the commands: loads the one that is asked for and runs it."""
+"""The root command group: loads and runs the command that was asked for."""
 
 import importlib
 import sys
@@ -12,7 +12,7 @@ from assent.core.errors import UsageError
 
 
 class CommandInterrupted(click.Abort):
-    """An interrupt on its way through click, which would print a line and forget who sent it."""
+    """An interrupt on its way through click, which would print a line and drop the signal."""
 
     def __init__(self, interrupt: KeyboardInterrupt) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`assent rules …`: what may run, is asked or never happens, and what a person said yes to."""
+"""`assent rules …`: lists and tests permission rules, and revokes remembered answers."""
 
 import time
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`assent rules explain`: what would become of a call, and which rule, mode or answer decides."""
+"""`assent rules explain`: which rule, mode or answer decides about a call."""
 
 from contextlib import closing
 

@@ -1,4 +1,4 @@
-"""What `build`, `recover`, `undo` and `redo` answer when a run is over."""
+"""What `build`, `recover`, `undo` and `redo` print when a run is over."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

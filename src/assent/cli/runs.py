@@ -1,4 +1,4 @@
-"""`assent runs …`: what was done here, what is kept of it for an undo, and giving that up."""
+"""`assent runs …`: lists, inspects and prunes past runs."""
 
 import click
 

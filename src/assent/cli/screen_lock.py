@@ -1,4 +1,4 @@
-"""The screen that a turn and a question share: what comes while a person is asked waits."""
+"""Keeps a turn's output back while a person is asked something on the same terminal."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from threading import RLock
 
 
 class ScreenLock:
-    """Keeps a question the last thing on screen until it is answered, whoever else works."""
+    """Keeps a question the last thing on screen until it is answered."""
 
     def __init__(self) -> None:
         self._lock = RLock()

@@ -1,4 +1,4 @@
-"""`assent sessions …`: conversations with the model, and what is in them."""
+"""`assent sessions …`: lists, shows, changes, stops and exports sessions."""
 
 from contextlib import closing
 from typing import Literal

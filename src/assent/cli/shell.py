@@ -1,4 +1,4 @@
-"""`assent shell`: what a planning agent's shell may do, judged and run from the command line."""
+"""`assent shell`: checks and runs read-only command lines, as a planning agent's shell does."""
 
 import math
 import shlex

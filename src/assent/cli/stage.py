@@ -1,4 +1,4 @@
-"""`assent stage …`: exact operations, staged and not applied."""
+"""`assent stage …`: stages exact operations; nothing is applied."""
 
 import os
 import re

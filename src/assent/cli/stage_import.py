@@ -1,4 +1,4 @@
-"""`assent stage patch` and `assent stage from`: what others made, as operations of the plan."""
+"""`assent stage patch` and `stage from`: stage a diff, or the changes of another folder."""
 
 import os
 from collections import Counter

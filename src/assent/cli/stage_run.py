@@ -1,4 +1,4 @@
-"""`assent stage run`: a command as an operation of the plan, run by the build and not before."""
+"""`assent stage run`: stages a command as an operation that the build runs."""
 
 import os
 import re

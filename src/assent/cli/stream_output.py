@@ -1,4 +1,4 @@
-"""Streamed output: a line of JSON for everything that a run does, and the answer as the last."""
+"""`stream-json` output: one JSON line per event of a run, and the result as the last."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from assent.render.turn_stream import live_row, stream_result_row
 
 
 class StreamJsonOutput(CliOutput):
-    """`stream-json`: tells what happens as it happens; all else is as with `--json`."""
+    """`stream-json`: prints events as they happen; all else is as with `--json`."""
 
     def __init__(self) -> None:
         super().__init__(as_json=True)

@@ -1,4 +1,4 @@
-"""The terminal where a person says yes: opened by Assent itself, never stdin of some program."""
+"""The person's terminal, opened as /dev/tty by Assent itself, never another program's stdin."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""`assent build` for a plan of prose: a model carries the approved text out in a session."""
+"""`assent build` of a text plan: a model carries out the approved text in a session."""
 
 from collections.abc import Generator, Iterable
 from contextlib import closing
@@ -40,7 +40,7 @@ APPROVAL_KEPT = "The approval is kept; nothing was changed."
 
 
 class _LoggingTurnOutput:
-    """A form in which what commands say goes to stdout where that is no terminal, as by a run."""
+    """Turn output where commands print to stdout if that is no terminal, as in a run."""
 
     def __init__(self, inner: TurnOutput, output: CliOutput) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""`assent trust …`: lets files of a project do what they say, by their content, or no longer."""
+"""`assent trust …`: shows, gives and revokes trust in project files, by their content."""
 
 from shlex import quote
 

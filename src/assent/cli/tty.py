@@ -1,4 +1,4 @@
-"""Whether the standard streams are a terminal that a screen can open on."""
+"""Whether the standard streams are a terminal that the terminal UI can open on."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""`assent` on a terminal: opens the screen, and puts everything back when it ends."""
+"""`assent` without a goal: opens the terminal UI, and restores the terminal when it ends."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""The host of the terminal UI: opens engine and models for it, and knows the machine."""
+"""The host of the terminal UI: opens engine and models for it."""
 
 import os
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ NO_INPUT = "--no-input"
 
 
 class LocalScreenHost:
-    """Implements tui.Host for the workspace around a folder of this machine."""
+    """Implements tui.ScreenHost for the workspace around a folder of this machine."""
 
     def __init__(self, folder: str = "") -> None:
         self._folder = folder
@@ -177,7 +177,7 @@ class LocalScreenHost:
 
 
 class DemoScreenHost(LocalScreenHost):
-    """Implements tui.Host for a place of its own, which is gone when it is closed."""
+    """Implements tui.ScreenHost for a temporary project, which is removed on close."""
 
     def __init__(self) -> None:
         from assent.app.demo import demo_project

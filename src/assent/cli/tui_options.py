@@ -1,4 +1,4 @@
-"""Choices of a line that opens the screen: whether there is such a mode, and such an agent."""
+"""Checks the mode and the agent that a command line names before the terminal UI opens."""
 
 from assent.cli.goal.options import Goal
 from assent.core.errors import UsageError

@@ -1,4 +1,4 @@
-"""`assent undo` and `assent redo`: taking back, by a plan that is shown and agreed to."""
+"""`assent undo` and `assent redo`: undo a run by a plan that is shown and approved."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,4 +1,4 @@
-"""`assent waiting`: what goes on only when a person says how, over all sessions."""
+"""`assent waiting`: lists everything that waits for a person, over all sessions."""
 
 import click
 

@@ -1,1 +1,1 @@
-"""Configuration: one schema, two files, and the rule that a project can only narrow."""
+"""Configuration: settings, rules, agents and modes; an untrusted project can only restrict."""

@@ -1,4 +1,4 @@
-"""An agent's file: front matter as OpenCode has it, then the prompt."""
+"""Parses an agent file: front matter in OpenCode's format, then the prompt."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ class UnusableFile(Exception):
 
 
 class AgentFile(msgspec.Struct, frozen=True):
-    """What a file may say; members of other programs are passed over."""
+    """The front matter of an agent file; fields of other programs are ignored."""
 
     description: str = ""
     mode: str = "all"

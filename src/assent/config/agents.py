@@ -1,4 +1,4 @@
-"""Agents as Markdown with front matter: the package's, the user's and the project's.
+"""Loads agents from Markdown files: the package's, the user's and the project's.
 
 A file of the project can change words and limits and take tools away; it gives none back (law 9).
 """

@@ -1,4 +1,4 @@
-"""Reading: the table in one configuration file, if that is a plain file of modest size."""
+"""Reads the TOML table of one configuration file, if it is a regular file of modest size."""
 
 import errno
 import os

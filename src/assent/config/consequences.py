@@ -1,4 +1,4 @@
-"""Consequences: what a file of a project would do if the person trusted it, risks first."""
+"""What a project's file would do if the person trusted it, risks first."""
 
 import re
 import shlex

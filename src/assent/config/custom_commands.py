@@ -1,4 +1,4 @@
-"""Commands of one's own: Markdown files whose text `/name` stands for.
+"""Loads custom slash commands: Markdown files whose text `/name` stands for.
 
 Those of a project count only when the person trusts exactly their content (law 9).
 """
@@ -39,7 +39,7 @@ class CommandFolders(msgspec.Struct, frozen=True):
 
 
 class CommandFile(msgspec.Struct, frozen=True):
-    """What a file may say; members of other programs are passed over."""
+    """The front matter of a command file; fields of other programs are ignored."""
 
     description: str = ""
     agent: str = ""

@@ -1,4 +1,4 @@
-"""Trust: whether a file may speak for the user, or somebody else could have written it."""
+"""Checks that a configuration file could only have been written by its user."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Markdown files with front matter: what one says, and what is said of one that is no use."""
+"""Reads Markdown files with front matter, and words the warning about an unusable one."""
 
 import os
 from collections.abc import Callable

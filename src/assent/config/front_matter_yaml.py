@@ -1,4 +1,4 @@
-"""YAML for the front matter of agents: plain values only, without tags and without aliases."""
+"""Parses YAML front matter: plain values only, without tags and aliases."""
 
 from typing import Any
 

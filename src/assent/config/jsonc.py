@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, as OpenCode's files have it, read as plain JSON."""
+"""Parses JSON with comments and trailing commas, as in OpenCode's files."""
 
 import re
 from typing import Any

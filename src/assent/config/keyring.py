@@ -1,4 +1,4 @@
-"""Keys: reads whose signatures count, from files that only the person or the system can write."""
+"""Reads the keyring from files that only the person or the system can write."""
 
 import os
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class SystemFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class KeyringReader:
-    """Reads the keyring of whoever works in a workspace; nothing in that workspace counts."""
+    """Reads the keyring of the person who works in a workspace; its own files never count."""
 
     def __init__(self, here: AppPaths, root: bytes, opener: Opener, owner: int = ROOT) -> None:
         self._here = here

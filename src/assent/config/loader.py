@@ -1,4 +1,4 @@
-"""Loading: the user's file over the defaults, then the project's where it may speak."""
+"""Loads settings: defaults, the user's file, then what the project's file may set."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ def nothing_trusted(name: str, content: bytes) -> bool:
 
 
 class LoadedSettings(msgspec.Struct, frozen=True):
-    """Settings, and what a person should know about how they came about.
+    """Settings, and warnings about how they were loaded.
 
     `settings` has the user's permission and rules, `project` those of the project alone.
     """
@@ -52,7 +52,7 @@ class LoadedSettings(msgspec.Struct, frozen=True):
 
 
 class FilteredSettings(msgspec.Struct, frozen=True):
-    """One of the two files: its tables, what was taken out of them, and whose word it is."""
+    """One of the two files: its tables, and what was removed from them."""
 
     table: dict[str, Any] = {}
     warnings: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Joining: a trusted project's tables under the user's own, which they never change (law 9)."""
+"""Merges a trusted project's tables below the user's, which they never override (law 9)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias

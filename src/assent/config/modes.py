@@ -1,4 +1,4 @@
-"""Modes of one's own: `[modes.ID]` of the user and of the project, read one by one.
+"""Custom modes: reads `[modes.ID]` of the user's and the project's file.
 
 A bad entry is left out with a remark and spoils no other. A project's entry only narrows (law 9).
 """

@@ -1,4 +1,4 @@
-"""Places: where state and the user's configuration lie on this machine."""
+"""Where state and the user's configuration are stored on this machine."""
 
 import os
 from collections.abc import Mapping

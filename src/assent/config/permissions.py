@@ -1,4 +1,4 @@
-"""Permissions: which rules the user, OpenCode's files and the project bring, and in which layer.
+"""Loads the permission rules of the user, of OpenCode's files and of the project, by layer.
 
 A project's files, and files that somebody else could have written, only make things stricter,
 until the person trusts exactly their content (law 9).

@@ -1,4 +1,4 @@
-"""Presets: rules to start from, named safe, dev and full; a person's own rules come after them."""
+"""Rule presets to start from: safe, dev and full; a person's own rules come after them."""
 
 from assent.core.permission.rule import PermissionRule, RuleAction
 

@@ -1,4 +1,4 @@
-"""Project files: those of a workspace that would do things if the person trusted them."""
+"""Finds the project files that take full effect only once the person trusts them."""
 
 import os
 from collections.abc import Iterator

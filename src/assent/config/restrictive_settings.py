@@ -1,4 +1,4 @@
-"""Doubtful: what a user's file still says where others could have written it: what only narrows.
+"""What still counts of a user's file that others could write: only what restricts.
 
 Whoever wrote such a file may have widened what the user wants, so that does not count. What makes
 things stricter counts from anywhere: else a wrong mode of the file would open what it closes.
@@ -24,7 +24,7 @@ _PRESET: Final = "what it denies and asks about"
 
 
 class RestrictiveSettings(msgspec.Struct, frozen=True):
-    """The part of a file that narrows, and how each table's is called."""
+    """The part of a file that restricts, and the name of each table's part."""
 
     table: dict[str, Any] = {}
     named: dict[str, str] = {}

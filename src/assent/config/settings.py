@@ -1,4 +1,4 @@
-"""Settings: every key that a configuration file may hold, with its default and its meaning."""
+"""Every setting that a configuration file may hold, with its default and its meaning."""
 
 from typing import Annotated, Any, Literal
 

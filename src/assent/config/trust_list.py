@@ -1,4 +1,4 @@
-"""Trusted: whether a person let a file of the project, with exactly this content, have its say."""
+"""Whether the person trusts a project's file with exactly this content."""
 
 import os
 from functools import cached_property
@@ -21,7 +21,7 @@ _decode = msgspec.json.Decoder(TrustList).decode
 
 
 class WorkspaceTrust:
-    """The book of a person's trust, as far as one workspace goes; read when first asked."""
+    """A person's trust list, as far as one workspace goes; read when first needed."""
 
     def __init__(self, file: Path, root: bytes, opener: Opener) -> None:
         self._file = file

@@ -1,1 +1,1 @@
-"""The doctor: attempts everything that must not be possible, for real, and tells what held."""
+"""`assent doctor`: tries on this machine everything that must be impossible."""

@@ -1,4 +1,4 @@
-"""Checks of consent: nothing is built that a person did not approve, exactly and just now."""
+"""Checks of approvals: nothing is built without a valid approval of exactly that plan."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A check: one thing that must not be possible, tried for real, and what came of it."""
+"""A doctor check: one thing that must be impossible, tried for real, and its result."""
 
 from collections.abc import Callable
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Checks of paths and undo: nothing outside the workspace is written, and no later work is lost."""
+"""Checks of paths and undo: nothing outside the workspace is written, no later work lost."""
 
 from functools import partial
 from typing import Final

@@ -1,4 +1,4 @@
-"""The report: makes every check, and puts together what a person should know about this machine."""
+"""Runs every check and builds the report about this machine."""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -36,7 +36,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 
 class DoctorTarget(msgspec.Struct, frozen=True):
-    """What is examined: the sandbox, the shell that uses it, and where things really lie."""
+    """What is examined: the sandbox, the shell that uses it, and the real paths."""
 
     standings: SandboxChecker
     opening: ShellOpener

@@ -1,4 +1,4 @@
-"""Checks of the sandbox: every attempt of the self-test, and the boundaries of one call."""
+"""Checks of the sandbox: every escape test of the self-test, and the limits of one call."""
 
 from collections.abc import Iterable
 

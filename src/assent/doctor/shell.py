@@ -1,4 +1,4 @@
-"""Checks of the shell: a line that writes is refused, run or not, and secrets stay out of sight."""
+"""Checks of the shell: a line that writes is refused, and secrets are not visible."""
 
 import os
 from collections.abc import Callable

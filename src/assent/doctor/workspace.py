@@ -1,4 +1,4 @@
-"""A desk: a scratch workspace with state of its own, and an engine that works on it."""
+"""A temporary workspace with a state directory and an engine of its own, for a check."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ CHANNEL = "doctor"
 
 
 class DoctorWorkspace:
-    """Where a check meddles. The workspace, its state and its configuration are scratch."""
+    """Where a check runs. The workspace, its state and its configuration are temporary."""
 
     def __init__(self, place: TempFolder) -> None:
         self.place = place

@@ -1,1 +1,1 @@
-"""Models: streaming clients for three wires, a scripted model, and what is known about models."""
+"""Language model clients: providers, three wire protocols, retries and a scripted model."""

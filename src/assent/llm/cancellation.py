@@ -1,4 +1,4 @@
-"""Cutting: how an answer that is still coming is ended from any thread, at once."""
+"""Cancels a streaming answer from any thread, at once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,7 +9,7 @@ from assent.core.llm.request import StreamEnded, StreamEvent
 
 
 class StreamCancelToken:
-    """The end of one request. Whatever may wait says how to wake it."""
+    """Cancels one request. Code that waits registers how to wake it."""
 
     def __init__(self) -> None:
         self._made = threading.Event()
@@ -42,7 +42,7 @@ class StreamCancelToken:
 
 
 class CancellableModelStream:
-    """An iterator over what a generator makes; unlike it, it can be closed while it is waiting."""
+    """Implements ports.ModelStream over a generator; it can be closed while it waits."""
 
     def __init__(self, begin: Callable[[StreamCancelToken], Iterator[StreamEvent]]) -> None:
         self._cut = StreamCancelToken()

@@ -1,4 +1,4 @@
-"""The catalogue: what is known of models without asking; what is not certain is left out."""
+"""The model catalogue: limits and prices known without asking; uncertain ones are left out."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Sorting: what a failure is, whether asking again helps, and what a person can do about it."""
+"""Classifies provider errors: what failed, whether a retry helps, and what to do."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Fetching: gets a page over HTTP for a tool; GET only, no cookies, no credentials, limited."""
+"""Fetches a web page for a tool: GET only, no cookies, no credentials, limited in size."""
 
 import re
 import time
@@ -26,7 +26,7 @@ _LONGEST = 8000
 
 
 class HttpPageFetcher:
-    """Implements ports.Fetch with a client whose connections are not kept."""
+    """Implements ports.PageFetcher with a client whose connections are not kept."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Asking: one model behind one wire; sends a prompt and streams the answer as it is decoded."""
+"""A model behind an HTTP API: sends a prompt and streams the decoded answer."""
 
 import time
 from collections.abc import Callable, Generator, Iterator

@@ -1,4 +1,4 @@
-"""Listing: which models a server says it has."""
+"""Asks a server for the list of its models."""
 
 from contextlib import closing
 

@@ -1,4 +1,4 @@
-"""Accounts: which providers can be used here, and why, by environment and configuration."""
+"""Which providers can be used here, and why, by environment and configuration."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias

@@ -1,4 +1,4 @@
-"""Retrying: wraps a model so that passing trouble is waited out, and told where it was."""
+"""Retries model requests after temporary errors, and reports each retry."""
 
 from collections.abc import Callable, Iterator
 

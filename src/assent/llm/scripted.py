@@ -1,4 +1,4 @@
-"""The scripted model: answers from a file, turn by turn, with every fault a server can have."""
+"""The scripted model: answers from a file, turn by turn, and can simulate server faults."""
 
 import re
 from collections.abc import Iterator

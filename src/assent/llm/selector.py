@@ -1,4 +1,4 @@
-"""Choosing: which model a name means, and which one is meant where nobody named any."""
+"""Selects the model that a name means, or the default where none is named."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,1 +1,1 @@
-"""Plans: documents, drafts, consents and reviews of what a person approves."""
+"""Plan services: writing, staging, reviewing, rebasing and approving plans."""

@@ -1,4 +1,4 @@
-"""Expiry: an approval that was once too old stays so, also if the clock is set back."""
+"""Approval expiry: an expired approval stays expired, even if the clock is set back."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""Notes: what people wrote when they approved, kept until a later plan has it among its items."""
+"""Notes that people attach to approvals, kept until a later plan lists them as items."""
 
 from assent.core.errors import UsageError
 from assent.core.event import NotesCarried
@@ -13,7 +13,7 @@ MAX_NOTE_CHARS = 1 << 16  # so that every note finds room in a plan
 
 
 class ApprovalNotes:
-    """The notes of a workspace's approvals, and the plan that each has come to."""
+    """The notes of a workspace's approvals, and the plan that each became part of."""
 
     def __init__(self, workspaces: WorkspaceRepository) -> None:
         self._workspaces = workspaces

@@ -1,4 +1,4 @@
-"""Consent: proposing a frozen plan, and recording a person's yes or no to its digest."""
+"""Proposes a frozen plan and records a person's approval or rejection of its digest."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -65,7 +65,7 @@ def _unread(record: PlanRecord) -> "Review":
 
 
 class Approvals:
-    """The verbs between a draft and a run. Only a person's channel may call approve (law 9)."""
+    """The steps between a draft and a run. Only a person's channel may call approve (law 9)."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections

@@ -1,4 +1,4 @@
-"""Cautions: what a person should know of the place where a plan would be built now."""
+"""Warnings before a build: git is mid-operation, on another branch, or the folder moved."""
 
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord

@@ -1,4 +1,4 @@
-"""Admission: whether a plan that was made elsewhere may be applied here, as if it were staged."""
+"""Checks whether a plan from a bundle may be applied here, as if it had been staged here."""
 
 from collections.abc import Container
 from functools import partial

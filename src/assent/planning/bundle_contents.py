@@ -1,4 +1,4 @@
-"""Packed: a bundle's contents as doors, so that a review elsewhere reads it like any plan."""
+"""The contents of a bundle as ports, so that it is reviewed like a plan of this workspace."""
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from assent.ports import LinkTarget, ReplacementLoss
 
 
 class BundleBlobs:
-    """Implements ports.Blobs for reading alone, with the contents that a bundle brought."""
+    """Implements ports.BlobStore, read-only, with the contents of a bundle."""
 
     def __init__(self, contents: Mapping[str, bytes]) -> None:
         self._contents = contents
@@ -43,7 +43,7 @@ class BundleBlobs:
 
 
 class BundleFiles:
-    """Implements ports.Files where no file is at hand but those that the plan expects."""
+    """Implements ports.WorkspaceFiles with only the files that the bundle's plan expects."""
 
     def __init__(self, bundle: Bundle) -> None:
         self._contents = bundle.contents

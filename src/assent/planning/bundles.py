@@ -1,4 +1,4 @@
-"""Bundles: a plan made here and applied elsewhere, or made elsewhere and applied here."""
+"""Portable plans: packs a plan to be applied elsewhere, and imports one made elsewhere."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -59,7 +59,7 @@ from assent.render.review import OperationReview, Review
 
 
 class Bundles:
-    """The verbs about plans that travel. A yes to one counts as far as its key does (law 9)."""
+    """Packs, reviews, approves and imports bundles. An approval counts as its key does (law 9)."""
 
     def __init__(
         self,

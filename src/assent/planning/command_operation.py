@@ -1,4 +1,4 @@
-"""Commands as operations: whether one can be staged as it is given, and where it would run."""
+"""Checks that a command can be staged as an operation, and finds the folder it would run in."""
 
 from collections.abc import Callable
 from typing import Final

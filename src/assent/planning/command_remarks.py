@@ -1,4 +1,4 @@
-"""What is said of a command before the yes: rules, its undo, and what will not work as confined."""
+"""Review remarks about a command: rules, its undo, and what will fail in the sandbox."""
 
 from collections.abc import Iterator
 from typing import Final

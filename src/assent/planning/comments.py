@@ -1,4 +1,4 @@
-"""Comments: words to lines of a plan, kept beside it until a no takes them to the model."""
+"""Comments on lines of a plan, kept until a rejection sends them to the model."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ LIST_COMMAND = "assent comment list"
 
 
 class Comments:
-    """The verbs about comments. A comment decides nothing: it only goes along with a no."""
+    """Adds, changes and lists comments. A comment decides nothing: a rejection sends it along."""
 
     def __init__(
         self,

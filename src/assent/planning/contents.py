@@ -1,4 +1,4 @@
-"""Contents: where the bytes behind a state come from, and how they get into the blob store."""
+"""Reads the bytes behind a file state and stores in blobs what a plan refers to."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Drafts: staging exact operations, composing them, taking them out again."""
+"""Drafts: stages exact operations, composes them with earlier ones, and unstages them."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -56,7 +56,7 @@ LINK_MODE = 0o777
 
 
 class Staged(msgspec.Struct, frozen=True):
-    """What a staging verb leaves: the plan, and the operations that joined its draft.
+    """The result of staging: the plan, and the operations that joined its draft.
 
     `removed` are those that a person or a model took out of it.
     """
@@ -67,7 +67,7 @@ class Staged(msgspec.Struct, frozen=True):
 
 
 class Drafts:
-    """The verbs that change what a plan would do. Nothing here touches the person's files."""
+    """Changes what a plan would do. Nothing here touches the person's files."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, plans: Plans, projections: PlanProjections

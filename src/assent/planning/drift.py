@@ -1,4 +1,4 @@
-"""Drifting: which files a proposed plan no longer finds as it saw them, for those who only read."""
+"""Drift: which files of a proposed plan changed since, for status and review."""
 
 from typing import Final
 

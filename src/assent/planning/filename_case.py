@@ -1,4 +1,4 @@
-"""Spelling: which names are one file here, because the file system takes no notice of case."""
+"""Case-insensitive file systems: which names are the same file in this workspace."""
 
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -1,4 +1,4 @@
-"""Checkouts: what differs in a folder elsewhere becomes exact operations of the draft."""
+"""Stages the differences between the workspace and another folder as exact operations."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, Literal, TypeAlias
@@ -35,7 +35,7 @@ _BARE = {b"HEAD", b"objects", b"refs"}
 
 
 class FolderImportResult(msgspec.Struct, frozen=True):
-    """What a comparison left: operations, how many files are alike, and what was left out."""
+    """The result: staged operations, number of equal files, and what was skipped."""
 
     staged: Staged
     alike: int
@@ -43,7 +43,7 @@ class FolderImportResult(msgspec.Struct, frozen=True):
 
 
 class FolderImporter:
-    """The verb that brings work from another folder under the gate; no file is touched."""
+    """Stages the work of another folder as operations of the draft; no file is touched."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig, drafts: Drafts) -> None:
         self._doors = doors
@@ -109,7 +109,7 @@ class FolderImporter:
 
 
 class _RespelledSourceFolder:
-    """Implements ports.Checkout: names that are one file here are written as they are here."""
+    """Implements ports.SourceFolder: names that are one file here are spelled as they are here."""
 
     def __init__(self, other: SourceFolder, spelling: FilenameCase) -> None:
         self._other = other

@@ -1,4 +1,4 @@
-"""Repositories: git's own folders under any name, which no operation may touch or make.
+"""Finds git's own folders under any name, which no operation may touch or create.
 
 `.git` may be a file or a symlink that leads to a folder with quite another name. A hook or a line
 of configuration there makes git run a program.

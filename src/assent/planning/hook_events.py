@@ -1,4 +1,4 @@
-"""Hearing: tells hooks what happened to plans and runs, and the person what hooks could not do."""
+"""Tells hooks what happened to plans and runs, and passes on their warnings."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Independence: plans that whoever asked for them may not approve (approve.independent)."""
+"""Refuses approval by the person who requested the plan, where approve.independent asks for it."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The log of keys: this machine's own, and whose a person trusted or trusts no longer."""
+"""Records in the log which keys a person trusted or revoked, and returns the machine's own key."""
 
 from assent.core.event import KeyRevoked, KeyTrusted
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -8,7 +8,7 @@ STREAM = "keys/here"  # keys belong to a person on a machine, and to no workspac
 
 
 class KeyLog:
-    """The verbs about keys. They record; the file that counts is written by whoever asks them."""
+    """Records key decisions. The file that counts is written by the caller."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Partial approval: a person declines some operations and approves the plan that is left."""
+"""Partial approval: a person excludes some operations and approves the smaller plan."""
 
 from collections.abc import Sequence, Set
 
@@ -26,7 +26,7 @@ REJECT_COMMAND = "assent reject --note 'WORDS'"
 
 
 class PartialApproval(msgspec.Struct, frozen=True):
-    """The smaller plan that a person is about to decide on; nothing of it is on record yet."""
+    """The smaller plan that a person is about to decide on; nothing of it is recorded yet."""
 
     record: PlanRecord
     was: Plan
@@ -40,7 +40,7 @@ class PartialApproval(msgspec.Struct, frozen=True):
 
 
 class PartialApprovals:
-    """The verbs of a yes to a part. Only a person's channel may call approve (law 9)."""
+    """Previews and approves a part of a plan. Only a person's channel may call approve (law 9)."""
 
     def __init__(
         self,

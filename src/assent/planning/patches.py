@@ -1,4 +1,4 @@
-"""Patches: a diff that somebody else made becomes exact operations of the draft, all or nothing."""
+"""Stages a unified or git diff as exact operations of the draft, all or nothing."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -34,14 +34,14 @@ DIFF_COMMAND = "git diff --binary | assent stage patch -"
 
 
 class PatchResult(msgspec.Struct, frozen=True):
-    """What a patch left: operations, and what did not go exactly as the patch said."""
+    """The result: staged operations, and what did not go exactly as the patch said."""
 
     staged: Staged
     notes: tuple[str, ...]
 
 
 class Patches:
-    """The verb that brings diffs under the gate. Nothing here touches the person's files."""
+    """Stages patches. Nothing here touches the person's files."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig, drafts: Drafts) -> None:
         self._place = place

@@ -1,4 +1,4 @@
-"""Exports: the file that gets a plan's own text, as one of the plan's operations (plan.export)."""
+"""Adds the file with the plan's own text as an operation of the plan (plan.export)."""
 
 from assent.core.errors import ImpossibleOperations, Refused
 from assent.core.paths import display_path, normalize, refuse_own_paths

@@ -1,4 +1,4 @@
-"""The ledger: loads plans as folds of their streams and appends what happens to them."""
+"""Loads plans as folds of their event streams and appends events to them."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Plans as documents: making, writing, finding, listing and deleting them."""
+"""Plan documents: creating, writing, finding, listing and deleting plans."""
 
 from threading import RLock
 
@@ -37,7 +37,7 @@ from assent.render.approval_notes import ApprovalNote, notes_in_text
 
 
 class Plans:
-    """The verbs about a plan's text and its place in the workspace."""
+    """Works on a plan's text, its file, and which plan of the workspace is current."""
 
     def __init__(
         self, doors: Ports, workspaces: WorkspaceRepository, projections: PlanProjections

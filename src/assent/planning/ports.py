@@ -1,4 +1,4 @@
-"""The doors an engine stands between: one value with everything that touches the world."""
+"""The ports and the workspace configuration that planning and run services are built with."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -35,14 +35,14 @@ NO_HOOK_RESULT = HookResults()
 
 
 class NoHookRunner:
-    """Implements ports.Hooks where nobody wants to hear anything."""
+    """Implements ports.HookRunner where no hooks are configured."""
 
     def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
         return NO_HOOK_RESULT
 
 
 class NoTrustedKeys:
-    """Implements ports.Keys where nobody else's signature counts."""
+    """Implements ports.TrustedKeys where nobody else's signature counts."""
 
     def trusted(self, key: str) -> bool:
         return False
@@ -52,7 +52,7 @@ class NoTrustedKeys:
 
 
 class NoPlanRules:
-    """Implements ports.Rules where there are none."""
+    """Implements ports.PlanRules where there are no rules."""
 
     def command_limits(self, line: str) -> CommandLimits:
         return NO_COMMAND_LIMITS
@@ -62,7 +62,7 @@ class NoPlanRules:
 
 
 class NoGarbageCollector:
-    """Implements ports.Collector where contents stay."""
+    """Implements ports.GarbageCollector where contents are never removed."""
 
     def due(self) -> bool:
         return False
@@ -72,7 +72,7 @@ class NoGarbageCollector:
 
 
 class NoDisplacedFiles:
-    """Implements ports.Spares where none are kept."""
+    """Implements ports.DisplacedFiles where none are kept."""
 
     def trim(self, limit: int) -> list[str]:
         return []
@@ -90,7 +90,7 @@ class RetentionLimits(msgspec.Struct, frozen=True):
 
 
 class Ports(msgspec.Struct, frozen=True):
-    """What `app` hands to the engine. Nothing below `app` knows which implementations these are."""
+    """What `app` passes to the services. Nothing below `app` knows the concrete classes."""
 
     store: EventStore
     blobs: BlobStore
@@ -116,7 +116,7 @@ class Ports(msgspec.Struct, frozen=True):
 
 
 class WorkspaceConfig(msgspec.Struct, frozen=True):
-    """Where the engine works, and for whom."""
+    """Where the services work, and for whom."""
 
     root: bytes
     inode: int

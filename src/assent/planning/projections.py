@@ -1,4 +1,4 @@
-"""Readable copies of a plan's state for its folder in the workspace; they give nobody any power."""
+"""Readable JSON copies of a plan's state in its folder; nothing is ever decided by them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rebasing: a plan whose files changed becomes one that fits them, where its changes still do."""
+"""Rebase: makes a plan whose files changed fit them, where its changes still apply."""
 
 from collections.abc import Iterable, Sequence
 
@@ -29,7 +29,7 @@ MAX_NAMED = 20  # conflicts spelled out in one message
 
 
 class Rebase(msgspec.Struct, frozen=True):
-    """A plan that fits the files as they are; nothing of it is on record yet.
+    """A plan that fits the files as they are; nothing of it is recorded yet.
 
     `fates` are the staged operations, each with what it becomes: None if the files hold it already.
     """
@@ -78,7 +78,7 @@ class Rebase(msgspec.Struct, frozen=True):
 
 
 class Rebaser:
-    """The verbs that make a plan fit files that changed. No file is touched."""
+    """Previews and records a rebase. No file is touched."""
 
     def __init__(
         self, doors: Ports, plans: Plans, consents: Approvals, projections: PlanProjections

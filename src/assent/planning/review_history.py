@@ -1,4 +1,4 @@
-"""Readings: which form of a plan each person was shown last, and what changed since then."""
+"""Review history: which version of a plan each person saw last, and what changed since."""
 
 from collections.abc import Callable, Iterable
 
@@ -24,7 +24,7 @@ NO_COMMENTS = "Your comments cannot be shown: "
 
 
 class ReviewHistory:
-    """Remembers what people read. It never stands in the way of reading, and takes no lock."""
+    """Remembers what people reviewed. It never blocks a review and takes no lock."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
+"""Reviews: collects everything a person must see before approving, from the hashed bytes."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -54,7 +54,7 @@ NO_FACTS = ReplacementLoss()
 
 
 class Reviews:
-    """The verbs that read a plan for a person. They change nothing."""
+    """Reads a plan for a person. Changes nothing."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Held: to what rules of person and project hold a plan: which files and commands they deny."""
+"""Which files and commands of a plan the rules of person and project deny."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

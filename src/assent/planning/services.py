@@ -1,4 +1,4 @@
-"""The parts of an engine that verbs of other nouns are made of, where few commands need them."""
+"""The planning services that other services are built from, for `app`."""
 
 import msgspec
 
@@ -9,7 +9,7 @@ from assent.planning.reviews import Reviews
 
 
 class PlanningServices(msgspec.Struct, frozen=True):
-    """What `app` makes further nouns of."""
+    """What `app` builds further services from."""
 
     ports: Ports
     config: WorkspaceConfig

@@ -1,4 +1,4 @@
-"""Refusals: what is safe and what to type next, where whoever refused could not know it."""
+"""Adds to a staging error that nothing was staged, and which command to type next."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Heads: kept folds of a stream, read so that a damaged one is no loss."""
+"""Decodes the stored fold of a stream; a damaged one is ignored and folded again."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""Workspaces: which id a folder has, and which plan is its current one."""
+"""Workspaces in the log: a folder's id, its current plan and its remembered facts."""
 
 from contextlib import suppress
 from threading import RLock
@@ -44,7 +44,7 @@ _decode = msgspec.json.Decoder(WorkspaceRecord).decode
 
 
 class WorkspaceRepository:
-    """Finds or mints the workspace of a folder.
+    """Finds or creates the workspace of a folder.
 
     The id is random and part of every digest. That a folder *is* the workspace is a local check:
     same path and same inode; or, after the folder was moved, same inode and the id in its own tree.

@@ -1,1 +1,1 @@
-"""Runs: what was approved or permitted is applied, journalled, recovered and taken back."""
+"""Run services: building, recovering and undoing plans, permits, commands and retention."""

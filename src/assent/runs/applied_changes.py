@@ -1,4 +1,4 @@
-"""Reads from journals and the permits' stream what runs and commands did, deed by deed."""
+"""Reads from journals and permits which changes runs and session commands made."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property

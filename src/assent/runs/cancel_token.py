@@ -1,11 +1,11 @@
-"""Under way: whether this process carries a run out, and whether somebody wants that to stop."""
+"""Cancellation of the run that this process is working on."""
 
 from threading import Lock
 from types import TracebackType
 
 
 class RunCancelToken:
-    """The run that this process is at; the workspace's lock lets there be one at a time."""
+    """The run in progress in this process; the workspace's lock allows one at a time."""
 
     def __init__(self) -> None:
         self._alone = Lock()

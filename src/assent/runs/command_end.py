@@ -1,4 +1,4 @@
-"""How a session's command ends on record: what it changed, named, and kept for an undo."""
+"""The record of how a session's command ended: its changes, kept for an undo."""
 
 from typing import Final
 

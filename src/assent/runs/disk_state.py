@@ -1,4 +1,4 @@
-"""Where everything of a run is, whatever its journal says: each file, each slot, each content."""
+"""The state of a run on disk, whatever its journal says: files, slots and stored contents."""
 
 from collections.abc import Iterator, Sequence
 

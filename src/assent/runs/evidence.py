@@ -1,4 +1,4 @@
-"""Evidences: what a run leaves for others to check without this machine, and checking it."""
+"""Evidence: exports a signed statement about a run, and verifies one."""
 
 from assent import __version__
 from assent.core.errors import NotFound, Refused, RunUnfinished, UntrustedKey
@@ -31,7 +31,7 @@ RECOVER_COMMAND = "assent recover"
 
 
 class RunEvidence:
-    """The verbs about evidence. They change nothing but make this machine's key, if need be."""
+    """Exports and verifies evidence. Changes nothing, but creates this machine's key if missing."""
 
     def __init__(self, doors: Ports, plans: Plans) -> None:
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Collecting: finds out what all workspaces of a store still need, and lets the rest go."""
+"""Removes stored contents that no workspace of the store needs any more."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ LOCK_NAME = "collect"
 
 
 class StoreGarbageCollection:
-    """The verb that removes contents which nothing names; where the log is unsound, none."""
+    """Removes contents that nothing refers to; where the log is unsound, none."""
 
     def __init__(self, doors: Ports) -> None:
         self._doors = doors

@@ -1,4 +1,4 @@
-"""Committing: what of a run's files goes into its commit, and git's steps to get it there.
+"""Commits the files of a run with git: which files go in, and the git commands for it.
 
 Only these files are committed, as the run left them. What a person has staged or changed elsewhere
 stays as it is, and a file with changes of the person's own is not committed for them. New files are

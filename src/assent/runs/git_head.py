@@ -1,4 +1,4 @@
-"""What of a run's files the last commit does not hold as the run met them: the person's own.
+"""Compares a run's files with the last commit, to find changes that are the person's own.
 
 Git's own answer is not enough: it was told not to look at some files, and the others may have been
 changed since. So contents are compared with the commit itself.

@@ -1,4 +1,4 @@
-"""Past runs: everything that was run here, what is kept of it for an undo, and what it did."""
+"""Run history: every past run, what it did, and what is kept of it for an undo."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -77,7 +77,7 @@ class PastOperation(msgspec.Struct, frozen=True):
 
 
 class RunHistory:
-    """The verbs that read past runs. They change nothing."""
+    """Reads past runs. Changes nothing."""
 
     def __init__(self, doors: Ports, runs: Runs) -> None:
         self._doors = doors

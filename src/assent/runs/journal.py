@@ -1,4 +1,4 @@
-"""The journal in the store: a run's entries, together with what they mean for the plan."""
+"""The journal in the event store: a run's entries, with their effect on the plan."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a run's journal says to a person: each operation, why it stopped, and the ways on."""
+"""Summarises a run's journal for people: each operation, why it stopped, and the options."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

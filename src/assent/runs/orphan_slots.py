@@ -1,4 +1,4 @@
-"""Orphans: slots of runs that the log does not know, whose state was lost; a person decides."""
+"""Orphan slots: slots of runs that the log does not know; a person decides what happens to them."""
 
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
@@ -48,7 +48,7 @@ _decode = msgspec.json.Decoder(_OperationsFile).decode
 
 
 class OrphanSlots:
-    """Finds such slots, keeps others from building over them, and carries a decision out."""
+    """Finds orphan slots, blocks builds while there are any, and carries a decision out."""
 
     def __init__(
         self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository

@@ -1,4 +1,4 @@
-"""Permits: applies what a call may do outside plan mode, through the executor like any plan."""
+"""Applies an edit outside plan mode through the executor, with a permit on record."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ RETRY_EDIT = "Nothing was changed; read it again and repeat the edit."
 
 
 class Permits:
-    """The verb that changes files outside plan mode. Who calls it has a consent to name (law 1)."""
+    """Changes files outside plan mode. The caller names the permission for it (law 1)."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig, runs: Runs) -> None:
         self._doors = doors

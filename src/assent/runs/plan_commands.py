@@ -1,4 +1,4 @@
-"""Commanding: carries out the commands of plans as the plan says, and tells what they changed."""
+"""Runs the commands of a plan as the plan says, and reports what they changed."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ NO_RULES: Final = NoPlanRules()
 
 
 class LocalPlanCommandRunner:
-    """Implements ports.Commander for one workspace."""
+    """Implements ports.PlanCommandRunner for one workspace."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Keeping: giving up what runs keep for an undo, by a person's word or by the settings."""
+"""Retention: prunes what past runs keep for an undo, on request or by the settings."""
 
 import os
 from collections import Counter
@@ -24,14 +24,14 @@ WeighedRun = tuple[PastRun, ContentSizes]
 
 
 class PrunedRuns(msgspec.Struct, frozen=True):
-    """What was given up, and what that freed."""
+    """The pruned runs, and the space that freed."""
 
     runs: tuple[str, ...] = ()
     freed: CollectionResult = CollectionResult()
 
 
 class RunRetention:
-    """The verbs that give up. That takes nothing back; it only ends that it can be."""
+    """Prunes runs. That undoes nothing; afterwards the run can no longer be undone."""
 
     def __init__(
         self,

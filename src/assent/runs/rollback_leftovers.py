@@ -1,4 +1,4 @@
-"""What is left of commands after a roll-back: files that a command's own undo did not put back."""
+"""What remains after a run: files a command's undo did not restore, folders, kept slots."""
 
 from collections.abc import Iterator, Sequence
 

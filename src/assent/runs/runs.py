@@ -1,4 +1,4 @@
-"""Runs: building an approved plan, recovering an unfinished run, and saying how it ended."""
+"""Builds an approved plan, recovers an unfinished run, and reports how it ended."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -104,7 +104,7 @@ RunSteps = Generator[RunUpdate, None, RunReport]
 
 
 class Runs:
-    """The verbs that change the person's files, all through the executor."""
+    """Changes the person's files, always through the executor."""
 
     def __init__(
         self,

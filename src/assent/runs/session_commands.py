@@ -1,4 +1,4 @@
-"""Commands: runs what a call may run outside plan mode, on record before and after (law 5).
+"""Runs commands outside plan mode, recorded before and after (law 5).
 
 A command is the executor's declared exception (law 1): what it changes cannot be known before,
 so what stands there is recorded before, and what is other after.
@@ -73,7 +73,7 @@ ObservedChanges = tuple[
 
 
 class SessionCommandRequest(msgspec.Struct, frozen=True):
-    """A command of a call, with the consent that covers it."""
+    """A command of a call, with the permission that covers it."""
 
     session: SessionRecord
     call: str
@@ -85,7 +85,7 @@ class SessionCommandRequest(msgspec.Struct, frozen=True):
 
 
 class SessionCommandOutput:
-    """What a command said so far, as much as is kept, how it ended, and what it changed."""
+    """A command's output as far as it is kept, how it ended, and what it changed."""
 
     def __init__(self) -> None:
         self.parts: list[OutputChunk] = []
@@ -119,7 +119,7 @@ class SessionCommandOutput:
 
 
 class SessionCommands:
-    """The verbs that run command lines. Who calls them has a consent to name."""
+    """Runs command lines. The caller names the permission for each."""
 
     def __init__(
         self,

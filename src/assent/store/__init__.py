@@ -1,1 +1,1 @@
-"""What Assent remembers: the log, contents by digest, the key, locks and the clock."""
+"""Storage in the state directory: the event log, blobs, the signing key, locks and the clock."""

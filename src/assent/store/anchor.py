@@ -1,4 +1,4 @@
-"""The anchor: a small file beside the log that remembers its end, so that a cut end is noticed."""
+"""The anchor file beside the log, which records its end so that truncation is noticed."""
 
 import os
 from contextlib import suppress
@@ -22,7 +22,7 @@ class LogAnchor(msgspec.Struct, frozen=True):
 
 
 class AnchorFile:
-    """Keeps the anchor. It is a courtesy: where it cannot be kept, the log is none the worse."""
+    """Reads and writes the anchor. It is optional: without it the log still works."""
 
     def __init__(self, path: str) -> None:
         self._path = path

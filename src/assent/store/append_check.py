@@ -1,4 +1,4 @@
-"""The log's one rule: a batch goes directly after the last event its writer saw, or nowhere."""
+"""Checks that a batch directly follows the last event that its writer saw."""
 
 from assent.core.errors import ConcurrentChange
 from assent.ports import EventBatch

@@ -1,4 +1,4 @@
-"""Whole files: a small file outside of workspaces gets a new content at once, or keeps its own."""
+"""Replaces a small file outside of workspaces in one step."""
 
 import os
 from contextlib import suppress

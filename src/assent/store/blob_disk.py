@@ -1,4 +1,4 @@
-"""The calls that blobs make on the disk, in one object that a test can replace to fail them."""
+"""The disk calls of the blob store, in one object that a test can make fail."""
 
 import ctypes
 import errno

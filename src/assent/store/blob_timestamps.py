@@ -1,4 +1,4 @@
-"""Marks: the time on a kept content, which says when somebody last kept it or found it kept."""
+"""Timestamps on stored blobs: when each was last stored or found to be stored."""
 
 import time
 
@@ -8,7 +8,7 @@ REFRESH_AFTER_S = 60.0  # seconds after which a mark is set again
 
 
 class BlobTimestamps:
-    """Marks files that are needed from now on."""
+    """Sets the timestamp of blob files that are needed from now on."""
 
     def __init__(self, disk: BlobDisk) -> None:
         self._disk = disk

@@ -1,4 +1,4 @@
-"""How a blob comes into being: a temporary file, a sync, a rename, and a sync again."""
+"""Writes a blob durably: temporary file, sync, rename, sync again."""
 
 import errno
 import os

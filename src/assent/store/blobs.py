@@ -1,4 +1,4 @@
-"""Blobs on disk: contents in files named by digest, or many in a pack; durable before seen."""
+"""The blob store on disk: one file per digest, or many in a pack; durable before visible."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ _LENGTH = 64
 
 
 class FileBlobStore:
-    """Implements ports.Blobs below one folder; safe to call from several threads and processes."""
+    """Implements ports.BlobStore below one folder; safe for several threads and processes."""
 
     def __init__(self, root: str | os.PathLike[str], disk: BlobDisk | None = None) -> None:
         self._root = os.path.abspath(root)

@@ -1,4 +1,4 @@
-"""The clock and the source of ids: the time for display and expiry, and names that sort by it."""
+"""The system clock, and ids that sort by time."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""The codec: how an event becomes a row of the log, and a row an event again."""
+"""Encodes events as rows of the log, and decodes them."""
 
 from typing import TypeAlias, get_args
 

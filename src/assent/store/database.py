@@ -1,4 +1,4 @@
-"""The database file of the log: who may open it how, so that several processes never damage it.
+"""The SQLite file of the log, opened so that several processes never damage it.
 
 SQLite before 3.51.3 can corrupt a WAL database when two connections write and checkpoint at the
 same moment. So every transaction, every checkpoint and every close of a writing connection happens

@@ -1,4 +1,4 @@
-"""Faults: how an error of the system or of SQLite becomes a sentence that a person can act on."""
+"""Turns errors of the system and of SQLite into messages with a next command."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Private files: refuses a file or folder of the state directory that others could have written."""
+"""Refuses files and folders of the state directory that other users could have written."""
 
 import os
 import shlex

@@ -1,4 +1,4 @@
-"""Folders of the state directory: made for their owner alone, and durable."""
+"""Creates folders of the state directory, readable by their owner only, durably."""
 
 import os
 

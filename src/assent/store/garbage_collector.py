@@ -1,4 +1,4 @@
-"""Collecting: removes kept contents that nothing names any more, and none that somebody just kept.
+"""Removes blobs that nothing refers to any more, but none that was stored just now.
 
 Whoever keeps a content, or finds it kept, marks its file with the time (`Marks`). A file is taken
 only if its mark is older than the grace: it is set aside first and looked at once more, so that a
@@ -29,7 +29,7 @@ _DIGEST = re.compile("[0-9a-f]{64}")
 
 
 class BlobGarbageCollector:
-    """Implements ports.Collector below the folder of the blobs."""
+    """Implements ports.GarbageCollector below the folder of the blobs."""
 
     def __init__(
         self, root: str | os.PathLike[str], grace: float = GRACE, disk: BlobDisk | None = None

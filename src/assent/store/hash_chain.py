@@ -1,4 +1,4 @@
-"""The chain: each event's hash covers the one before it, so that no change of the past fits."""
+"""The hash chain of the log: each event's hash covers the one before it."""
 
 import hashlib
 import sqlite3

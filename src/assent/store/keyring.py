@@ -1,4 +1,4 @@
-"""The file of trusted keys: changed under a lock, as a whole, and readable by its owner alone."""
+"""Writes the file of trusted keys: under a lock, as a whole, readable by its owner only."""
 
 import os
 from collections.abc import Mapping, Sequence

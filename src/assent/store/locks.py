@@ -1,4 +1,4 @@
-"""Locks: how one process at a time works on something, with the kernel letting go if it dies."""
+"""File locks between processes, which the kernel releases if a process dies."""
 
 import fcntl
 import os

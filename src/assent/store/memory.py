@@ -1,4 +1,4 @@
-"""The log and the blobs in memory: the same promises without a disk."""
+"""The event store and the blob store in memory, with the same guarantees but durability."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -12,7 +12,7 @@ from assent.store.hash_chain import START, ChainVerifier, Fields, hashed_fields,
 
 
 class MemoryEventStore:
-    """Implements ports.Store for one process."""
+    """Implements ports.EventStore for one process."""
 
     def __init__(self) -> None:
         self._log: list[StoredEvent] = []
@@ -89,7 +89,7 @@ class MemoryEventStore:
 
 
 class MemoryBlobStore:
-    """Implements ports.Blobs for one process; `contents` lies open for a test to damage."""
+    """Implements ports.BlobStore for one process; a test can damage `contents`."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Packs: many small contents in one file, with an index at its end that says where each one is.
+"""Packs: many small blobs in one file, with an index at its end.
 
 A pack is the contents one after another, then for each its digest, offset and size, then the
 number of entries, the SHA-256 of the index, and a mark. It is named by the SHA-256 of its index.

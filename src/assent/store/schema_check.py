@@ -1,4 +1,4 @@
-"""The form of a log: whether its tables are exactly those that Assent makes, and hold no more."""
+"""Checks that the tables of a log are exactly those that Assent creates."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Migrations: numbered SQL files bring a log to the form that this version writes."""
+"""Migrates a log to the current schema with numbered SQL files."""
 
 import os
 import sqlite3
@@ -15,7 +15,7 @@ _FILLS: dict[str, Callable[[sqlite3.Connection], None]] = {"0002_chain.sql": cha
 
 
 class Migrations:
-    """The steps from nothing to the newest form; a log counts in user_version how many it has."""
+    """All steps from an empty file to the newest schema; user_version counts those applied."""
 
     def __init__(self, folder: str = FOLDER) -> None:
         self._folder = folder

@@ -1,4 +1,4 @@
-"""The key that signs approvals: made once, readable by its owner alone."""
+"""The Ed25519 key that signs approvals: created once, readable by its owner only."""
 
 import os
 import shlex

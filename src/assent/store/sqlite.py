@@ -1,4 +1,4 @@
-"""The log in SQLite: streams of events that grow only where the writer has seen the end of them."""
+"""The event store in SQLite: streams grow only where the writer has seen their last event."""
 
 import os
 import sqlite3
@@ -77,7 +77,7 @@ _KEEP_HEAD = "INSERT OR REPLACE INTO heads (stream, seq, body) VALUES (?, ?, ?)"
 
 
 class SqliteEventStore:
-    """Implements ports.Store with one database file; nothing is opened before it is needed."""
+    """Implements ports.EventStore with one database file; nothing is opened before it is needed."""
 
     def __init__(self, path: str | os.PathLike[str], patience: float = TIMEOUT_S) -> None:
         self._path = os.path.abspath(path)

@@ -1,4 +1,4 @@
-"""Temporary files: how they are called, and when one is nobody's any more."""
+"""Names of temporary files, and when one counts as abandoned."""
 
 import os
 from functools import cache

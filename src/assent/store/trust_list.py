@@ -1,4 +1,4 @@
-"""The book of trust on disk: changed under a lock, as a whole, and readable by its owner alone."""
+"""Writes the list of trusted project files: under a lock, as a whole, private to its owner."""
 
 import os
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Doubles that implement the ports, and suites that every implementation must pass."""
+"""Test doubles of the ports, and conformance suites that every implementation must pass."""

@@ -1,4 +1,4 @@
-"""Disks and stores that tell of every call, so that a test can count, fail, meddle or die there."""
+"""Traces every call of a disk or a store, so that a test can count, fail or kill at one."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def is_change(moment: str) -> bool:
 
 
 class CallTrigger:
-    """Notes the calls that count and acts at number `at`, or from there on."""
+    """Counts the calls that matter and acts at number `at`, or from there on."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What every store and every blob store promises, as checks for any implementation."""
+"""Conformance checks for every event store and every blob store."""
 
 from collections.abc import Callable, Iterator
 

@@ -1,4 +1,4 @@
-"""A fuse: cuts a run at a chosen moment, so that every crash point can be tried."""
+"""Crashes a run at a chosen step, so that every crash point can be tested."""
 
 
 class SimulatedCrash(BaseException):
@@ -6,7 +6,7 @@ class SimulatedCrash(BaseException):
 
 
 class CrashInjector:
-    """Counts the moments of a run and crashes at number `at`; without one it only counts."""
+    """Counts the steps of a run and crashes at number `at`; without one it only counts."""
 
     def __init__(self, at: int | None = None) -> None:
         self.at = at

@@ -1,4 +1,4 @@
-"""A real engine for tests: on disk, with every call announced, and with a clock that can be set."""
+"""A real engine for tests: on disk, with every call traced and a clock that can be set."""
 
 import os
 from functools import partial

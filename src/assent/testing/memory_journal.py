@@ -1,11 +1,11 @@
-"""A journal in memory: a crash comes before an entry is durable, or right after."""
+"""A journal in memory, with a crash point before and after each entry is durable."""
 
 from assent.core.run.journal import JournalEntry
 from assent.testing.crash_injector import CrashInjector
 
 
 class MemoryJournal:
-    """Implements ports.Journal. Each write is two moments of the fuse."""
+    """Implements ports.Journal. Each write is two steps of the crash injector."""
 
     def __init__(self, fuse: CrashInjector | None = None) -> None:
         self.runs: dict[str, list[JournalEntry]] = {}

@@ -1,4 +1,4 @@
-"""Commands in memory: scripts that change a workspace in memory, step by step, and can be cut."""
+"""Plan commands in memory: scripts that change a workspace step by step, and can be cut."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
@@ -32,7 +32,7 @@ class CommandScript(msgspec.Struct, frozen=True):
 
 
 class MemoryPlanCommandRunner:
-    """Implements ports.Commander by scripts, named by the first word of a command.
+    """Implements ports.PlanCommandRunner by scripts, named by a command's first word.
 
     Every change of a file is one moment of the workspace's fuse; `began` are the commands that
     began, as often as they did. What lies in `unseen` is changed, and its old content not kept.

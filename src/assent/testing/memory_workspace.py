@@ -1,4 +1,4 @@
-"""A workspace in memory: the executor's hands with names, folders and what a power cut leaves."""
+"""A workspace in memory: the file writer with names, folders and power failures."""
 
 import errno
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ class MemoryNode(msgspec.Struct, frozen=True):
 
 
 class MemoryFileWriter:
-    """Implements FileWriter on dictionaries. Each change is one moment of the fuse."""
+    """Implements ports.FileWriter on dictionaries. Each change is one step of the crash injector."""
 
     def __init__(self, files: dict[bytes, MemoryNode], fuse: CrashInjector | None = None) -> None:
         self.files = dict(files)

@@ -1,4 +1,4 @@
-"""Small plans of every kind, to be combined, applied, cut and taken back."""
+"""Small plans of every kind, for tests that combine, apply, interrupt and undo them."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""A turn in memory: a session folded from its events, with calls settled by plain functions."""
+"""A turn in memory: a session folded from its events, with calls run by plain functions."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias

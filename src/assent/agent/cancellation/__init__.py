@@ -1,1 +1,1 @@
-"""TODO"""
+"""Cancellation of turns, of their model requests and of the programs they started."""

@@ -1,4 +1,4 @@
-"""Underway: the request that a driver waits for, so that anybody can end it."""
+"""Cancels the model request that a driver waits for, from any thread."""
 
 from threading import Lock
 
@@ -12,7 +12,7 @@ STOPPED_ELSEWHERE = "The work was stopped from elsewhere."
 
 
 class RequestCancelToken:
-    """At most one request, and whether the work is to stop."""
+    """At most one request, and whether the work should stop."""
 
     def __init__(self) -> None:
         self._lock = Lock()

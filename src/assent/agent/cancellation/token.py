@@ -1,4 +1,4 @@
-"""Reins: which sessions this process works in, so that another thread can have a turn end."""
+"""Cancel tokens of the turns that this process runs, by session."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ CancelCallback = Callable[[TurnEnded], object]
 
 
 class TurnCancelToken:
-    """What ends one turn: it may be pulled before there is anything to end, and never after."""
+    """Ends one turn. It may be cancelled before the turn began, and never after its end."""
 
     def __init__(self) -> None:
         self._alone = Lock()

@@ -1,4 +1,4 @@
-"""Stopping: has what a turn's calls started end at once, when somebody wants the turn to end."""
+"""Ends the programs that a turn's calls started as soon as the turn is cancelled."""
 
 from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
@@ -70,7 +70,7 @@ def run_cancellable(ending: Callable[[], str], work: Callable[[], R]) -> R:
 
 
 class CancellableProcess:
-    """Implements ports.Process: every program ends as soon as somebody says so."""
+    """Implements ports.ProcessRunner: every program ends as soon as the turn is cancelled."""
 
     def __init__(self, process: ProcessRunner, stopped: Callable[[], bool]) -> None:
         self._process = process
@@ -107,7 +107,7 @@ class CancellableProcess:
 
 
 class CancellableShell:
-    """Implements ports.Shell: every program ends as soon as somebody says so."""
+    """Implements ports.ReadOnlyShell: every program ends as soon as the turn is cancelled."""
 
     def __init__(self, shell: ReadOnlyShell, stopped: Callable[[], bool]) -> None:
         self._shell = shell

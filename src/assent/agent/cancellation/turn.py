@@ -1,4 +1,4 @@
-"""The leash: a child's turn as its driver has it, which others may end before its next step."""
+"""A child's turn as its driver sees it, which others can cancel before its next step."""
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -15,7 +15,7 @@ from assent.ports import Turn
 
 
 class CancellableTurn:
-    """Implements ports.Turn. Once it is pulled, no step begins, and the turn ends as was said."""
+    """Implements ports.Turn. Once cancelled, no step begins, and the turn ends as requested."""
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn

@@ -1,4 +1,4 @@
-"""Watching: breaks off a turn that waits for a model once a person elsewhere wants it to stop."""
+"""Interrupts a turn that waits for a model when it is stopped from another process."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +13,7 @@ CHECK_EVERY_S = 0.5
 
 
 class CancelWatcher:
-    """Looks now and then while a turn goes on; it has no say before and after."""
+    """Polls for a stop request while a turn is running, and only then."""
 
     def __init__(
         self, halted: Callable[[], TurnEnded | None], pull: Callable[[TurnEnded], None]

@@ -1,1 +1,1 @@
-"""The native agent: asks a model, has its calls settled, and repeats."""
+"""The native agent loop: asks a model, runs its tool calls, and repeats."""

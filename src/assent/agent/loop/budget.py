@@ -1,4 +1,4 @@
-"""The purse: how many tokens, dollars and seconds there are, and how many were spent."""
+"""The budget of an invocation: limits on tokens, dollars and seconds, and what was spent."""
 
 import time
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class BudgetReached(msgspec.Struct, frozen=True):
 
 
 class Budget:
-    """What is left of the budget. A turn and the children that work for it share one."""
+    """What remains of the budget. A turn and its child sessions share one."""
 
     def __init__(self, limits: BudgetLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits = limits

@@ -1,4 +1,4 @@
-"""Compaction: the older part of a session becomes a summary before it outgrows the model."""
+"""Compaction: summarises the older part of a session before it exceeds the model's context."""
 
 from collections.abc import Generator, Sequence
 

@@ -1,4 +1,4 @@
-"""The loop of the native driver: ask, settle, repeat, until the session is at rest."""
+"""The agent loop: ask the model, run its calls, repeat, until the turn is over."""
 
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -22,7 +22,7 @@ MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; th
 
 
 class AgentLoop:
-    """Takes turns forward with Assent's own loop; the budget is for all of its turns together."""
+    """Drives turns with Assent's own loop; the budget covers all of its turns together."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Asking: one answer for a turn, with as much of the session as the model can read."""
+"""Makes the model requests of a turn, with as much of the session as fits the context."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Titles: how a session is called where nobody has named it."""
+"""Asks a model for a session's title."""
 
 from collections.abc import Sequence
 

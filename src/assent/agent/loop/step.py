@@ -1,4 +1,4 @@
-"""A step: one request, with everything that the model says stored as soon as it is complete."""
+"""One step: one model request, each part of the answer stored as soon as it is complete."""
 
 import re
 from collections.abc import Callable, Generator, Sequence, Set

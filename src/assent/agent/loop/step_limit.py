@@ -1,4 +1,4 @@
-"""Steps: how many a turn may take, and who may allow more."""
+"""Limits the number of steps of a turn, and asks the person before allowing more."""
 
 from collections.abc import Generator
 

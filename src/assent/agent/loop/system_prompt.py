@@ -1,4 +1,4 @@
-"""The system prompt, layer by layer: what changes least stands first, so that caches help."""
+"""The system prompt in layers, the least changing first, so that prompt caches work."""
 
 import os
 from collections.abc import Collection
@@ -16,7 +16,7 @@ _kept: dict[str, str] = {}
 
 
 class PromptLayer(msgspec.Struct, frozen=True):
-    """A piece of what the model is told before anybody speaks; an empty one is left out."""
+    """One part of the system prompt; an empty one is left out."""
 
     name: str
     text: str

@@ -1,4 +1,4 @@
-"""The gauge: how many tokens the next request will have, about, without counting anything twice."""
+"""Estimates the tokens of the next request, counting each message once."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ TOOLS_TOKENS = 1_500  # tokens of all tools together, about, until a provider te
 
 
 class TokenMeter:
-    """Estimates by characters and, as soon as a provider has told, by its number (F114)."""
+    """Estimates by characters and, once a provider has counted, by its number (F114)."""
 
     def __init__(self) -> None:
         self.restart()

@@ -1,4 +1,4 @@
-"""Endings: how a turn comes to rest, and what is said about it."""
+"""The events and messages with which a turn ends."""
 
 from assent.agent.loop.step import ModelAnswer, declined_calls
 from assent.core.errors import ContextOverflow, ModelError, UsageError

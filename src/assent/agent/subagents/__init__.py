@@ -1,1 +1,1 @@
-"""TODO"""
+"""Sub-agents: child sessions that work on tasks for a call of another session."""

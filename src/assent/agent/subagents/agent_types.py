@@ -1,4 +1,4 @@
-"""Kinds: which agents can work as children, and how far each may go."""
+"""Which agents can be started as sub-agents, and their limits."""
 
 from collections.abc import Iterable, Mapping
 

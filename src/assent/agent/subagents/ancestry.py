@@ -1,4 +1,4 @@
-"""Lineage: whom a child works for, who wants it to stop, and which children a session had."""
+"""The parents and children of a session, and whether one of the parents was stopped."""
 
 from collections.abc import Callable, Sequence, Set
 

@@ -1,4 +1,4 @@
-"""Children: sessions that work for calls of another one, side by side, and what they came to."""
+"""Runs the child sessions of a turn in parallel, and collects their results."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
@@ -56,7 +56,7 @@ RequestedTasks = Sequence[tuple[ToolCall, TaskEffect]]
 
 
 class ParentTurn(Protocol):
-    """What children need of the turn that they work for."""
+    """What children need from the turn that they work for."""
 
     @property
     def record(self) -> SessionRecord: ...
@@ -69,7 +69,7 @@ class ParentTurn(Protocol):
 
 
 class ChildSessions:
-    """The children of one turn. Only the thread of the parent notes anything in its session.
+    """The children of one turn. Only the parent's thread writes to the parent's session.
 
     A child in the background is the exception: its end is appended like what a person says
     meanwhile, and the turn takes it in before its next step.

@@ -1,4 +1,4 @@
-"""Places: how many children of one tree may work at the same time, at whatever depth."""
+"""Limits how many children of one session tree work at the same time, at any depth."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from threading import Condition
 
 
 class ConcurrencyLimit:
-    """The places of a tree. Who waits for children of its own holds none, so that they get one."""
+    """Limits one tree. A parent that waits for its children does not count, so they can run."""
 
     def __init__(self, most: int) -> None:
         self._most = most

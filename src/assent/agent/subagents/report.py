@@ -1,4 +1,4 @@
-"""Reporting: what a child came to, in words for its parent's model."""
+"""Messages that tell the parent's model what a child session did."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Tasking: makes a child session of a task, new or one's own by its id, or says why not."""
+"""Creates or continues the child session for a task, or says why it cannot."""
 
 from collections.abc import Mapping
 
@@ -32,7 +32,7 @@ OwnChildren = Mapping[str, ChildStarted]
 
 
 class ChildSessionFactory:
-    """Begins tasks. What a child may do follows from its parents, today as on every other day."""
+    """Starts tasks. What a child may do follows from its parents as they are now."""
 
     def __init__(self, desk: Services, diary: SessionRepository, tooling: ToolEnvironment) -> None:
         self._desk = desk

@@ -1,4 +1,4 @@
-"""A child at work: one session that another one waits for, in a thread of its own."""
+"""Drives one child session in a thread of its own."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress

@@ -1,4 +1,4 @@
-"""`assent "goal"` and `assent -p`: says something in a session, and shows what comes of it."""
+"""`assent "goal"` and `assent -p`: sends a message in a session and shows the result."""
 
 import re
 import sys

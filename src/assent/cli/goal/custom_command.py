@@ -1,4 +1,4 @@
-"""Commands of one's own: `/name words` becomes the text of a Markdown file, filled in."""
+"""Custom commands: `/name words` becomes the text of a Markdown file, filled in."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ MODES_TOO = KNOWN_COMMANDS + "|".join(MODES)
 
 
 class CustomCommandCall(msgspec.Struct, frozen=True):
-    """A command of one's own with the words behind it."""
+    """A custom command with its arguments."""
 
     command: SlashCommand
     arguments: str

@@ -1,4 +1,4 @@
-"""Ringing: a turn that rings, or shows a notification, when it waits for the person."""
+"""Turn output that also rings or notifies when the turn waits for the person."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from assent.render.notification import NotificationFilter, NotificationMethod, n
 
 
 class NotifyingTurnOutput:
-    """Implements Shown around another form; only where stderr is a terminal."""
+    """Implements TurnOutput around another; only where stderr is a terminal."""
 
     def __init__(self, inner: TurnOutput, way: NotificationMethod, after_s: float) -> None:
         self._inner = inner

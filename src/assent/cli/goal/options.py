@@ -1,4 +1,4 @@
-"""The command line of a goal: tells it from a command's and reads its options.
+"""Tells the command line of a goal from that of a command, and parses its options.
 
 It is read by hand, because the library that reads all others takes longer to load than anything
 else between `assent -p` and the first request.

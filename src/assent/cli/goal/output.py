@@ -1,4 +1,4 @@
-"""The forms in which a turn is shown: text as it comes, one object, or a line for each event."""
+"""Output formats of a turn: streaming text, one JSON object, or a JSON line per event."""
 
 import sys
 from collections.abc import Callable
@@ -37,7 +37,7 @@ DISCARDED_NOTE = "(This was cut off and does not count.)"
 
 
 class TurnOutput(Protocol):
-    """One way to show a turn."""
+    """One output format of a turn."""
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None: ...
 
@@ -59,7 +59,7 @@ def turn_output(form: OutputFormat, output: CliOutput, *, asks: bool = False) ->
 
 
 class DeferredTurnOutput:
-    """A form that says nothing while a person is asked; what it would have said comes then."""
+    """Holds output back while a person is asked something, and prints it afterwards."""
 
     def __init__(self, inner: TurnOutput, screen: ScreenLock) -> None:
         self._inner = inner

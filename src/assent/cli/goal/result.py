@@ -1,4 +1,4 @@
-"""What came of talking to a model: the sum of a turn's events, as an object and as lines."""
+"""The result of a turn: totals of its events, as a JSON object and as lines."""
 
 from collections import Counter
 from collections.abc import Iterator

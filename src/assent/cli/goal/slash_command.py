@@ -1,4 +1,4 @@
-"""Slash commands: what a text that begins with `/` changes, without asking any model."""
+"""Slash commands that change the mode, without asking a model."""
 
 import re
 from collections.abc import Sequence

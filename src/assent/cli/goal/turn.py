@@ -1,4 +1,4 @@
-"""A conversation: finds or starts the session, drives one turn, and tells where things stand."""
+"""Runs a goal: finds or starts the session, drives one turn, and reports the result."""
 
 from collections.abc import Generator
 from contextlib import closing

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Output of single commands, as lines and as JSON rows."""

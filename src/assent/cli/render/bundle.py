@@ -1,4 +1,4 @@
-"""Bundles as people read them: who asks, who agreed with which key, and whether that counts."""
+"""Renders a bundle: who requested it, who approved it with which key, and if that counts."""
 
 from collections.abc import Iterator, Sequence
 from shlex import quote

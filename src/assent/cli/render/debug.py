@@ -1,4 +1,4 @@
-"""What a model is told before anybody speaks, and which tools it gets: layers, sizes, reasons."""
+"""Renders the layers of the system prompt and the tools, with sizes and reasons."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

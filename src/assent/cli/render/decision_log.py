@@ -1,4 +1,4 @@
-"""Decisions: who allowed or refused what, when, by which digest and why, out of all events."""
+"""Renders the log of decisions: who allowed or denied what, when and why."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The doctor's report in lines, from the same object that `--json` prints."""
+"""Renders the doctor's report as lines, from the same object that `--json` prints."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Evidence as people read it: what it says, and what that proves and does not."""
+"""Renders evidence: what it says, and what that proves and does not."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Keys as people read them: this machine's own, and whose signatures count besides it."""
+"""Renders keys: this machine's own, and others whose signatures count."""
 
 from collections.abc import Iterator, Sequence
 

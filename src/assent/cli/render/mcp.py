@@ -1,4 +1,4 @@
-"""Servers of tools, as lines and as JSON: what each tool may do, and the digest that names it."""
+"""Renders MCP servers: each tool with its permissions and its digest."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""Models as lines: which can be used here, and why."""
+"""Renders the models that can be used here, and why."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

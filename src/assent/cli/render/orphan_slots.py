@@ -1,4 +1,4 @@
-"""Orphans: slots of runs that the log does not know, and what became of them, for people."""
+"""Renders orphan slots: slots of runs that the log does not know, and what became of them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Rebased: what became of each operation of a plan whose files had changed."""
+"""Renders a rebase: what became of each operation of the plan."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Rules as people read them: the layers, remembered answers, and why something may happen."""
+"""Renders permission rules by layer, and remembered answers."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Explanations as people read them: a verdict, its parts, and what every layer says to each."""
+"""Renders why a call is allowed, asked or denied, layer by layer."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias

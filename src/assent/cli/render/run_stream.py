@@ -1,4 +1,4 @@
-"""The stream of a run: what it does and what its commands say, as bodies of lines in JSON."""
+"""JSON lines of a run in progress: its steps, and the output of its commands."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
@@ -15,7 +15,7 @@ StreamItem: TypeAlias = tuple[str, Row]  # the kind of a line, and its body
 
 
 class RunStream:
-    """Takes what a run tells while it works; what a command says is shown as far as it is safe."""
+    """Turns a run's live events into JSON bodies; command output is masked first."""
 
     def __init__(self) -> None:
         self._voices = CommandOutputRedactor()

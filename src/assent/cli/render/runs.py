@@ -1,4 +1,4 @@
-"""Past runs: what was done, what is kept of it, and what each operation came to."""
+"""Renders past runs: what each did, what is kept of it, and the result of each operation."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The shell's answers: what a judgement and the output of a command look like."""
+"""Renders results of the read-only shell: the check of a line, and a command's output."""
 
 import base64
 import codecs

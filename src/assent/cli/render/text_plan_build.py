@@ -1,4 +1,4 @@
-"""What a model made of a plan of prose: what it changed, what it left, what it was refused."""
+"""Renders the build of a text plan: changes, steps not done, and denied calls."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -22,7 +22,7 @@ NEXT = {"done": "assent undo", "nothing": "assent -c -p 'WHAT NEXT'"}
 
 
 class RefusedCall(msgspec.Struct, frozen=True):
-    """A call that the gate, or a person, did not let pass, and what was asked about it."""
+    """A call that a rule or a person denied, and what it was about."""
 
     tool: str
     about: str
@@ -30,7 +30,7 @@ class RefusedCall(msgspec.Struct, frozen=True):
 
 
 class TextPlanBuildResult(msgspec.Struct, frozen=True):
-    """A build by a model that has come to its end."""
+    """A build by a model that has ended."""
 
     session: str
     outcome: ReportedOutcome

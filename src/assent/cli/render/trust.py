@@ -1,4 +1,4 @@
-"""Trust as people read it: what files of a project would do, risks first, and what is trusted."""
+"""Renders trust: what project files would do, risks first, and what is trusted."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What waits for a person, over all sessions: one list, each row with what decides it."""
+"""Renders everything that waits for a person, each with the command that decides it."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

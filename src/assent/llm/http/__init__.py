@@ -1,1 +1,1 @@
-"""The network: a small HTTP/1.1 client that streams, and the events in what it receives."""
+"""A small streaming HTTP/1.1 client, with server-sent events."""

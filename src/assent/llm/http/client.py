@@ -1,4 +1,4 @@
-"""The client: sends requests over kept connections and streams what comes back."""
+"""The HTTP client: sends requests over kept connections and streams the responses."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence

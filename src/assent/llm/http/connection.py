@@ -1,4 +1,4 @@
-"""Links: one connection to one server, opened, used for one request after another, closed."""
+"""One HTTP connection to one server: opened, used for several requests, closed."""
 
 import socket
 from binascii import b2a_base64
@@ -28,7 +28,7 @@ class HttpRoute(msgspec.Struct, frozen=True):
 
 
 class HttpConnection:
-    """A connection, and the reply that is being read from it."""
+    """A connection, and the response that is being read from it."""
 
     def __init__(self, sock: socket.socket, way: HttpRoute) -> None:
         self._sock = sock

@@ -1,4 +1,4 @@
-"""Proxies: whether a request takes a detour, by the variables that most programs obey."""
+"""Which proxy a request uses, by the usual environment variables."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Replies: reads an HTTP/1.1 response piece by piece; knows nothing of sockets."""
+"""Incremental parser of HTTP/1.1 responses; knows nothing of sockets."""
 
 import re
 import zlib

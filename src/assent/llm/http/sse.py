@@ -1,4 +1,4 @@
-"""Server-sent events: cuts a stream of bytes into events, wherever its pieces end."""
+"""Incremental parser of server-sent events."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""TLS: wraps a connection, with certificates checked; loaded only when https is spoken."""
+"""Wraps a connection in TLS with certificate checks; loaded only for https."""
 
 import socket
 import ssl

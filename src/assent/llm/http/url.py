@@ -1,4 +1,4 @@
-"""Addresses: where a URL leads, for the two schemes and the few forms that base URLs have."""
+"""Parses http and https URLs of providers and proxies."""
 
 import re
 

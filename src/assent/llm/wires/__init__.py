@@ -1,1 +1,1 @@
-"""Wires: how three protocols say a prompt, and how they say an answer."""
+"""Wire protocols: how prompts are encoded and answers decoded for three APIs."""

@@ -1,4 +1,4 @@
-"""Anthropic Messages: how a prompt is said, with marks where its caches may begin."""
+"""Encodes prompts for the Anthropic Messages API, with cache markers."""
 
 import re
 from typing import Any

@@ -1,4 +1,4 @@
-"""Anthropic Messages: how an answer is read."""
+"""Decodes streamed answers of the Anthropic Messages API."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, as OpenAI and many others speak it: how a prompt is said."""
+"""Encodes prompts for OpenAI Chat Completions and compatible servers."""
 
 from collections.abc import Iterator
 from typing import Any

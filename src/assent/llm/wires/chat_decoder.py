@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions: how an answer is read, with the habits of compatible servers."""
+"""Decodes streamed answers of Chat Completions, with the quirks of compatible servers."""
 
 from collections.abc import Iterator
 from typing import Any

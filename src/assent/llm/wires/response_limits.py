@@ -1,4 +1,4 @@
-"""Meters: how much of an answer came so far, and whether it is more than the settings allow."""
+"""Measures an answer while it streams, and stops one that exceeds the limits."""
 
 from io import StringIO
 
@@ -19,7 +19,7 @@ class ResponseLimitExceeded(Exception):
 
 
 class ResponseMeter:
-    """Counts one answer; raises OverLimit before anything is kept beyond a limit."""
+    """Counts one answer; raises ResponseLimitExceeded before more than a limit is kept."""
 
     def __init__(self, most: AnswerSettings | None = None) -> None:
         self._most = most or AnswerSettings()

@@ -1,4 +1,4 @@
-"""OpenAI Responses: how a prompt is said, as items, with nothing kept on the server."""
+"""Encodes prompts for the OpenAI Responses API, with nothing kept on the server."""
 
 from typing import Any
 

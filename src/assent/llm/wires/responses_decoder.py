@@ -1,4 +1,4 @@
-"""OpenAI Responses: how an answer is read."""
+"""Decodes streamed answers of the OpenAI Responses API."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Arguments: reads what a model wrote as the arguments of a call, and mends what is unambiguous."""
+"""Parses the arguments of a tool call, and repairs what is unambiguous."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What every wire does: makes the body of a request, and reads the events of its answer."""
+"""The interface of a wire protocol: encodes a request, and decodes the events of its answer."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar

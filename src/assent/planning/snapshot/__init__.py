@@ -1,1 +1,1 @@
-"""TODO"""
+"""Snapshots of the workspace around a command, to tell and undo what it changed."""

@@ -1,4 +1,4 @@
-"""Ignoring: which names in a folder `.gitignore` and `.ignore` leave out, remembered."""
+"""Which names in a folder `.gitignore` and `.ignore` exclude, cached."""
 
 from collections.abc import Callable, Mapping, Sequence
 from stat import S_ISDIR

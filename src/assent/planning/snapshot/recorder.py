@@ -1,4 +1,4 @@
-"""Recording: what stands in a workspace before a command, and what is other after it.
+"""Records the workspace before a command, and works out what changed after it.
 
 Every content that an undo may need is kept before the command starts, whoever ignores git. What is
 too large, ignored or no file is only listed, so that a change of it is noticed and named.

@@ -1,4 +1,4 @@
-"""What is recorded of a workspace before a command: its files, its folders, and how far it goes."""
+"""The snapshot value: files, folders, and what was not recorded, with its encoding."""
 
 from collections.abc import Mapping
 from stat import S_ISLNK

@@ -1,4 +1,4 @@
-"""The walk through a workspace around a command: which files there are, and which are ignored.
+"""Walks the workspace for a snapshot: which files there are, and which are ignored.
 
 Files near the root come first, ignored ones last, and each of both up to a limit of its own: what
 lies beyond it, or in a folder that cannot be read, is known to be unseen.

@@ -1,4 +1,4 @@
-"""Where runs left what an undo has to restore, asked with the first file of it."""
+"""Where runs left the displaced files that an undo restores, looked up when first needed."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""What undos took back: runs and single deeds, and which of these they had to leave alone."""
+"""What was undone so far: runs and single changes, and what each undo skipped."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -17,7 +17,7 @@ UndoRun = tuple[PlanRecord, PlanRun]  # an undo or a redo, and the run that carr
 
 
 class UndoHistory:
-    """The state of everything that undos were about; an undo that was undone counts no more.
+    """The state of everything that undos were about; an undo that was redone does not count.
 
     A deed is taken back once any undo that counts took all of it.
     """

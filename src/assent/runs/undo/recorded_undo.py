@@ -1,4 +1,4 @@
-"""Which undo a run carried out, read back from the record, so that its end is told as an undo's."""
+"""Which undo a run carried out, read from the log, so that its report is an undo's."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
@@ -18,7 +18,7 @@ UndoPathStates = tuple[tuple[bytes, FileState | None, FileState | None], ...]
 
 
 class RecordedUndo(msgspec.Struct, frozen=True):
-    """What an undo was about: its originals, and which of them it inverts and which it leaves."""
+    """What an undo was about: the original changes, and which of them it inverts or skips."""
 
     originals: tuple[FileOperation, ...]
     inversion: Inversion

@@ -1,4 +1,4 @@
-"""Which deeds of a target an undo takes back, how it names them, and how far it goes."""
+"""Which changes of a target an undo covers, what it calls them, and its limits."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Undoing: makes the inverse plan of a run, shows it, and applies it on the same road."""
+"""Builds the inverse plan of a run, previews it, and applies it with the executor."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -54,7 +54,7 @@ from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 
 class UndoPlan(msgspec.Struct, frozen=True):
-    """The inverse of a run as a plan, before anybody agreed to it."""
+    """The inverse of a run as a plan, before anybody approved it."""
 
     target: UndoTarget
     plan: Plan
@@ -83,7 +83,7 @@ _FAILED: frozenset[OperationResult] = NOT_APPLIED - {"not_started"}
 
 
 class UndoService:
-    """The verbs that take a run back, by a plan like any other, with its own digest (law 7)."""
+    """Undoes and redoes runs by a plan like any other, with its own digest (law 7)."""
 
     def __init__(self, doors: Ports, runs: Runs, consents: Approvals) -> None:
         self._doors = doors

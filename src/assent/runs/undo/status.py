@@ -1,4 +1,4 @@
-"""Where a run stands once it is over: whether it was undone, and what to type from there."""
+"""Whether a finished run was undone, and the command to type next."""
 
 from assent.runs.undo.targets import UndoTargets
 

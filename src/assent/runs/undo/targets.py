@@ -1,4 +1,4 @@
-"""What an undo can be about: one run or one operation of it, a build, or a session's turn."""
+"""What an undo can target: a run, one operation of it, a build, or a session's turn."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
@@ -19,7 +19,7 @@ from assent.runs.undo.history import UndoneAmount as UndoneAmount
 
 
 class UndoTarget(msgspec.Struct, frozen=True):
-    """Runs and commands that are taken back as one, oldest first, and what a person calls them."""
+    """Runs and commands that are undone together, oldest first, and their name."""
 
     name: str
     runs: tuple[str, ...]
@@ -29,7 +29,7 @@ class UndoTarget(msgspec.Struct, frozen=True):
 
 
 class UndoTargets:
-    """Finds what an undo is about. The order of runs is that of the log, never that of clocks.
+    """Finds undo targets. The order of runs is that of the log, never that of clocks.
 
     `before` names a run: what was taken back by then counts, and nothing that it took back itself.
     """
