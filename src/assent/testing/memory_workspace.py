@@ -27,7 +27,7 @@ class MemoryNode(msgspec.Struct, frozen=True):
 
 
 class MemoryFileWriter:
-    """Implements ports.FileWriter on dictionaries. Each change is one step of the crash injector."""
+    """Implements FileWriter on dictionaries. Each change is one step of the crash injector."""
 
     def __init__(self, files: dict[bytes, MemoryNode], fuse: CrashInjector | None = None) -> None:
         self.files = dict(files)

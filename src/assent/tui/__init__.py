@@ -1,1 +1,1 @@
-"""The terminal UI: plan, review and approve on one screen; it shows events and asks verbs."""
+"""The terminal UI: plan, review, approve and build on one screen."""

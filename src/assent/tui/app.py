@@ -1,4 +1,4 @@
-"""The screen: conversation, side area, prompt and status line; everything else opens over it."""
+"""The Textual app: conversation, sidebar, prompt and status line, with panels over them."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -51,7 +51,7 @@ PASTE_CUT: Final = "That paste was too long: only its first 4,000,000 characters
 
 
 class TerminalApp(BaseApp):
-    """What everybody else on the screen may rely on: the methods without an underscore."""
+    """The main app. Other modules may rely on the methods without an underscore."""
 
     def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host)

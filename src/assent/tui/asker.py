@@ -1,4 +1,4 @@
-"""The asker of this face: a question is on record, and a panel answers it by the engine's verb."""
+"""The asker of the terminal UI: waits for the answer that a question panel records."""
 
 from collections.abc import Callable, Sequence
 from threading import Event

@@ -1,4 +1,4 @@
-"""The frame: what the screen is made of, and how panels open over it."""
+"""The base of the app: its layout, and how panels open over it."""
 
 from collections.abc import Callable
 from math import inf
@@ -32,7 +32,7 @@ SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room besi
 
 
 class BaseApp(App[int]):
-    """Conversation, side area, prompt and status line; and a stack of panels."""
+    """Conversation, sidebar, prompt and status line; and a stack of panels."""
 
     TITLE = "Assent"
     ENABLE_COMMAND_PALETTE = False

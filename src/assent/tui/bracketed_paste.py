@@ -1,4 +1,4 @@
-"""Pasting: tells what a terminal says was pasted from what was typed, whatever is in it.
+"""Separates pasted text from typed keys, whatever the paste contains.
 
 Textual's own parser reads an escape sequence inside of a paste as the paste's end, and hands the
 rest on as keys: a log with a colour in it could then send, approve or run something. So pastes are
@@ -24,7 +24,7 @@ CONTROL_PICTURES: Final = {
 
 
 class TypedText(msgspec.Struct, frozen=True):
-    """What was typed, or said by the terminal itself."""
+    """What was typed, or sent by the terminal itself."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""What is held until a session is on the screen: what is told about it, and what a person asks."""
+"""Queues notes and actions until the session that they are for is on the screen."""
 
 from collections.abc import Callable
 from functools import partial
@@ -17,7 +17,7 @@ SESSION_CHANGED: Final = (
 
 
 class DeferredActions:
-    """Nobody waits for a session to be read or found: what is typed before goes to it, in order."""
+    """Input does not wait for a session to load: it is queued for it, in order."""
 
     def __init__(self, app: "TerminalApp") -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The driver: reads the terminal, so that nothing that is pasted can be a key."""
+"""The Textual driver: reads the terminal, so that pasted text is never taken as keys."""
 
 import os
 import signal
@@ -38,7 +38,7 @@ class PasteTruncated(Message):
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver, with pastes read by `Pasting`, and an end when the terminal is gone."""
+    """Textual's driver with `BracketedPasteParser`; ends when the terminal is gone."""
 
     def start_application_mode(self) -> None:
         """Takes the terminal, once whoever ends the screen by a signal has it put back, too."""

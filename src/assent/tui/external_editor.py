@@ -1,4 +1,4 @@
-"""Opens a file in the person's own editor, while the screen is out of the way."""
+"""Opens a file in the person's editor, while the terminal UI is suspended."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING

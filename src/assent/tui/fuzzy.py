@@ -1,4 +1,4 @@
-"""Fuzzy: which lines of a list a person means by a few letters."""
+"""Fuzzy matching of list entries by a few letters."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Hints: what on this screen does what a message advises as a command of the command line."""
+"""Translates commands that a message advises into slash commands and keys of this screen."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""The host: what the screen asks of the program around it, because only that can make it."""
+"""The host: what the terminal UI needs from the program that opens it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
 
 
 class StartOptions(msgspec.Struct, frozen=True):
-    """How a person wants the screen to begin."""
+    """How the screen should start: session, mode, model, agent and text."""
 
     words: str = ""  # said at once
     draft: str = ""  # put into the prompt, for the person to say
@@ -34,7 +34,7 @@ class StartOptions(msgspec.Struct, frozen=True):
 
 
 class CommandLineResult(msgspec.Struct, frozen=True):
-    """What a command of the command line answered."""
+    """The result of a command of the command line."""
 
     code: int
     lines: tuple[Line, ...]

@@ -1,4 +1,4 @@
-"""Habits: what the keys of the screen do, each a few lines that ask the app for verbs."""
+"""The actions behind the keys of the main screen."""
 
 from collections.abc import Callable
 from time import monotonic

@@ -1,7 +1,7 @@
-"""What a key may count for, by when it comes: nobody decides in the middle of a sentence.
+"""When a key counts, by its time: nothing is decided by a key that was typed for something else.
 
-Times go in, verdicts come out. A panel that decides hears keys after a silence, an answer counts
-with a moment of quiet before and after it, and what was meant for a panel that closed is dropped.
+Pure functions of times. A panel that decides ignores keys until typing pauses, an answer counts
+with a short pause before and after it, and keys meant for a panel that just closed are dropped.
 """
 
 from math import inf
@@ -20,7 +20,7 @@ SCROLL_KEYS: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end
 
 
 class KeyDebounce:
-    """Drops what is typed until nothing was typed for a while; each key begins the while anew."""
+    """Drops what is typed until typing pauses; each key restarts the pause."""
 
     def __init__(self, need: float = 0.0, since: float = -inf) -> None:
         self._need = need
@@ -37,7 +37,7 @@ class KeyDebounce:
 
 
 class BurstDetector:
-    """Tells keys that a person types from those that come all at once.
+    """Tells typed keys from those that arrive all at once.
 
     A slow line delivers a few at a time that were typed by hand; a paste is more than a few.
     """
@@ -60,7 +60,7 @@ class BurstDetector:
 
 
 class AnswerTiming:
-    """Judges the keys that answer a question, from when it was painted and from each other."""
+    """Decides whether a key answers a question, by when it was painted and the key before."""
 
     def __init__(self) -> None:
         self._need = ANSWER_S

@@ -1,4 +1,4 @@
-"""The table of keys: what each does and where, for the bindings and for the help alike."""
+"""The table of keys: what each does and where, for the bindings and for the help."""
 
 from collections.abc import Iterator
 from typing import Final, Literal, TypeAlias
@@ -10,7 +10,7 @@ Where: TypeAlias = Literal["anywhere", "prompt", "conversation"]
 
 
 class KeyHelp(msgspec.Struct, frozen=True):
-    """One key. Without an action its widget binds it itself, and the help only tells of it."""
+    """One key. Without an action its widget binds it itself, and only the help lists it."""
 
     keys: str  # as Textual names them; several by commas
     shown: str

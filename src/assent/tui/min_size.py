@@ -1,4 +1,4 @@
-"""What stands on a screen that is too small for anything to be read or decided there."""
+"""The overlay that covers a screen which is too small to read or decide anything."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Acts: what the person did on this screen and what came of it, in a few words."""
+"""Short texts about what the person did on this screen and its outcome."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Running: drives builds, recoveries, undo and redo in a thread, and reports them by letters."""
+"""Drives builds, recoveries, undo and redo in a thread, and reports by messages."""
 
 from collections.abc import Callable, Generator
 from threading import Thread

@@ -1,4 +1,4 @@
-"""A run as people watch it: how far it is, what its commands say, and how it ended, in lines."""
+"""Renders a run as lines: its progress, the output of its commands, and the outcome."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ _WORDS: Final[dict[RunStep, str]] = {
 
 
 class RunProgressView:
-    """Takes in what a run reports, from any thread, and tells it in lines at any time."""
+    """Takes a run's reports, from any thread, and renders them at any time."""
 
     def __init__(self, verb: str, operations: Sequence[Operation] = ()) -> None:
         self.verb = verb

@@ -1,4 +1,4 @@
-"""A sitting: the session that the screen shows, and the one thread that drives its turns."""
+"""Controls the session on the screen, and the one thread that drives its turns."""
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -51,7 +51,7 @@ Events = Iterator["StoredEvent | StreamDelta"]
 
 
 class SessionController:
-    """Says, drives and interrupts. What it does in its thread it reports by letters alone."""
+    """Says, drives and interrupts. Its thread reports by messages only."""
 
     def __init__(self, host: ScreenHost, mailbox: MessageQueue, start: StartOptions) -> None:
         self.host = host

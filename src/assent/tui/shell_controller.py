@@ -1,4 +1,4 @@
-"""Shelling: runs the person's own commands in a thread, and reports what they print by letters."""
+"""Runs the person's own shell commands in a thread, and reports output by messages."""
 
 from codecs import getincrementaldecoder
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ BUSY = "A command of yours is running. Press Esc to end it first."
 
 
 class ShellController:
-    """One command at a time, on record like every other; see `engine.commands.own`."""
+    """One command at a time, on record like every other; see `SessionCommands.run_as_user`."""
 
     def __init__(self, host: ScreenHost, sitting: SessionController, mailbox: MessageQueue) -> None:
         self._host = host

@@ -1,4 +1,4 @@
-"""Slash commands: what a line that begins with `/` does on this screen."""
+"""Slash commands of the terminal UI."""
 
 from assent.tui.commands.dispatcher import choices, learn, run
 

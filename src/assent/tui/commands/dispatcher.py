@@ -1,4 +1,4 @@
-"""Calling: finds the command that a line names, and runs it; the person's own ones, too."""
+"""Finds the slash command that a line names, built-in or custom, and runs it."""
 
 from typing import TYPE_CHECKING, Final
 

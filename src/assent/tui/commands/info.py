@@ -1,4 +1,4 @@
-"""Commands that look: where things stand, what they cost, what is allowed and remembered."""
+"""Slash commands that show status, cost, context, rules, questions and memory."""
 
 import shlex
 from functools import partial

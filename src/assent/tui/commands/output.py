@@ -1,4 +1,4 @@
-"""Answering: how a command shows lines: in the conversation, or in a panel where they are many."""
+"""Shows a command's lines in the conversation, or in a panel if they are many."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final

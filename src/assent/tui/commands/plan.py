@@ -1,4 +1,4 @@
-"""Commands about plans: reading, choosing, comparing and editing them."""
+"""Slash commands about plans: review, choose, compare and edit."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The table of commands: for completion, the palette, the help and the documentation alike."""
+"""The table of slash commands, for completion, the palette, the help and the docs."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -24,7 +24,7 @@ GROUPS: Final[dict[Group, str]] = {
 
 
 class BuiltinCommand(msgspec.Struct, frozen=True):
-    """One command: its name, what may stand behind it, what it does, and how."""
+    """One command: its name, its argument, what it does, and how."""
 
     name: str
     arguments: str  # as a person reads them; what is in brackets may be left out

@@ -1,4 +1,4 @@
-"""Commands about runs: building what was approved, taking it back, and going on after a halt."""
+"""Slash commands about runs: build, undo, redo and recover."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -1,4 +1,4 @@
-"""Commands about the screen itself: help, palette, demo, emptying it and leaving."""
+"""Slash commands about the screen: help, palette, demo, clear and exit."""
 
 from typing import TYPE_CHECKING
 

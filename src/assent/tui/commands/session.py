@@ -1,4 +1,4 @@
-"""Commands about sessions: going on with one, copying, naming, going back in it, exporting it."""
+"""Slash commands about sessions: resume, fork, rename, rewind and export."""
 
 import os
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Commands that choose: the mode, the model, the agent, and what the screen looks like."""
+"""Slash commands that set the mode, the model, the agent or the theme."""
 
 from typing import TYPE_CHECKING, Final
 

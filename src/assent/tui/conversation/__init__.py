@@ -1,1 +1,1 @@
-"""TODO"""
+"""The conversation: a session's events as blocks, and the view that shows them."""

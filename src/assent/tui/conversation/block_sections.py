@@ -1,6 +1,6 @@
-"""Talk: how the blocks of a conversation look, as sheets of lines. Nothing that was said is hidden.
+"""Renders the blocks of a conversation as sections of lines. Nothing that was said is hidden.
 
-What the model wrote is indented, so that nothing of it can pass for a line of ours.
+What the model wrote is indented, so that none of it can pass for a line of ours.
 """
 
 from collections.abc import Callable, Iterable, Iterator

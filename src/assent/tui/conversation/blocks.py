@@ -1,4 +1,4 @@
-"""Blocks: what a conversation is made of, as every face shows it. Texts hide nothing secret."""
+"""Blocks: the items of a conversation, such as a message, a tool call or a question."""
 
 from typing import Literal, TypeAlias
 
@@ -32,7 +32,7 @@ class AssistantMessageBlock(msgspec.Struct, frozen=True):
 
 
 class ReasoningBlock(msgspec.Struct, frozen=True):
-    """What the model thinks before it speaks; `Feed.full` has all of it."""
+    """The model's reasoning; `Timeline.full` has all of it."""
 
     key: str
     brief: str  # its first line
@@ -42,7 +42,7 @@ class ReasoningBlock(msgspec.Struct, frozen=True):
 
 
 class ToolCallBlock(msgspec.Struct, frozen=True):
-    """A call of the model's, and how far it is; `Feed.full` has all that came of it."""
+    """A tool call and its state; `Timeline.full` has its whole result."""
 
     key: str
     tool: str
@@ -56,7 +56,7 @@ class ToolCallBlock(msgspec.Struct, frozen=True):
 
 
 class QuestionBlock(msgspec.Struct, frozen=True):
-    """A question to the person, and what they said to it."""
+    """A question to the person, and the answer."""
 
     key: str
     id: str
@@ -81,7 +81,7 @@ class ChildSessionBlock(msgspec.Struct, frozen=True):
 
 
 class NoteBlock(msgspec.Struct, frozen=True):
-    """Something that happened besides talking; `Feed.full` has more where `lines` says so."""
+    """Any other event; `Timeline.full` has more where `lines` says so."""
 
     key: str
     kind: NoteKind
@@ -90,7 +90,7 @@ class NoteBlock(msgspec.Struct, frozen=True):
 
 
 class TurnEndBlock(msgspec.Struct, frozen=True):
-    """A turn came to rest, with what it took."""
+    """The end of a turn, with its usage and cost."""
 
     key: str
     why: str
@@ -101,7 +101,7 @@ class TurnEndBlock(msgspec.Struct, frozen=True):
 
 
 class RemovedBlock(msgspec.Struct, frozen=True):
-    """A block that does not count any more, because what it showed was void."""
+    """A block that no longer counts, because what it showed was discarded."""
 
     key: str
 

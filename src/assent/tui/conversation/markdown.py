@@ -1,4 +1,4 @@
-"""Markdown: renders what a model writes with a style for each line; every character of it stays."""
+"""Renders a model's Markdown with a style for each line; every character is kept."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ _QUOTE: Final = re.compile(r"\s{0,3}>")
 
 
 class MarkdownRenderer:
-    """Renders one text, however often it grows: only what is new of it, and its last line."""
+    """Renders one growing text: each time only its new part and its last line."""
 
     def __init__(self, indent: str = INDENT) -> None:
         self._indent = indent

@@ -1,4 +1,4 @@
-"""Printed: the end of what a command of the person's own prints, however much that is."""
+"""The last lines of output of the person's own shell command."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ MAX_CHARS: Final = 1 << 18  # characters, where lines are very long
 
 
 class OutputTail:
-    """Takes text as it comes; what is long over is let go."""
+    """Takes text as it comes; old lines are dropped."""
 
     def __init__(self) -> None:
         self._text = ""

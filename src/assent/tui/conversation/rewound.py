@@ -1,4 +1,4 @@
-"""Withdrawn: what is still shown of blocks that the model no longer knows, after going back."""
+"""Replaces the blocks after a rewind by one note that can be unfolded."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Live speech: as much of a text that still comes as can be shown without telling a secret."""
+"""Text that is still streaming, shown as far as no secret can be in it."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ _BEGIN: Final = "-----BEGIN "
 
 
 class StreamingText:
-    """Takes pieces. What is shown is masked as it grows, up to its last whole word.
+    """Takes pieces. The shown text is masked as it grows, up to its last whole word.
 
     A secret is one word, or a key of many lines: neither is shown before all of it is known.
     """

@@ -1,4 +1,4 @@
-"""The words of the feed: what a call is about, what came of it, and what else happened, briefly."""
+"""Short texts of the timeline: what a call is about, its result, and other events."""
 
 from datetime import datetime
 from typing import Final

@@ -1,4 +1,4 @@
-"""The feed: what happened in a session and its children, folded into blocks as faces show them."""
+"""Folds the events of a session and its children into the blocks that are shown."""
 
 from collections.abc import Iterable
 
@@ -79,7 +79,7 @@ class _TimelineEvents:
 
 
 class Timeline:
-    """Takes events and pieces in order, and tells which blocks they made or changed.
+    """Takes events and stream deltas in order, and tells which blocks changed.
 
     An event that was heard before is ignored, so that what is read from the log and what is heard
     live may overlap.

@@ -1,4 +1,4 @@
-"""The conversation: shows the feed of a session, and what the screen itself has to tell."""
+"""The conversation view: shows the timeline of a session, and notes of the screen itself."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -34,7 +34,7 @@ MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
 
 
 class SessionLoaded(msgspec.Struct, frozen=True):
-    """A letter: a session with everything that happened in it, ready to be shown."""
+    """Message: a session with all its events, ready to be shown."""
 
     feed: Timeline
     sheets: tuple[Section, ...]
@@ -62,7 +62,7 @@ def session_events(engine: "Engine", record: SessionRecord) -> list[StoredEvent]
 
 
 class ConversationView(LineView):
-    """A paper that follows a session. A click unfolds or folds what it hits."""
+    """A LineView that follows a session. A click unfolds or folds a block."""
 
     DEFAULT_CSS = """
     ConversationView { height: 1fr; padding: 0 1; }

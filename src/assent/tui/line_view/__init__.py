@@ -1,1 +1,1 @@
-"""TODO"""
+"""The line view: a scrolling, searchable widget for many lines of text."""

@@ -1,4 +1,4 @@
-"""Emphasis: shows code and strong words in prose as such; every character of them stays."""
+"""Styles code and strong words in text; every character is kept."""
 
 import re
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""Wrapping: how a line that is wider than the screen is broken, so that no piece passes for more.
+"""Wraps lines that are wider than the screen, so that no piece looks like a line of its own.
 
-A piece that goes on behind our sign for it, `↪`, or deeper than its line began, is no line of its
-own; what others wrote cannot bring that sign along, because it is written out (views.visible).
-What is said in the conversation goes on below where it began: all of it is indented as it is.
+A continued piece stands behind our mark `↪`, or is indented deeper than its line began. Text of
+others cannot contain that mark, because it is escaped (core.text.hidden_chars). Text of the
+conversation continues at its own indent: all of it is indented already.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The thumb of a scroll bar: it moves with what is shown, and is drawn only where that shows."""
+"""Redraws only the part of a scroll bar where its thumb moved."""
 
 from collections.abc import Iterator
 from math import ceil
@@ -11,7 +11,7 @@ EIGHTHS: Final = 8  # of a row, in which a bar is drawn
 
 
 class ScrollThumb:
-    """Knows where the thumb was drawn. To draw a whole bar takes as long as a page of text."""
+    """Remembers where the thumb was drawn. Drawing a whole bar costs as much as a page of text."""
 
     def __init__(self) -> None:
         self._edges: tuple[int, int] | None = None

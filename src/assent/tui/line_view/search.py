@@ -1,4 +1,4 @@
-"""Finding: a search through the lines of a paper, typed behind a `/`; n and N go on from there."""
+"""Incremental search in a line view: `/` starts it, n and N go to the next match."""
 
 from collections.abc import Sequence
 
@@ -9,14 +9,14 @@ from assent.core.text.hidden_chars import visible_line
 
 
 class LinePosition(msgspec.Struct, frozen=True):
-    """A line of a sheet, counted from 0 as it was handed in, however often it is wrapped."""
+    """A line of a section, counted from 0 as it was passed in, however it is wrapped."""
 
     key: str
     line: int
 
 
 class LineSearch:
-    """What is searched for, and where it was found. Capital letters mean the same as small ones."""
+    """The query and where it was found. Case does not matter."""
 
     def __init__(self) -> None:
         self.query = ""

@@ -1,4 +1,4 @@
-"""Sheets: lines that belong together, wrapped to a width, and which row shows which of them."""
+"""Sections: lines that belong together, wrapped to a width, and which row shows which."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class SectionRow(msgspec.Struct, frozen=True, gc=False):
-    """What one row shows: a line or a piece of one, the line it comes from, and if it begins it."""
+    """What one row shows: a line or a piece of one, its position, and whether it begins it."""
 
     line: Line
     spot: LinePosition
@@ -30,14 +30,14 @@ class SectionRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class _WrappedSection(msgspec.Struct, gc=False):
-    """A sheet as it fits the width, with the line that each piece comes from."""
+    """A section wrapped to the width, with the line that each piece comes from."""
 
     pieces: list[Line]
     origins: list[int] | None  # None: each line is one piece
 
 
 class SectionList:
-    """Sheets in order, at one width. Only what changed is wrapped anew; at width 0 nothing is."""
+    """Sections in order, at one width. Only what changed is wrapped again; at width 0 nothing."""
 
     def __init__(self) -> None:
         self._sheets: list[Section] = []

@@ -1,14 +1,14 @@
-"""Paper: shows lines, however many there are. Only what is in sight is ever drawn.
+"""LineView: a scrolling widget for any number of lines; only visible ones are drawn.
 
-Paper()                      scrolls; `/` searches, n and N go on
-Paper(pointing=True)         has a cursor, which keys and clicks move: `spot`, `point`, `reveal`
-Paper(following=True)        stays at its end while the person is there
-Paper(gutter=True)           leaves room for `mark({Spot: sign})` before the lines
+LineView()                   scrolls; `/` searches, n and N go to the next match
+LineView(pointing=True)      has a cursor, moved by keys and clicks: `position`, `point`, `reveal`
+LineView(following=True)     stays at its end while the person is there
+LineView(gutter=True)        leaves room for `mark({LinePosition: sign})` before the lines
 
-paper.show(sheets)           these sheets and no others, from the beginning
-paper.renew(sheets)          the same, but the person stays where they are
-paper.put(*sheets)           adds sheets, or replaces those whose keys are known
-paper.reached_end            the last row was in sight once; told by `Paper.EndReached`
+view.show(sections)          shows these sections and no others, from the beginning
+view.renew(sections)         the same, but keeps the scroll position
+view.put(*sections)          adds sections, or replaces those whose keys are known
+view.reached_end             the last row was visible once; announced by `LineView.EndReached`
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +38,7 @@ POINTER: Final = "▸"
 
 
 class LineView(ScrollView, can_focus=True):
-    """A scroll of sheets. It follows its end while the person is there.
+    """A scrolling list of sections. With `following` it stays at its end.
 
     With `pointing` it has a cursor, which the person moves line by line.
     """

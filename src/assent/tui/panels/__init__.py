@@ -1,1 +1,1 @@
-"""Panels: what opens over the screen when a person has something to decide or to choose."""
+"""Panels: what opens over the screen to decide or to choose something."""

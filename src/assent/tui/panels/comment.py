@@ -1,4 +1,4 @@
-"""Comments and notes: the panels in which a person writes to a line, or along with a yes."""
+"""The panels for a comment on a line, and for a note with an approval."""
 
 from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, location_text
 from assent.render.lines import GUTTER, Line

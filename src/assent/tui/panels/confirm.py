@@ -1,4 +1,4 @@
-"""A panel that asks once more before something happens that is hard to take back."""
+"""A panel that asks for confirmation before something that is hard to undo."""
 
 from collections.abc import Sequence
 from functools import partial

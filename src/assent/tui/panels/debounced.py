@@ -1,4 +1,4 @@
-"""A panel that asks: keys count after a silence, and an answer with quiet before and after it."""
+"""A panel that ignores keys typed too early, and answers typed too quickly."""
 
 from collections.abc import Callable
 from math import inf
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class DebouncedPanel(Panel[R], Generic[R]):
-    """Keeps an answer back for a moment: the key of a sentence is followed by its next one."""
+    """Delays an answer for a moment: if another key follows at once, it was typed text."""
 
     decides = True
 

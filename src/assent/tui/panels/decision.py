@@ -1,8 +1,8 @@
-"""A panel that shows something with a digest from beginning to end, and takes a yes to it.
+"""A panel that shows something with a digest in full, and takes an approval of it.
 
-A yes is a key that answers a question, and never the key that asked it. What is typed before a
-question was on the screen, or too quickly after another key, takes the question back, and nothing
-that is pasted counts."""
+One key asks, another one approves. What is typed before the question was painted, or too soon
+after another key, closes the question, and nothing that is pasted counts.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,7 +38,7 @@ LOW: Final = 18  # rows, below which all room is left to what is read
 
 
 class DecisionPanel(DebouncedPanel[str]):
-    """Four zones: what it is, all of it, what stands around it, and what can be decided."""
+    """Four areas: the title, everything that is decided on, its context, and the actions."""
 
     DEFAULT_CSS = """
     DecisionPanel #all { height: 1fr; margin: 1 0 0 0; }

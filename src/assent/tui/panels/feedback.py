@@ -1,4 +1,4 @@
-"""Feedback: what a person wants different in a plan, in parts, sent as one request to revise it."""
+"""The feedback panel: what should change in a plan, sent as one request to revise it."""
 
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final

@@ -1,4 +1,4 @@
-"""The help: every key and every command, from the tables that bind and run them."""
+"""The help panel: every key and every command, from the tables that bind and run them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

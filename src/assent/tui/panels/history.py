@@ -1,4 +1,4 @@
-"""History: the revisions of a plan's text with their times, and how two of them differ."""
+"""The history panel: the revisions of a plan's text, and the diff between two of them."""
 
 from functools import partial
 from typing import TYPE_CHECKING, Final

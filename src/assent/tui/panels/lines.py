@@ -1,4 +1,4 @@
-"""A panel of lines: an answer that is too long for the conversation, to scroll and to search."""
+"""A panel of lines that are too many for the conversation, to scroll and to search."""
 
 from collections.abc import Sequence
 

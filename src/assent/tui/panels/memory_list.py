@@ -1,4 +1,4 @@
-"""The list of what every session here is told, from which the person has one forgotten."""
+"""The list of remembered facts, from which the person picks one to forget."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The list of modes: how much happens without asking in each, from the strictest on."""
+"""The list of modes, from the strictest on, with what each allows without asking."""
 
 from collections.abc import Sequence
 from typing import Final

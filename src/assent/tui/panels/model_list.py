@@ -1,4 +1,4 @@
-"""Lists to choose from who works: the models that can be used here with why, and the agents."""
+"""The list of models that can be used here and why, and the list of agents."""
 
 from collections.abc import Sequence
 from typing import Final

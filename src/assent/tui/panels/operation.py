@@ -1,4 +1,4 @@
-"""The operation panel: one operation of a plan in full, to look at. It decides nothing."""
+"""The operation panel: one operation of a plan in full, read-only."""
 
 from textual.widget import Widget
 

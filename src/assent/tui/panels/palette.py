@@ -1,4 +1,4 @@
-"""The palette: everything that can be done by name, found by a few letters of it."""
+"""The command palette: every command, found by a few letters."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from assent.tui.prompt.completion import Completion
 
 
 class CommandPalette(Picker):
-    """Ends with a line that is run, or that goes to the prompt for the words it still needs."""
+    """Ends with a line that is run, or that goes to the prompt if it needs an argument."""
 
     heading = "What can be done"
     keys = "Enter do it · PgUp PgDn page · Esc close"

@@ -1,4 +1,4 @@
-"""A panel: what opens over the screen, with a title, a body and a line that says its keys."""
+"""The base of every panel: a title, a body and a line with its keys."""
 
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 

@@ -1,6 +1,6 @@
-"""A picker: a list in columns that typing filters, with a preview beside it where there is room.
+"""A picker: a list in columns that typing filters, with a preview where there is room.
 
-A list of its own kind says `rows()`, and what its keys do; see `plan_list.py` for a whole one.
+A subclass defines `rows()` and what its keys do; see `plan_list.py` for a complete one.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ _PAGES: Final = {"pageup": -1, "pagedown": 1}
 
 
 class PickerRow(msgspec.Struct, frozen=True):
-    """One thing that can be picked. Its cells are harmless, each on one line."""
+    """One row to pick. Its cells are safe to print, each on one line."""
 
     key: str
     cells: tuple[str, ...]
@@ -45,7 +45,7 @@ class PickerRow(msgspec.Struct, frozen=True):
 
 
 class PickerLineView(LineView, inherit_bindings=False):
-    """A paper whose keys belong to the panel around it."""
+    """A LineView whose keys belong to the panel around it."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
 

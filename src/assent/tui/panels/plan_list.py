@@ -1,4 +1,4 @@
-"""The plan selector: all plans by session, the newest first, with where each stands."""
+"""The plan list: all plans by session, the newest first, with the state of each."""
 
 from collections.abc import Sequence
 from operator import attrgetter

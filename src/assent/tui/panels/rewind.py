@@ -1,4 +1,4 @@
-"""Going back: what the person said in a session, from which one is chosen to be said anew."""
+"""The rewind panel: earlier messages of the person, to go back to before one of them."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
@@ -22,7 +22,7 @@ FILES_STAY = "Plan and files stay as they are, and nothing is removed from the l
 
 
 class RewindPanel(Picker):
-    """Goes back to before a message, after a question; its words are in the prompt again (F148)."""
+    """Rewinds after a confirmation; the message is in the prompt again (F148)."""
 
     heading = "Go back to before something you said"
     keys = "Enter go back: the model forgets this and all after it · PgUp PgDn page · Esc close"

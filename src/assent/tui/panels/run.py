@@ -1,4 +1,4 @@
-"""The run view: progress, output of commands, how it ended, and the ways on where it halted."""
+"""The run panel: progress, command output, the outcome, and the options after a halt."""
 
 from collections.abc import Collection
 from functools import partial
@@ -41,7 +41,7 @@ ENDS: Final[dict[ReportedOutcome, str]] = {
 
 
 class RunPanel(DebouncedPanel[str]):
-    """Watches the run that is at work, or shows the last one. A way on takes two keys."""
+    """Shows the run in progress, or the last one. An option takes two keys."""
 
     DEFAULT_CSS = """
     RunPanel #all { height: 1fr; margin: 1 0 0 0; }

@@ -1,4 +1,4 @@
-"""Runs: a list of everything that was run here, from which one is chosen to be taken back."""
+"""The list of past runs, to choose one to undo."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final

@@ -1,4 +1,4 @@
-"""The list of sessions: go on with one, fork, rename or delete it (F147)."""
+"""The session list: resume, fork, rename or delete a session (F147)."""
 
 from collections.abc import Sequence
 from typing import ClassVar, cast
@@ -19,7 +19,7 @@ PLANS_STAY = "Its plans stay, and what its runs did can still be undone."
 
 
 class SessionList(Picker):
-    """Ends with the id of the session to go on with."""
+    """Ends with the id of the session to resume."""
 
     heading = "Sessions"
     keys = (

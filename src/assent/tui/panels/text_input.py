@@ -1,4 +1,4 @@
-"""A panel in which a person writes: a comment, or a note that goes along with a yes."""
+"""A panel with a text area: for a comment, or a note with an approval."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -42,7 +42,7 @@ def _hides(char: str) -> bool:
 
 
 class TextInputArea(OrderedTextArea):
-    """Lines that a person writes. Keys act in the order they were typed, those that send too.
+    """The text area. Keys act in the order they were typed, also those that send.
 
     What hides is kept, and not drawn: whoever shows the lines says with `hidden_words` what it is.
     """
@@ -89,7 +89,7 @@ def _drawn(text: str) -> str:
 
 
 class TextInputPanel(Panel[str]):
-    """Takes words. It ends with them, or with None if the person wants it as it was."""
+    """Takes text. Ends with it, or with None if the person cancels."""
 
     DEFAULT_CSS = """
     TextInputPanel LineView { height: auto; max-height: 40%; margin: 1 0 0 0; }

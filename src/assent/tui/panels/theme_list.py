@@ -1,4 +1,4 @@
-"""The list of themes: whoever goes over it sees each at once; Esc brings the old one back."""
+"""The theme list: previews each theme while moving over it; Esc restores the old one."""
 
 from collections.abc import Sequence
 from typing import Final

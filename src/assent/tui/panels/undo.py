@@ -1,4 +1,4 @@
-"""Undo and redo: the plan that takes a run back, or does it again, with its own digest."""
+"""The undo panel: the plan that undoes or redoes a run, with its own digest."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ NOT_ONE: Final = "A command's own undo goes with its whole run."
 
 
 class DisplayedUndo(msgspec.Struct, frozen=True):
-    """What would be taken back, as it is shown: a yes is a yes to exactly this."""
+    """What would be undone, as it is shown: an approval is of exactly this."""
 
     undo: "UndoPlan"
     review: "Review"

@@ -1,4 +1,4 @@
-"""Everything that waits for the person, over all sessions, from which they decide one (F150)."""
+"""The list of everything that waits for the person, over all sessions (F150)."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ SHORT = 12  # letters of a digest
 
 
 class WaitingList(Picker):
-    """Enter opens the panel in which it is decided."""
+    """Enter opens the panel where it is decided."""
 
     heading = "What waits for you"
     keys = "Enter look at it and decide · PgUp PgDn page · Esc close"

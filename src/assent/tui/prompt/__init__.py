@@ -1,1 +1,1 @@
-"""TODO"""
+"""The prompt: the text editor with completion, history and paste handling."""

@@ -1,4 +1,4 @@
-"""Completion: which piece of a prompt is being completed, by what, and what stands there then."""
+"""Completion: what part of the prompt is being completed, and the candidates for it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -22,7 +22,7 @@ CLOSER: Final = 2_000  # names with letters apart that are looked at closer, the
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """Something that can stand in a prompt: the text that is taken, and what is said about it."""
+    """A candidate: the text that is inserted, and its description."""
 
     text: str
     about: str = ""
@@ -35,7 +35,7 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 class CompletionTarget(msgspec.Struct, frozen=True):
-    """A piece of a prompt that can be completed, from `start` to the cursor."""
+    """A part of the prompt that can be completed, from `start` to the cursor."""
 
     kind: Kind
     start: int

@@ -1,4 +1,4 @@
-"""Offers: the short list above the prompt from which the person may take something."""
+"""The short list of completions above the prompt."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The editor: the lines that the person is typing, and the keys that mean something else there."""
+"""The text area of the prompt, and the keys that have another meaning there."""
 
 from collections.abc import Callable
 from typing import Final, cast

@@ -1,4 +1,4 @@
-"""Recall: what the person said before, walked through with the arrow keys; drafts are kept."""
+"""Prompt history: earlier messages, reached with the arrow keys; drafts are kept."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
@@ -15,7 +15,7 @@ SESSIONS: Final = 10  # other ones of the workspace that are looked through, the
 
 
 class PromptHistory:
-    """Earlier messages, oldest first, and behind them the draft that is being typed.
+    """Earlier messages, oldest first, and after them the draft that is being typed.
 
     Whatever is changed while walking stays changed until something is sent.
     """

@@ -1,13 +1,13 @@
-"""The prompt: where the person types, whatever else is at work.
+"""The prompt widget: where the person types, whatever else is running.
 
-    Prompt(commands, files)       commands: Choice("/plan", "what it does"), ...
-                                  files: a slow function, called in a thread (Host.files)
-    prompt.remember(messages)     what was said before, oldest first: for Up, Down and Ctrl+R
-    prompt.recollect(read)        the same, read in a thread: partial(said_before, engine, record)
+    PromptInput(commands, files)  commands: Completion("/plan", "what it does"), ...
+                                  files: a slow function, called in a thread (ScreenHost.files)
+    prompt.remember(messages)     earlier messages, oldest first: for Up, Down and Ctrl+R
+    prompt.recollect(read)        the same, read in a thread, as by `load_prompt_history`
     prompt.text, prompt.load(text), prompt.clear(), prompt.focus_text()
 
-It posts `Prompt.Said(words)`, `Prompt.Slash(text)`, `Prompt.Shell(line)`, and `Prompt.Help()` for
-a `?` in an empty prompt. Escape, Ctrl+C and Ctrl+D reach the app where they mean nothing here.
+It posts `PromptInput.Submitted(words)`, `Slash(text)`, `Shell(line)`, and `Help()` for a `?` in an
+empty prompt. Escape, Ctrl+C and Ctrl+D reach the app where they have no meaning here.
 """
 
 from collections.abc import Callable, Iterable, Sequence

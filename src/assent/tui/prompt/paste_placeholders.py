@@ -1,4 +1,4 @@
-"""Pastes: a long one is a short sign in the prompt, and is sent in full."""
+"""Shows a long paste as a short placeholder in the prompt; it is sent in full."""
 
 import re
 from typing import Final
@@ -8,7 +8,7 @@ CHARACTERS: Final = 1000
 
 
 class PastePlaceholders:
-    """Remembers what each sign stands for. A sign that was typed, not pasted, stands for itself."""
+    """The paste behind each placeholder. A placeholder that was typed stands for itself."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}

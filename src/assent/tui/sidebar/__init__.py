@@ -1,1 +1,1 @@
-"""TODO"""
+"""The sidebar: the plan, its operations, the todos, context and cost."""

@@ -1,4 +1,4 @@
-"""Context and cost: how full a model's window is, what the last step took, and what is left."""
+"""Context and cost: how full the context is, the last step's usage, and the budget."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,7 +20,7 @@ _CENTS: Final = 0.1  # dollars; less is shown with more digits
 
 
 class UsageLimits(msgspec.Struct, frozen=True):
-    """How much there is for a model and for an invocation; 0: unknown, or no limit."""
+    """The limits of a model and of an invocation; 0: unknown, or no limit."""
 
     window: int = 0  # tokens that the model can read
     dollars: float = 0.0
@@ -30,7 +30,7 @@ class UsageLimits(msgspec.Struct, frozen=True):
 
 
 class SessionUsage(msgspec.Struct, frozen=True):
-    """What a session took so far. `seq` is the last event that went in."""
+    """What a session used so far. `seq` is the last event that was counted."""
 
     seq: int = 0
     model: str = ""

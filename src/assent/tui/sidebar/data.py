@@ -1,9 +1,9 @@
-"""Beside: what the side area shows, gathered in a thread by the engine's verbs alone.
+"""Reads what the sidebar shows from the engine, in a thread.
 
-    values = read_beside(engine, record, allowance, before)
+    values = read_sidebar_data(engine, record, allowance, before)
 
-`record` is the session's, or None; `allowance` tells of a model its window, and the budget
-(`partial(allowance_of, work)`); `before` are the values of last time: little is read twice.
+`record` is the session's, or None; `allowance` returns the context size of a model, and the budget
+(`partial(usage_limits, work)`); `before` are the previous values: little is read twice.
 """
 
 from collections.abc import Callable
@@ -30,14 +30,14 @@ UsageLimitsLookup: TypeAlias = Callable[[str], UsageLimits]
 
 
 class PlanFileText(msgspec.Struct, frozen=True):
-    """A plan's text as it stands in its file, and what a change of the file would show in."""
+    """A plan's text as it is in its file, and the stamp that shows a change of the file."""
 
     text: bytes | None = None  # None: there is none
     stamp: tuple[int, ...] = ()
 
 
 class SidebarData(msgspec.Struct, frozen=True):
-    """Plan, operations, todos, and what the session took, at one moment."""
+    """Plan, operations, todos and usage of the session, at one moment."""
 
     session: str = ""
     plan: PlanRecord | None = None

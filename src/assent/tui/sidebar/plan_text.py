@@ -1,4 +1,4 @@
-"""A plan as it stands now: its title, state and digest, and the text of its file."""
+"""Renders a plan for the sidebar: title, state, digest, and the text of its file."""
 
 from collections.abc import Iterator
 from typing import Final

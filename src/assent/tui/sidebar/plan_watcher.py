@@ -1,4 +1,4 @@
-"""Following: notices, from a thread of its own, that a plan's file changed on disk (F28)."""
+"""Watches a plan's file for changes in a thread of its own (F28)."""
 
 from collections.abc import Callable
 from threading import Event, Lock, Thread
@@ -15,7 +15,7 @@ PAUSE_S: Final = 0.5
 
 
 class PlanFileWatcher:
-    """Looks at what a change would show in, twice a second; reads the file only when it did."""
+    """Looks at the file's stamp twice a second; reads the file only when that changed."""
 
     def __init__(self, changed: Callable[[str, PlanFileText], None]) -> None:
         self._changed = changed  # called from the thread, with the plan's id

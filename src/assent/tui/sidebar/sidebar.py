@@ -1,15 +1,15 @@
-"""The side area: the plan as its file changes, its operations, the todos, context and cost.
+"""The sidebar widget: the plan as its file changes, its operations, the todos, context and cost.
 
-    SideArea()                                  one widget for the right side of the screen
-    side.look(engine, record, allowance)        reads all of it in a thread and shows it
-    side.show(values)                           shows values of `beside.read_beside`
-    side.recolor(theme)                         "dark", "light" or "plain"
-    side.turn("plan")                           shows a part: plan, operations, todos, context
+    Sidebar()                                   one widget for the right side of the screen
+    sidebar.refresh_data(engine, record, ...)   reads all of it in a thread and shows it
+    sidebar.show(values)                        shows values of `data.read_sidebar_data`
+    sidebar.recolor(theme)                      "dark", "light" or "plain"
+    sidebar.turn("plan")                        shows a part: plan, operations, todos, context
 
 Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes back
-to the prompt, and closes the side area where it stands over that. Where there is height for it, all
-parts stand below each other. Whatever changes the plan's file, the text follows within half a
-second, with a sign before the lines that changed.
+to the prompt, and closes the sidebar where it covers that. If there is enough height, all parts
+are shown below each other. When the plan's file changes, the text follows within half a second,
+with a mark before the lines that changed.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Tabs: names of parts in a row, of which one is shown; a click chooses another."""
+"""The tabs of the sidebar: one part is shown; a click chooses another."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Todos as lines: a sign and a word say the state of each (F127)."""
+"""Renders todos as lines: a sign and a word say the state of each (F127)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""The status line: mode, agent, model, plan, tokens and money, always, however narrow it is."""
+"""The status line: mode, agent, model, plan, tokens and cost, at any width."""
 
 from typing import Final
 

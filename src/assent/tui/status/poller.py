@@ -1,4 +1,4 @@
-"""The lookout: keeps what the screen knows of session, plan and questions up to date."""
+"""Keeps the status snapshot of session, plan and questions up to date."""
 
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -14,14 +14,14 @@ READ_S: Final = 0.25  # between two looks, while much happens
 
 
 class StatusLoaded(msgspec.Struct, frozen=True):
-    """A letter: where things stand, or None where that could not be read."""
+    """Message: a new status snapshot, or None if it could not be read."""
 
     standing: StatusSnapshot | None
     asked: bool = False  # whether the lookout waits for it
 
 
 class StatusPoller:
-    """One look at a time, in a thread, and not too often."""
+    """One read at a time, in a thread, and not too often."""
 
     def __init__(self, app: "TerminalApp") -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Standing: where session, plan and questions are, read in one go for status line and side area."""
+"""The status snapshot: session, plan and questions, read at once for all widgets."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StatusSnapshot(msgspec.Struct, frozen=True):
-    """What holds at one moment. Without a session, mode, agent and model are those of a new one."""
+    """The status at one moment. Without a session, mode, agent and model are a new one's."""
 
     mode: str = "plan"  # a custom one by its own name
     base: str = "plan"  # one of the four

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Themes: dark, light and plain."""

@@ -1,4 +1,4 @@
-"""Theme: what each style of a line looks like, light, dark, or without any colour."""
+"""What each line style looks like in the dark, light and plain theme."""
 
 from typing import Final
 

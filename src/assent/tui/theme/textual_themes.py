@@ -1,7 +1,7 @@
-"""Themes: which of them fits a terminal, and what Textual makes of it, so that widgets follow.
+"""Detects the theme for a terminal, and registers our themes with Textual for its widgets.
 
 The app calls `register_themes(app)` once, and sets `app.theme = TEXTUAL[name]` whenever a person
-chooses dark, light or plain. Papers look at the app's theme by themselves.
+chooses dark, light or plain. Line views follow the app's theme by themselves.
 """
 
 from collections.abc import Mapping

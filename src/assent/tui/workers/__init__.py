@@ -1,1 +1,1 @@
-"""TODO"""
+"""Worker threads: background tasks, and the messages they send to the screen."""

@@ -1,4 +1,4 @@
-"""Aside: slow work of one part of the screen, in a thread that nobody ever waits for."""
+"""Runs slow work in a daemon thread that the screen never waits for."""
 
 from collections.abc import Callable
 from contextvars import copy_context

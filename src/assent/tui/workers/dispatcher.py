@@ -1,4 +1,4 @@
-"""The postman: hands letters from worker threads to the screen, in handfuls that it can draw."""
+"""Delivers messages from worker threads to the screen, in batches."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +67,7 @@ def joined_messages(letters: Iterable[object]) -> Iterator[object]:
 
 
 class MessageDispatcher:
-    """Delivers at most thirty times a second, whatever comes in between in one go."""
+    """Delivers at most thirty times a second; messages in between are batched."""
 
     def __init__(self, app: "TerminalApp") -> None:
         self.home: asyncio.AbstractEventLoop | None = None

@@ -1,4 +1,4 @@
-"""The mailbox: what worker threads report, handed to the screen in order and in handfuls."""
+"""The thread-safe queue of messages from worker threads to the screen, in order."""
 
 from collections import deque
 from collections.abc import Callable
@@ -19,7 +19,7 @@ INTERNAL_ERROR: Final = (
 
 
 class MessageQueue:
-    """Takes letters from any thread. `wake` is called, from the sender's thread, once for many."""
+    """Takes messages from any thread. `wake` is called once per batch, from the sender's thread."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._letters: deque[Any] = deque()

@@ -1,4 +1,4 @@
-"""Letters: what worker threads tell the screen."""
+"""The messages that worker threads send to the screen."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
@@ -38,7 +38,7 @@ class TurnOver(msgspec.Struct, frozen=True):
 
 
 class RunBegan(msgspec.Struct, frozen=True):
-    """A build, recovery, undo or redo is at work; `verb` says which."""
+    """A build, recovery, undo or redo has started; `verb` says which."""
 
     verb: str
     plan_id: str = ""
@@ -106,7 +106,7 @@ class NoModel(msgspec.Struct, frozen=True):
 
 
 class TaskDone(msgspec.Struct, frozen=True):
-    """An errand is over; `then` shows what came of it, unless it failed."""
+    """A background task is over; `then` shows its result, unless it failed."""
 
     words: str
     then: Callable[[], object] | None = None

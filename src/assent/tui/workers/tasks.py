@@ -1,4 +1,4 @@
-"""Errands: what a command asks for and takes its time, done in a thread, then shown."""
+"""Background tasks: what a command needs time for, run in a thread, then shown."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class BackgroundTasks:
-    """Several at a time. What fails is told like every other trouble, and nothing is shown then."""
+    """Several at a time. A failed task is reported like any error, and shows nothing."""
 
     def __init__(self, mailbox: MessageQueue) -> None:
         self._mailbox = mailbox

@@ -1,4 +1,4 @@
-"""What the approval panel says below a plan: the question that is open, and the keys there are."""
+"""The footer of the approval panel: the open question, and the keys that work now."""
 
 from typing import Final
 

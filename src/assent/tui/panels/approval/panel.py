@@ -1,4 +1,4 @@
-"""The approval panel: a plan with all that its digest covers, and what a person says to it."""
+"""The approval panel: shows a plan with everything its digest covers, and takes a decision."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

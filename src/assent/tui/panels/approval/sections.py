@@ -1,5 +1,4 @@
-"""The pages of a review: everything that a person decides about, as sheets, and what is said of it
-above and below them."""
+"""The sections of a review: everything that a person decides about, with its title and context."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
@@ -141,7 +140,7 @@ def title_lines(review: Review, width: int) -> list[Line]:
 
 
 class ReviewContext(msgspec.Struct, frozen=True):
-    """What stands beside a plan while it is read."""
+    """What is shown beside a plan during its review."""
 
     undo: tuple[str, ...] = ()  # what of it an undo takes back with limits, or not at all
     note: str = ""  # that goes along with a yes

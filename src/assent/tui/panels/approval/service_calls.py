@@ -1,6 +1,7 @@
-"""What the approval panel asks of the engine: to read a plan, and to record what a person decided.
+"""The approval panel's calls to the engine: loading a plan, and recording decisions about it.
 
-All of it may take a while and belongs into threads; nothing here draws."""
+All of them may be slow and belong in threads; nothing here draws.
+"""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
@@ -33,7 +34,7 @@ CHANGED: Final = "The plan changed meanwhile; nothing was decided. This is how i
 
 
 class DisplayedPlan(msgspec.Struct, frozen=True):
-    """A plan as it is shown: a yes is a yes to exactly this."""
+    """A plan as it is shown: an approval is of exactly this."""
 
     record: PlanRecord
     review: Review

@@ -1,4 +1,4 @@
-"""What a key does while a plan is read and decided on: a table for each stage, and nothing else."""
+"""What each key does in the approval panel: one table per stage."""
 
 from enum import StrEnum
 from typing import Final, TypeAlias

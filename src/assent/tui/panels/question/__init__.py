@@ -1,1 +1,1 @@
-"""TODO"""
+"""The question panel: shows open questions and takes the answers."""

@@ -1,4 +1,4 @@
-"""The choices of a question: what stands below it, broken as wide as it is shown."""
+"""The choices of a question, wrapped to the width they are shown at."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ FRAME_ROWS, MIN_QUESTION_ROWS = (
 
 
 class QuestionChoices(Static):
-    """Knows whether all of it is on the screen: what is not must not be answered with."""
+    """Knows whether all of it is visible: a choice that is not cannot be picked."""
 
     DEFAULT_CSS = """
     QuestionChoices { height: auto; max-height: 70%; border-top: solid $primary; }

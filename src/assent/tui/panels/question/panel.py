@@ -1,4 +1,4 @@
-"""The question panel: everything that waits for an answer, one at a time, children's too."""
+"""The question panel: open questions one at a time, including those of children."""
 
 from collections.abc import Sequence
 from functools import partial

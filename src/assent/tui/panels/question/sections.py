@@ -1,4 +1,4 @@
-"""A question as sheets: where it comes from, all that a yes would do, and the rule that asks."""
+"""The sections of a question: where it comes from, what a yes would do, and the rule."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""What a key does while a question is read and answered: choosing is one key, answering another."""
+"""What each key does in the question panel: one key chooses, another one answers."""
 
 from collections.abc import Sequence
 from enum import StrEnum
