@@ -58,7 +58,7 @@ class CallFailure(msgspec.Struct, frozen=True):
 
 
 class CallHistory(msgspec.Struct, frozen=True):
-    """What a turn has done so far, as far as repetitions can be told from it.
+    """What a turn has done so far, as far as detecting repetitions needs it.
 
     Failures count by answers: all the calls of one are a single attempt.
     """

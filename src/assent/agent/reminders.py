@@ -43,7 +43,7 @@ class ModeSwitch(msgspec.Struct, frozen=True):
 
 
 class ReminderContext(msgspec.Struct, frozen=True):
-    """What holds besides a session's record and its plan."""
+    """What a reminder needs besides a session's record and its plan."""
 
     staged: int = 0
     approved: bool = False

@@ -1,7 +1,7 @@
 """The demo: a temporary project with a scripted model and a state directory of its own.
 
-While it is open, the variables of this process say that state and configuration lie there; so
-nothing of the person's own is read or written by it.
+While it is open, the environment variables of this process point state and configuration there, so
+nothing of the person's own is read or written.
 """
 
 import os

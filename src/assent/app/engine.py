@@ -1,7 +1,7 @@
 """The engine: all services of one workspace, which are the API of every face.
 
-What every command needs is made at once. The rest is loaded with its first use: reading modules is
-most of the time that a short command takes.
+What every command needs is created at once. The rest is loaded when first used: importing modules
+is most of the time that a short command takes.
 """
 
 from contextlib import suppress

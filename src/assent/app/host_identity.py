@@ -1,7 +1,7 @@
 """What records take from the machine: a folder's identity, the user and the time.
 
-Nobody can set this from outside the process. A test that opens a recorded state directory says with
-it where, when and for whom that state was written.
+It cannot be set from outside the process. A test that opens a recorded state directory uses it to
+say where, when and for whom that state was written.
 """
 
 import getpass

@@ -1,6 +1,7 @@
 """Looks for usable models: API keys in the environment, servers on this machine.
 
-Keys are told by the names of their variables; no value ever leaves this file."""
+Keys are reported by the names of their variables; no value ever leaves this file.
+"""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -46,7 +46,7 @@ __all__ = [
 
 
 class SessionOptions(msgspec.Struct, frozen=True):
-    """What one invocation asks for besides its words."""
+    """The options of one invocation."""
 
     model: str | None = ""  # None: none is asked for ahead
     agent: str = ""

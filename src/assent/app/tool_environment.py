@@ -29,7 +29,7 @@ from assent.tools.tool import Tool
 
 
 class WorkspaceSetup(msgspec.Struct, frozen=True):
-    """Where somebody works, and with which settings."""
+    """The workspace somebody works in, and its settings."""
 
     folder: str
     root: bytes
@@ -40,7 +40,7 @@ class WorkspaceSetup(msgspec.Struct, frozen=True):
 
 
 class InvocationOptions(msgspec.Struct, frozen=True):
-    """What this one invocation says besides the settings."""
+    """What this one invocation sets besides the settings."""
 
     rules: tuple[str, ...] = ()  # such as `allow bash:git *`
     auto: bool = False

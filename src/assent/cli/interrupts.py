@@ -1,6 +1,6 @@
 """Signals: the first Ctrl-C ends a turn cleanly, the second ends the program.
 
-So does a terminal that was closed, which says goodbye with a signal of its own.
+SIGTERM, and the SIGHUP of a terminal that was closed, end a turn in the same way.
 """
 
 import os

@@ -1,6 +1,6 @@
 """Loads agents from Markdown files: the package's, the user's and the project's.
 
-A file of the project can change words and limits and take tools away; it gives none back (law 9).
+A project's file can change text and limits and remove tools; it cannot add any (law 9).
 """
 
 import os

@@ -1,6 +1,6 @@
 """Custom modes: reads `[modes.ID]` of the user's and the project's file.
 
-A bad entry is left out with a remark and spoils no other. A project's entry only narrows (law 9).
+A bad entry is skipped with a warning and affects no other. A project's only restricts (law 9).
 """
 
 import re

@@ -1,7 +1,7 @@
 """Loads the permission rules of the user, of OpenCode's files and of the project, by layer.
 
-A project's files, and files that somebody else could have written, only make things stricter,
-until the person trusts exactly their content (law 9).
+A project's files, and files that other users could have written, can only restrict, until the
+person trusts exactly their content (law 9).
 """
 
 import os

@@ -1,7 +1,7 @@
 """What still counts of a user's file that others could write: only what restricts.
 
-Whoever wrote such a file may have widened what the user wants, so that does not count. What makes
-things stricter counts from anywhere: else a wrong mode of the file would open what it closes.
+Another user may have loosened settings in such a file, so those do not count. Stricter settings
+count from anywhere: otherwise a wrong file mode would turn restrictions off.
 """
 
 from collections.abc import Mapping

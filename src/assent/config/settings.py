@@ -57,7 +57,7 @@ class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One of `[[hooks]]`: a program that hears of something."""
+    """One of `[[hooks]]`: a program that runs on an event."""
 
     on: Literal[
         "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished"
@@ -140,7 +140,7 @@ class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[undo]`: what is kept so that it can be taken back; 0: no limit."""
+    """`[undo]`: what is kept for an undo; 0: no limit."""
 
     file_mb: int = 16  # of one file that a command may change
     total_mb: int = 1024  # of all of them
@@ -151,7 +151,7 @@ class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[notify]`: how a person hears that something waits for them."""
+    """`[notify]`: how a person is notified that something waits for them."""
 
     way: Literal["auto", "bell", "desktop", "off"] = "auto"
     after_s: float = 10

@@ -1,7 +1,7 @@
 """Finds git's own folders under any name, which no operation may touch or create.
 
-`.git` may be a file or a symlink that leads to a folder with quite another name. A hook or a line
-of configuration there makes git run a program.
+`.git` may be a file or a symlink that leads to a folder with another name. A hook or a line of
+configuration there makes git run a program.
 """
 
 from collections.abc import Iterable

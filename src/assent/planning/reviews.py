@@ -209,7 +209,7 @@ class Reviews:
 
 
 class _OperationReviewer:
-    """What stands around the operations of one plan; folders are read once."""
+    """Reviews the operations of one plan; each folder is read once."""
 
     def __init__(
         self, doors: Ports, plan: Plan, place: WorkspaceConfig, *, over: bool = False

@@ -1,9 +1,9 @@
 """Commits the files of a run with git: which files go in, and the git commands for it.
 
 Only these files are committed, as the run left them. What a person has staged or changed elsewhere
-stays as it is, and a file with changes of the person's own is not committed for them. New files are
-made known to git first, because a commit of paths knows no others. No filter of git's runs, so
-files that need one are left to the person.
+stays as it is, and a file with changes of the person's own is not committed. New files are added to
+git's index first, because a commit of paths takes only known ones. No git filter is run, so files
+that need one are left to the person.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,6 +1,6 @@
 """Compares a run's files with the last commit, to find changes that are the person's own.
 
-Git's own answer is not enough: it was told not to look at some files, and the others may have been
+Git's status is not enough: git may have been told not to look at some files, and others may have
 changed since. So contents are compared with the commit itself.
 """
 

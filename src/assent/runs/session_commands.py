@@ -1,7 +1,7 @@
 """Runs commands outside plan mode, recorded before and after (law 5).
 
-A command is the executor's declared exception (law 1): what it changes cannot be known before,
-so what stands there is recorded before, and what is other after.
+A command is the executor's declared exception (law 1): what it changes cannot be known before, so
+the workspace is recorded before it, and what differs after it.
 """
 
 from collections.abc import Callable, Generator

@@ -2,7 +2,7 @@
 
 SQLite before 3.51.3 can corrupt a WAL database when two connections write and checkpoint at the
 same moment. So every transaction, every checkpoint and every close of a writing connection happens
-under one lock file, nothing checkpoints by itself, and who only reads opens the file read-only.
+under one lock file, there are no automatic checkpoints, and readers open the file read-only.
 """
 
 import fcntl

@@ -1,8 +1,8 @@
 """Removes blobs that nothing refers to any more, but none that was stored just now.
 
-Whoever keeps a content, or finds it kept, marks its file with the time (`Marks`). A file is taken
-only if its mark is older than the grace: it is set aside first and looked at once more, so that a
-mark that came meanwhile brings it back. Whoever comes later finds it missing, and stores it anew.
+Storing a blob, or finding it stored, updates its file's time (`BlobTimestamps`). A file is removed
+only if that time is older than the grace period: it is set aside first and checked once more, so
+that an update in between brings it back. A later writer finds it missing, and stores it again.
 """
 
 import os

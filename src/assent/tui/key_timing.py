@@ -1,7 +1,8 @@
 """When a key counts, by its time: nothing is decided by a key that was typed for something else.
 
-Pure functions of times. A panel that decides ignores keys until typing pauses, an answer counts
-with a short pause before and after it, and keys meant for a panel that just closed are dropped.
+Times are passed in; nothing here reads a clock. A panel that decides ignores keys until typing
+pauses, an answer counts with a short pause before and after it, and keys meant for a panel that
+just closed are dropped.
 """
 
 from math import inf

@@ -5,7 +5,7 @@ from textual.widgets import TextArea
 
 
 class OrderedTextArea(TextArea):
-    """Has keys that edit, such as Backspace, act before the letters that were typed behind them.
+    """Has keys that edit, such as Backspace, act before the letters that were typed after them.
 
     Textual hands such a key from parent to parent, and looks only at the top what it is bound to.
     Until then the letters behind it are written already: the wrong one would be deleted.

@@ -24,7 +24,7 @@ class BudgetLimits(msgspec.Struct, frozen=True):
 
 
 class BudgetSpent(msgspec.Struct, frozen=True):
-    """What an invocation has taken, with all children; `guessed`: nobody counted part of it."""
+    """What an invocation has used, with all children; `guessed`: part of it was estimated."""
 
     tokens: int = 0
     dollars: float = 0.0

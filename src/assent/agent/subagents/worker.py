@@ -19,7 +19,7 @@ from assent.ports import AgentDriver, Turn
 
 
 class CancellableChildren(Protocol):
-    """The children of a turn, as far as somebody else must be able to end them."""
+    """The children of a turn, as far as others can cancel them."""
 
     def cancel(self, end: TurnEnded) -> None:
         """Wants all of them to end like this; returns at once."""
@@ -29,7 +29,7 @@ class CancellableChildren(Protocol):
 
 
 class DrivenTurn(Turn, Protocol):
-    """A turn as whoever drives it begins and ends it."""
+    """A turn as its driver begins and ends it."""
 
     @property
     def children(self) -> CancellableChildren: ...

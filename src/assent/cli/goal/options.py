@@ -1,7 +1,7 @@
 """Tells the command line of a goal from that of a command, and parses its options.
 
-It is read by hand, because the library that reads all others takes longer to load than anything
-else between `assent -p` and the first request.
+It is parsed by hand, because importing click takes longer than anything else between `assent -p`
+and the first request.
 """
 
 from collections.abc import Sequence

@@ -78,7 +78,7 @@ _LINE = msgspec.json.Decoder(_AnthropicEvent)
 
 
 class _OpenAnthropicBlock:
-    """A block that is being said."""
+    """A block that is still streaming."""
 
     def __init__(self, block: _AnthropicBlock) -> None:
         self.block = block

@@ -79,7 +79,7 @@ _CHUNK = msgspec.json.Decoder(_ChatChunk)
 
 
 class _OpenChatCall:
-    """A call that is being said."""
+    """A call that is still streaming."""
 
     def __init__(self, index: int) -> None:
         self.index = index

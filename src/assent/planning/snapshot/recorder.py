@@ -1,7 +1,7 @@
 """Records the workspace before a command, and works out what changed after it.
 
-Every content that an undo may need is kept before the command starts, whoever ignores git. What is
-too large, ignored or no file is only listed, so that a change of it is noticed and named.
+Every content that an undo may need is stored before the command starts, whether git tracks it or
+not. What is too large, ignored or not a regular file is only listed, so that a change is noticed.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Walks the workspace for a snapshot: which files there are, and which are ignored.
 
-Files near the root come first, ignored ones last, and each of both up to a limit of its own: what
-lies beyond it, or in a folder that cannot be read, is known to be unseen.
+Files near the root come first, ignored ones last, each kind up to a limit of its own. What is
+beyond the limit, or in a folder that cannot be read, is recorded as unseen.
 """
 
 import re

@@ -61,7 +61,7 @@ _with = msgspec.structs.replace
 
 
 class _TimelineEvents:
-    """Which events of a stream were heard: all up to one, and some behind it."""
+    """Which events of a stream were added: all up to one, and some after it."""
 
     def __init__(self) -> None:
         self.all_to = 0

@@ -45,7 +45,7 @@ class RunBegan(msgspec.Struct, frozen=True):
 
 
 class RunActivity(msgspec.Struct, frozen=True):
-    """A run made progress, or its command said something."""
+    """A run made progress, or its command printed something."""
 
     live: RunUpdate
 
@@ -94,7 +94,7 @@ class WorkspaceFailed(msgspec.Struct, frozen=True):
 
 
 class SessionLoadFailed(msgspec.Struct, frozen=True):
-    """A session that the person wanted could not be read; why is told besides."""
+    """A session that the person wanted could not be read; the reason is reported separately."""
 
     session: str
 
