@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 TYPED := src tests/core tests/house tools bench demo
-QUICK := $(addprefix tests/,core house gate views config models tools execute)
+QUICK := $(addprefix tests/,core house permissions render config llm tools executor)
 CORES = $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Most tests wait, for programs and for the disk: with one worker for each processor it is idle most of the time.
 WORKERS = $(shell expr 3 \* $(CORES))

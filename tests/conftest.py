@@ -16,10 +16,10 @@ LONG = (
     "tests/disks/",
     "tests/crash/test_kill",
     "tests/crash/test_large_file",
-    "tests/tui/test_story",
-    "tests/tui/test_haste",
+    "tests/tui/test_end_to_end",
+    "tests/tui/test_accidental_keys",
     "tests/bench/",
-    "tests/agent/test_adversarial",
+    "tests/adversarial/test_adversarial",
     "tests/doctor/",
     "tests/demo/",
 )  # what takes long, the longest first

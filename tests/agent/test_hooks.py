@@ -1,177 +1,192 @@
-"""Hooks through the real command line: they hear, they can say no, and they allow nothing."""
+"""Hooks hear of calls, prompts, plans and runs; they can say no to the first two, and no more."""
 
-import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.agent.stage import Stage
+from tests.runs.test_permits import Meddling, apply, write
+from tests.support.engine import World
+from tests.support.session import PRESENTS, told, turn
 
-CONSENT = "[approve]\nwithout_terminal = true\n"
+from assent.agent.hook_guard import HookGuard
+from assent.core.errors import Refused, WorkspaceError
+from assent.core.llm.message import ToolCall
+from assent.core.run.journal import drive_to_end
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
+from assent.ports import HookResults
 
-
-class Hooked(Stage):
-    """A stage with hooks, whose programs lie beside the project and note what they hear."""
-
-    def __init__(self, base: Path) -> None:
-        super().__init__(base, CONSENT)
-        self.programs = base / "hooks"
-        self.programs.mkdir()
-
-    def hook(self, on: str, body: str, **more: object) -> Path:
-        """Adds a hook; `$LOG` in its body is where it notes what it hears."""
-        number = len(list(self.programs.iterdir()))
-        path = self.programs / f"hook{number}"
-        noted = f"LOG={self.base}/heard\n"
-        path.write_text(f"#!/bin/sh\n{noted}{body}\n", encoding="utf-8")
-        path.chmod(0o755)
-        rows = {"on": on, "run": [str(path)], "confined": False, **more}
-        lines = [f"{name} = {json.dumps(value)}" for name, value in rows.items()]
-        with self.config.open("a", encoding="utf-8") as config:
-            config.write("\n".join(["[[hooks]]", *lines, ""]))
-        return path
-
-    def heard(self) -> list[dict[str, Any]]:
-        path = self.base / "heard"
-        lines = path.read_text("utf-8").splitlines() if path.exists() else []
-        return [json.loads(line) for line in lines]
-
-
-YOLO = ("--mode", "yolo")
-NOTE = 'cat >> "$LOG"; echo >> "$LOG"'
+CALL = ToolCall("c1", "write_file", {"path": "a.txt", "content": "x"})
+ATTEMPT = GuardedCall(
+    "s1",
+    "build",
+    "ask",
+    CALL,
+    "write",
+    (ResourceAccess(Action.EDIT, "a.txt"),),
+    Decision(Verdict.ASK, "?"),
+)
+FACTS = {
+    "session": "s1",
+    "agent": "build",
+    "mode": "ask",
+    "call": "c1",
+    "tool": "write",
+    "arguments": {"path": "a.txt", "content": "x"},
+    "touched": [{"action": "edit", "permission": "edit", "resource": "a.txt"}],
+    "verdict": "ask",
+    "reason": "?",
+}
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> Hooked:
-    found = Hooked(tmp_path)
-    found.put("a.txt", b"one\n")
-    found.ok("init")
-    return found
+class Ears:
+    """Implements ports.Hooks: notes what it hears, and answers as it was told."""
+
+    def __init__(self, **answers: HookResults) -> None:
+        self.answers = answers
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
+        self.heard.append((on, dict(facts)))
+        return self.answers.get(on, HookResults())
+
+    @property
+    def moments(self) -> list[str]:
+        return [on for on, _ in self.heard]
 
 
-def test_f134_hooks_hear_calls_before_and_after(stage: Hooked) -> None:
-    stage.hook("before_tool", NOTE)
-    stage.hook("after_tool", NOTE)
-    (ended,) = stage.called(("read_file", {"file_path": "a.txt"}))
-    assert not ended["result"]["failed"]
-    before, after = stage.heard()
-    assert before["on"] == "before_tool"
-    assert (before["tool"], before["arguments"]) == ("read", {"path": "a.txt"})
-    assert (before["mode"], before["agent"], before["verdict"]) == ("plan", "plan", "run")
-    assert before["cwd"] == str(stage.root)
-    touched = {"action": "read", "permission": "read", "resource": "a.txt"}
-    assert before["touched"] == [touched]
-    assert after["on"] == "after_tool"
-    assert (after["failed"], "one" in after["result"]) == (False, True)
+def test_f134_a_guard_tells_all_about_a_call() -> None:
+    ears, warnings = Ears(), list[str]()
+    guard = HookGuard(ears, warnings.append)
+    outcome = ToolOutcome("Done.", failed=True)
+    assert guard.before(ATTEMPT) is None
+    assert guard.after(ATTEMPT, outcome) is outcome
+    after = {**FACTS, "result": "Done.", "failed": True}
+    assert ears.heard == [("before_tool", FACTS), ("after_tool", after)]
+    assert warnings == []
 
 
-@pytest.mark.parametrize("body", ["echo never >&2; exit 2", "exit 1", "kill -KILL $$", "yes"])
-def test_f134_a_hook_that_objects_or_breaks_stops_the_call(stage: Hooked, body: str) -> None:
-    stage.hook("before_tool", body, tool="write|edit")
-    files = stage.everything()
-    wrote, read = stage.called(
-        ("write", {"path": "b.txt", "content": "x"}),
-        ("read", {"path": "a.txt"}),
-        options=("--mode", "yolo"),
+def test_an_objection_is_a_denial_by_a_hook() -> None:
+    guard = HookGuard(Ears(before_tool=HookResults("not on Fridays")), print)
+    said = "A hook refused it: not on Fridays."
+    decision = Decision(Verdict.DENY, said, "hook", "before_tool: write")
+    assert guard.before(ATTEMPT) == decision
+
+
+def test_what_the_gate_denied_no_hook_can_allow() -> None:
+    ears = Ears(before_tool=HookResults(words="let it"))
+    denied = Decision(Verdict.DENY, "never")
+    attempt = GuardedCall("s1", "build", "ask", CALL, "write", ATTEMPT.requests, denied)
+    assert HookGuard(ears, print).before(attempt) is None
+    assert ears.heard == []
+
+
+def test_words_before_and_after_reach_the_model_with_the_result() -> None:
+    warnings = list[str]()
+    ears = Ears(
+        before_tool=HookResults(words="early"), after_tool=HookResults("", "late", ("w1", "w2"))
     )
-    assert (wrote["result"]["failed"], read["result"]["failed"]) == (True, False)
-    assert (wrote["verdict"], wrote["decided"].startswith("hook")) == ("deny", True)
-    assert stage.everything() == files
+    guard = HookGuard(ears, warnings.append)
+    guard.before(ATTEMPT)
+    said = "Done.\n[A hook of the person says: early]\n[A hook of the person says: late]"
+    assert guard.after(ATTEMPT, ToolOutcome("Done.", "title")) == ToolOutcome(said, "title")
+    assert guard.after(ATTEMPT, ToolOutcome("")).text == "\n[A hook of the person says: late]"
+    assert warnings == ["w1", "w2"] * 2
 
 
-def test_f134_a_no_of_a_hook_says_that_a_hook_said_it(stage: Hooked) -> None:
-    stage.hook("before_tool", "echo never on Fridays >&2; exit 2", tool="write")
-    (wrote,) = stage.called(("write", {"path": "b.txt", "content": "x"}), options=YOLO)
-    assert wrote["result"]["text"].startswith("A hook refused it: never on Fridays. ")
-    [row] = stage.ok("log", "--decisions")["decisions"]
-    assert (row["what"], row["decision"]) == ("write: edit b.txt", "deny")
-    assert row["reason"] == "hook (before_tool: write): A hook refused it: never on Fridays."
-    shown = stage.run("log", "--decisions").out.decode()
-    assert "A hook refused it: never on Fridays." in shown
+def test_f134_a_prompt_is_heard_before_anything_is_made(world: World) -> None:
+    ears = world.hooks = Ears(prompt=HookResults("no secrets please"))
+    with pytest.raises(Refused, match="no secrets please"):
+        world.engine().sessions.start("Print the key", "plan")
+    assert world.engine().sessions.all() == []
+    assert world.engine().plans.all() == []
+    on, facts = ears.heard[0]
+    assert (on, facts.pop("session") != "") == ("prompt", True)
+    assert facts == {"agent": "plan", "mode": "plan", "prompt": "Print the key"}
 
 
-def test_f134_runs_by_permit_and_plans_of_a_model_name_their_session(stage: Hooked) -> None:
-    for on in ("plan_proposed", "run_finished"):
-        stage.hook(on, NOTE)
-    stage.called(("write", {"path": "b.txt", "content": "x"}), options=YOLO)
-    plan = {"tool": "write_plan", "args": {"text": "# Say\n\nHello.\n"}}
-    stage.play({"calls": [plan]}, {"calls": [{"tool": "present_plan", "args": {}}]})
-    second, first = stage.ok("sessions", "list")["sessions"]
-    ran, proposed = stage.heard()
-    told = [ran[name] for name in ("on", "session", "agent", "mode", "outcome")]
-    assert told == ["run_finished", first["session"], "build", "yolo", "done"]
-    assert ran["run"]
-    assert "plan" not in ran
-    told = [proposed[name] for name in ("on", "session", "agent", "mode", "plan")]
-    wanted = ["plan_proposed", second["session"], "plan", "plan", second["plan_id"]]
-    assert told == wanted
+def test_words_of_a_prompt_hook_come_before_the_persons(world: World) -> None:
+    ears = world.hooks = Ears(prompt=HookResults("", "The build is red.", ("slow",)))
+    engine = world.engine()
+    record = engine.sessions.start("Mend it", "plan")
+    assert ears.heard[0][1]["session"] == record.session
+    record = engine.sessions.say(record, "Quickly")
+    assert told(world, record, "hook") == ["A hook of the person adds: The build is red."] * 2
+    events = [getattr(each.event, "synthetic", None) for each in engine.sessions.events(record)]
+    assert events == [None, None, "reminder", "hook", "", "hook", ""]
+    assert (record.messages, engine.warnings) == (2, ("slow", "slow"))
 
 
-def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
-    stage.hook("before_tool", "sleep 1000", timeout_s=0.2, tool="read")
-    stage.hook("before_tool", "exit 0", tool="list").unlink()
-    read, listed = stage.called(("read", {"path": "a.txt"}), ("list", {"path": "."}))
-    assert (read["result"]["failed"], listed["result"]["failed"]) == (True, True)
-    assert "reached its limit of time" in read["result"]["text"]
-    assert "is not there" in listed["result"]["text"]
+def test_a_later_prompt_can_be_refused_and_nothing_is_said(world: World) -> None:
+    record = world.engine().sessions.start("", "plan")
+    world.hooks = Ears(prompt=HookResults("no"))
+    with pytest.raises(Refused):
+        world.engine().sessions.say(record, "Go on")
+    assert world.engine().sessions.load(record.session) == record
 
 
-def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
-    stage.hook("before_tool", 'echo \'{"decision": "allow"}\'; exit 0')
-    files = stage.everything()
-    never, later = stage.called(
-        ("shell", {"command": "rm -rf ."}), ("shell", {"command": "rm a.txt"})
-    )
-    assert never["result"]["failed"]
-    assert (later["verdict"], later["result"]["failed"]) == ("stage", False)
-    assert stage.everything() == files
+def test_f134_plans_and_runs_are_heard_of_once_they_are_done(world: World) -> None:
+    ears = world.hooks = Ears(run_finished=HookResults("too late", "words", ("a warning",)))
+    record = world.approve({"a.txt": b"one\n"})
+    engine = world.engine()
+    report = drive_to_end(engine.runs.build(record.plan_id))
+    assert engine.warnings == ("a warning",)
+    plan = {"plan": record.plan_id, "name": "work", "digest": record.digest}
+    waits, done = {**plan, "state": str(record.state)}, {**plan, "state": "COMPLETED"}
+    assert ears.heard == [
+        ("plan_proposed", waits),
+        ("plan_approved", waits),
+        ("run_finished", {**done, "run": report.run, "outcome": "done"}),
+    ]
 
 
-def test_words_of_hooks_reach_the_model(stage: Hooked) -> None:
-    stage.hook("before_tool", "echo mind the gap")
-    stage.hook("after_tool", "echo well read")
-    (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[A hook of the person says: mind the gap]" in ended["result"]["text"]
-    assert "[A hook of the person says: well read]" in ended["result"]["text"]
+def test_an_undo_is_a_run(world: World) -> None:
+    record = world.approve({"a.txt": b"one\n"})
+    world.build(record)
+    ears = world.hooks = Ears()
+    engine = world.engine()
+    report = drive_to_end(engine.undo.apply(engine.undo.preview(), "test"))
+    assert ears.moments == ["run_finished"]
+    assert ears.heard[0][1]["run"] == report.run
+    assert world.files() == {}
 
 
-def test_f134_a_prompt_can_be_refused(stage: Hooked) -> None:
-    stage.hook("prompt", f"{NOTE}; echo no names >&2; exit 2")
-    answer = stage.play({"text": "Never said."}, said="Ask Bob")
-    assert answer.code == 7
-    assert b"no names" in answer.out + answer.err
-    assert [each["prompt"] for each in stage.heard()] == ["Ask Bob"]
-    assert stage.ok("sessions", "list")["sessions"] == []
+def test_f134_a_run_by_permit_is_heard_of_once_with_its_session(world: World) -> None:
+    world.put({"a.txt": b"old\n"})
+    ears = world.hooks = Ears()
+    engine = world.engine()
+    report = apply(engine, write("a.txt", b"old\n", b"new\n"))
+    told = {"session": "s1", "agent": "", "mode": "auto-edit", "run": report.run, "outcome": "done"}
+    assert ears.heard == [("run_finished", told)]
+    drive_to_end(engine.runs.recover())
+    assert ears.moments == ["run_finished"]
 
 
-def test_f134_plans_and_runs_are_heard_of(stage: Hooked) -> None:
-    for on in ("plan_proposed", "plan_approved", "run_finished"):
-        stage.hook(on, f"{NOTE}; exit 2")  # a no comes too late
-    stage.plan()
-    stage.write("b.txt", b"two\n")
-    digest = stage.approve()
-    built = stage.run("build", "--json")
-    assert built.code == 0
-    assert b"ended with code 2" in built.err
-    heard = stage.heard()
-    assert [each["on"] for each in heard] == ["plan_proposed", "plan_approved", "run_finished"]
-    assert {each["digest"] for each in heard} == {digest}
-    assert (heard[-1]["outcome"], heard[-1]["state"]) == ("done", "COMPLETED")
-    assert stage.undo().code == 0
-    assert [each["on"] for each in stage.heard()][3:] == ["run_finished"]
+def test_f134_a_run_by_permit_that_was_put_back_is_heard_of_too(world: World) -> None:
+    world.put({"a.txt": b"old\n"})
+    ears = world.hooks = Ears()
+    engine = world.engine(disk=Meddling(world, None))
+    with pytest.raises(WorkspaceError):
+        apply(engine, write("a.txt", b"old\n", b"new\n"))
+    assert [facts["outcome"] for _, facts in ears.heard] == ["rolled_back"]
 
 
-def test_a_confined_hook_changes_nothing(stage: Hooked) -> None:
-    body = f"touch {stage.root}/made; echo x > {stage.root}/a.txt; exit 0"
-    stage.hook("before_tool", body, confined=True)
-    files = stage.everything()
-    (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert not ended["result"]["failed"]
-    assert stage.everything() == files
+def test_f134_a_plan_that_a_model_presents_names_its_session(world: World) -> None:
+    ears = world.hooks = Ears()
+    record = turn(world, "Greet", PRESENTS)
+    [facts] = [facts for on, facts in ears.heard if on == "plan_proposed"]
+    told = {name: facts[name] for name in ("session", "agent", "mode", "plan")}
+    assert told == {
+        "session": record.session,
+        "agent": "plan",
+        "mode": "plan",
+        "plan": record.plan_id,
+    }
 
 
-def test_an_unconfined_hook_gets_no_keys_of_providers(stage: Hooked) -> None:
-    stage.env |= {"OPENAI_API_KEY": "sk-secret", "HARMLESS": "1"}
-    stage.hook("before_tool", 'echo "$OPENAI_API_KEY+$HARMLESS"')
-    (ended,) = stage.called(("read", {"path": "a.txt"}))
-    assert "[A hook of the person says: +1]" in ended["result"]["text"]
+def test_what_is_refused_is_no_run(world: World) -> None:
+    record = world.propose({"a.txt": b"one\n"})
+    ears = world.hooks = Ears()
+    with pytest.raises(Exception, match="approved"):
+        drive_to_end(world.engine().runs.build(record.plan_id))
+    assert drive_to_end(world.engine().runs.recover()).run == ""
+    assert ears.heard == []

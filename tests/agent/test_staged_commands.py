@@ -1,144 +1,95 @@
-"""A planning model's commands: what only reads runs, all else is staged as it stands or refused."""
+"""A planning model's command becomes an operation of the plan, whoever was asked; it never runs."""
 
-from pathlib import Path
-from typing import Any
+from math import inf, nan
 
+import msgspec
 import pytest
-from tests.agent.hostile import CONSENT
-from tests.agent.stage import Stage, events, final
-from tests.cli.world import TRUSTING
+from tests.support.engine import World
+from tests.support.session import tooling
 
-from assent.sandbox.runner.bubblewrap import sandbox_unavailable
+from assent.agent.effects import (
+    STAGED_ALREADY,
+    EffectDone,
+    EffectRequest,
+    EffectRunner,
+    planned_command,
+)
+from assent.app.engine import Engine
+from assent.core.llm.message import ToolCall
+from assent.core.plan.operation import RunCommand
+from assent.core.session.record import SessionRecord
+from assent.core.tool import CommandEffect, Decision, Verdict
 
-WRITES = "sed -i 's/one/two/' src/app.py && echo \"done\" > out.txt  # twice  blank"
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return _stage(tmp_path)
-
-
-def _stage(base: Path, config: str = "") -> Stage:
-    stage = Stage(base, config)
-    stage.put("src/app.py", b"one\n")
-    stage.ok("init")
-    return stage
+MAKE = CommandEffect("make  all # x")
 
 
-def _shell(stage: Stage, *lines: str, **more: Any) -> list[dict[str, Any]]:
-    return stage.called(*[("shell", {"command": line, **more}) for line in lines])
+def carried(
+    engine: Engine, record: SessionRecord, verdict: Verdict, *, staging: bool = True
+) -> EffectDone:
+    kit = msgspec.structs.replace(tooling(), staging=staging)
+    call = ToolCall("c1", "shell", {"command": MAKE.line})
+    wish = EffectRequest(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
+    work = EffectRunner(engine._desk, kit).run_effect(wish)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            done: EffectDone = end.value
+            return done
 
 
-def test_a_command_that_writes_is_staged_as_it_stands(stage: Stage) -> None:
-    before = stage.everything()
-    read, written = _shell(stage, "cat src/app.py", WRITES)
-    assert (read["verdict"], read["result"]["text"]) == ("run", "one")
-    assert (written["verdict"], written["result"]["failed"]) == ("stage", False)
-    assert written["result"]["text"].startswith(
-        "Staged in the plan as command 1, not run: it runs when a person has approved the plan. "
-        "Nothing on disk changed; its results are not visible to you now."
-    )
-    [row] = stage.staged()
-    assert row == {
-        "id": row["id"], "kind": "run", "path": None, "to": None, "argv": [], "script": WRITES,
-        "cwd": ".", "env": {}, "timeout": 120, "network": False, "undo": [],
-        "profile": "workspace",
-    }  # fmt: skip
-    assert written["metadata"]["operations"] == [row["id"]]
-    assert stage.everything() == before
-    assert not CONSENT & set(stage.logged())
+def staged(engine: Engine) -> tuple[object, ...]:
+    return engine.drafts.operations(engine.plans.find())
 
 
-def test_edits_and_commands_stand_in_the_plan_in_their_order(stage: Stage) -> None:
-    edit = {"path": "src/app.py", "old": "one", "new": "two"}
-    again = {"path": "src/app.py", "old": "two", "new": "three"}
-    stage.called(
-        ("edit", edit), ("shell", {"command": "make gen"}), ("edit", again),
-        ("shell", {"command": "make test", "folder": "src", "seconds": 60, "network": True}),
-    )  # fmt: skip
-    rows = stage.staged()
-    assert [(row["kind"], row["path"], row.get("script")) for row in rows] == [
-        ("write", "src/app.py", None), ("run", None, "make gen"), ("write", "src/app.py", None),
-        ("run", None, "make test"),
-    ]  # fmt: skip
-    last = rows[-1]
-    assert (last["cwd"], last["timeout"], last["network"]) == ("src", 60, True)
-
-
-def test_the_same_command_once_more_is_staged_once(stage: Stage) -> None:
-    first, second = _shell(stage, "make test", "make test")
-    assert "as command 1" in first["result"]["text"]
-    assert "was not added once more" in second["result"]["text"]
-    assert [row["script"] for row in stage.staged()] == ["make test"]
-
-
-def test_nobody_is_asked_about_staging_not_even_by_the_loop_guard(stage: Stage) -> None:
-    rules = '[permission]\nbash = "ask"\n'
-    stage.config.write_text(rules, encoding="utf-8")
-    ends = _shell(stage, *["make a", "make b"] * 3)
-    assert {end["verdict"] for end in ends} <= {"stage", "deny"}
-    assert {end["verdict"] for end in ends[:4]} == {"stage"}
-    assert "question_asked" not in stage.logged()
+@pytest.mark.parametrize("verdict", [Verdict.STAGE, Verdict.ASK])
+def test_it_is_staged_where_the_gate_or_a_person_meant_that(world: World, verdict: Verdict) -> None:
+    engine = world.engine()
+    record = engine.sessions.start("Greet", "plan")
+    done = carried(engine, record, verdict)
+    assert (done.carried.failed, done.changed) == (False, True)
+    assert done.carried.text.endswith("Why it did not run now: It writes.")
+    assert staged(engine) == (RunCommand(script=b"make  all # x"),)
+    again = carried(engine, record, verdict)
+    assert (again.carried.text, again.changed) == (STAGED_ALREADY, False)
+    assert len(staged(engine)) == 1
+    assert world.files() == {}
 
 
 @pytest.mark.parametrize(
-    ("config", "line"),
+    ("verdict", "parent", "staging"),
+    [(Verdict.RUN, "", True), (Verdict.STAGE, "p", True), (Verdict.STAGE, "", False)],
+)
+def test_else_nothing_is_staged_and_nothing_is_run(
+    world: World, verdict: Verdict, parent: str, staging: bool
+) -> None:
+    engine = world.engine()
+    record = msgspec.structs.replace(engine.sessions.start("Greet", "plan"), parent=parent)
+    done = carried(engine, record, verdict, staging=staging)
+    assert done.carried.failed
+    assert "Nothing was run." in done.carried.text
+    assert all(not engine.drafts.operations(plan) for plan in engine.plans.all())
+    assert world.files() == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "timeout"),
     [
-        ("[plan]\nstaging = false\n", "make"),
-        ('[permission.bash]\n"make *" = "deny"\n', "make"),
-        ('[permission.bash]\n"git push *" = "deny"\n', "make && git push"),
-        ('[permission.edit]\n"src/*" = "deny"\n', "echo x > src/app.py"),
-        ("", "rm -rf ."),
-        ("", "assent approve"),
+        (0, 120, 120),
+        (0.2, 120, 1),
+        (60, 120, 60),
+        (600, 120, 120),
+        (600, 900.5, 600),
+        (0, 0.5, 1),
+        (1e12, 120, 120),
+        (1e12, 1e9, 86_400),
+        (nan, 120, 120),
+        (inf, inf, 86_400),
     ],
 )
-def test_what_is_denied_is_not_staged_either(tmp_path: Path, config: str, line: str) -> None:
-    stage = _stage(tmp_path, config)
-    before = stage.everything()
-    [end] = _shell(stage, line)
-    assert (end["verdict"], end["result"]["failed"]) == ("deny", True)
-    assert stage.staged() == []
-    assert stage.everything() == before
-
-
-def test_an_agent_without_edits_stages_no_command(stage: Stage) -> None:
-    [end] = stage.called(("shell", {"command": "make"}), options=("--agent", "explore"))
-    assert (end["verdict"], end["result"]["failed"]) == ("deny", True)
-    assert stage.staged() == []
-
-
-def test_a_child_stages_no_command(stage: Stage) -> None:
-    before = stage.everything()
-    task = {"tool": "task", "args": {"prompt": "Do it", "description": "do", "agent": "general"}}
-    child: list[dict[str, Any]] = [
-        {"calls": [{"tool": "shell", "args": {"command": "make"}}]},
-        {"text": "Tried."},
-    ]
-    answer = stage.play({"calls": [task]}, {"text": "Done."}, children={"general": child})
-    ends = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
-    assert ("shell", "deny") in [(end["tool"], end["verdict"]) for end in ends]
-    assert (stage.staged(), stage.everything()) == ([], before)
-
-
-def test_what_a_model_staged_runs_once_a_person_approved_it(tmp_path: Path) -> None:
-    lack = sandbox_unavailable()
-    if lack is not None:
-        pytest.skip(lack.reason)
-    stage = _stage(tmp_path, TRUSTING)
-    line = "sed 's/one/two/' src/app.py > made.py && rm src/app.py"
-    calls: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("shell", {"command": line}),
-        ("write_plan", {"text": "# Make it\n\nTwo of one.\n"}),
-        ("present_plan", {}),
-    )
-    answer = stage.play(*[{"calls": [{"tool": tool, "args": args}]} for tool, args in calls])
-    assert answer.code == 3
-    assert stage.files().keys() == {b"src", b"src/app.py"}
-    row = stage.ok("review")["operations"][0]
-    assert (row["script"], row["risks"], row["reversible"]) == (line, ["deletes"], "reversible")
-    stage.ok("approve", "--digest", final(answer)["digest"])
-    assert stage.ok("build")["operations"] == [{"id": row["id"], "result": "done", "exit": 0}]
-    assert stage.files()[b"made.py"][2] == b"two\n"
-    assert b"src/app.py" not in stage.files()
-    assert stage.undo().code == 0
-    assert stage.files()[b"src/app.py"][2] == b"one\n"
+def test_its_time_is_what_it_asks_for_and_never_more_than_the_settings_say(
+    wanted: float, most: float, timeout: int
+) -> None:
+    command = CommandEffect("make", b"web", wanted, network=True)
+    found = planned_command(command, most)
+    assert found == RunCommand(script=b"make", cwd=b"web", timeout=timeout, network=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from tests.app.plugged import Site
+from tests.app.plugin_package import Site
 
 from assent.app.plugins import plugin_tools
 from assent.config.settings import PluginSettings

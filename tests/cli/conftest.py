@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import Talker
-from tests.cli.world import World
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 

@@ -6,8 +6,8 @@ VERB is `undo` or `redo`, of the newest there is; CALL and AT are as in `killed`
 import os
 import sys
 
-from tests.cli.killed import DyingDisk, dies, engine
-from tests.cli.world import World
+from tests.cli.harness import World
+from tests.cli.killed_build import DyingDisk, dies, engine
 
 from assent.core.run.journal import drive_to_end
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.cli.world import TRUSTING, World
+from tests.cli.harness import TRUSTING, World
 
 from assent.core.digest import sha256
 from assent.core.plan.approval import Approval, Approver, signed_bytes

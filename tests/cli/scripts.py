@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from tests.cli.world import Answer, World
+from tests.cli.harness import Answer, World
 
 NOBODY = "http://127.0.0.1:9/v1"
 ALONE = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), NOBODY)

@@ -11,7 +11,7 @@ import sys
 import termios
 from collections.abc import Mapping
 
-from tests.cli.world import Answer, World
+from tests.cli.harness import Answer, World
 
 QUESTION = b"Type the first 8 characters of the digest to approve: "
 PATIENCE = 30.0

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.cli.harness import World
 from tests.cli.machines import Machines
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.test_run_stream import MAKES, STREAM, TEXT, read, said, streamed, unnamed
-from tests.cli.world import World
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import pytest
-from tests.cli.world import PROGRAM, World
+from tests.cli.harness import PROGRAM, World
 
 HIGH = os.fsdecode(b"\xff\xfe")  # bytes that are no UTF-8, as the shell hands them over
 HUGE = "x" * 100_000

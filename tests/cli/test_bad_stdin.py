@@ -3,7 +3,7 @@
 import shlex
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 EMPTY, JUNK = b"", b"junk\n"
 PLAN, YES = b'{"line":"bundle.1","x":1}\n', b'{"line":"approval.1","x":1}\n'

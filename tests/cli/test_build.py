@@ -1,7 +1,7 @@
 """Building: code that has no model applies exactly what was approved, and shows it."""
 
 import pytest
-from tests.cli.world import PROGRAM, World
+from tests.cli.harness import PROGRAM, World
 
 from assent.cli.run_answer import EXIT_CODES
 

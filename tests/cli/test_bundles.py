@@ -5,10 +5,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from tests.cli.killed import kill_build
+from tests.cli.harness import World
+from tests.cli.killed_build import kill_build
 from tests.cli.machines import OLD, Machines, key_of, trust
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
 
 from assent.app.bundles import open_bundles
 from assent.app.composition import open_engine_at

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.cli.harness import TRUSTING
 from tests.cli.machines import Machines, forged, key_of, put, signed, signer_of, trust, written
-from tests.cli.world import TRUSTING
 
 from assent.core.digest import sha256
 from assent.core.plan.bundle import Bundle, origin_bytes

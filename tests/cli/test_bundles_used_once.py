@@ -4,8 +4,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.machines import OLD, Machines, key_of, trust
-from tests.cli.world import World
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from tests.cli.harness import World
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
 from tests.house.source import ROOT
 
 from assent.core import errors

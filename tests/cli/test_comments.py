@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import PLANS, Talker
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
-from tests.models.server import Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Turn, serving
+from tests.llm.wire_responses import Reply
 
 TEXT = b"# Greet\n\nWrite hello.txt.\nThat is all.\n"
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.world import PROGRAM, TRUSTING, World
-from tests.sandbox.cell import needs_bubblewrap
+from tests.cli.harness import PROGRAM, TRUSTING, World
+from tests.sandbox.profiles import needs_bubblewrap
 
 pytestmark = needs_bubblewrap
 

@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from tests.cli.killed import kill_build
-from tests.cli.world import TRUSTING, World
+from tests.cli.harness import TRUSTING, World
+from tests.cli.killed_build import kill_build
 
 PROJECT = ".opencode/assent.toml"
 

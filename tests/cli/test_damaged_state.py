@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.world import PROGRAM, UNPRIVILEGED, World
+from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
 
 
 def ousted(make: Callable[[Path], object]) -> Callable[[Path], None]:

@@ -1,9 +1,9 @@
 """`assent debug`: what a model is told and which tools it gets, without asking any."""
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
-from tests.cli.world import World
-from tests.models.server import Turn, serving
+from tests.llm.server import Turn, serving
 
 MOST = 2400  # tokens of the plan agent's first request
 WRITERS = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 MOST = "a/" * 200 + "f"
 DEEP = "a/" * 201 + "f"

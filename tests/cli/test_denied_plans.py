@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.harness import TRUSTING, World
 from tests.cli.killed_undo import kill_undo
 from tests.cli.machines import Machines, key_of, trust
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
-from tests.cli.world import TRUSTING, World
 
 from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths

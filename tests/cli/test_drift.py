@@ -4,8 +4,8 @@ import os
 from collections.abc import Callable
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.terminal import QUESTION, Terminal
-from tests.cli.world import World
 
 from assent.planning.drift import MAX_CHEAP_BYTES
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.machines import Machines, key_of, signer_of
-from tests.cli.world import World
 from tests.house.source import ROOT
 
 from assent import __version__

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import TRUSTING, World
 from tests.cli.machines import Machines
-from tests.cli.world import TRUSTING, World
 
 EXPIRED = "[approve]\nwithout_terminal = true\nexpires_s = 900\n"
 

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from tests.cli.harness import Answer, World
 from tests.cli.scripts import PLANS, Talker
 from tests.cli.terminal import Terminal
-from tests.cli.world import Answer, World
-from tests.models.server import Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Turn, serving
+from tests.llm.wire_responses import Reply
 
 ASKED = (b"be about, and what not?", b"have to keep to?", b"matters most?", b"else should be")
 TEXT = "## Scope\n\nOnly src\n\n## Priorities\n\nTests — first"

@@ -1,7 +1,7 @@
 """Help: every command explains itself, with examples, and starts fast questions fast."""
 
 import pytest
-from tests.cli.world import PROGRAM, World
+from tests.cli.harness import PROGRAM, World
 
 from assent import __version__
 from assent.cli.registry import COMMANDS

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.world import World
-from tests.engine.world import World as Inside
+from tests.cli.harness import World
+from tests.support.engine import World as Inside
 
 from assent.agent.agent_file import RELEASED_DIGESTS
 from assent.app.packaged_agent import packaged_agent

@@ -1,8 +1,8 @@
 """An interrupt at the edges of a command is answered like one in its middle."""
 
 import pytest
+from tests.cli.harness import Answer, World
 from tests.cli.terminal import PROGRAM, Terminal
-from tests.cli.world import Answer, World
 
 # Presses Ctrl-C where a function of a module is called or returns; of the journal's with an entry.
 PRESSED = """

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 PLAN = [
     "plan_id", "session", "name", "path", "state", "digest", "approved", "created_at", "updated_at",

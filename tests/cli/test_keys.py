@@ -5,9 +5,9 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import TRUSTING, World
 from tests.cli.machines import Machines, key_of, trust
 from tests.cli.terminal import Terminal
-from tests.cli.world import TRUSTING, World
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 

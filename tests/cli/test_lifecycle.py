@@ -1,8 +1,8 @@
 """The life of a plan as the command line sees it: every command in every state."""
 
 import pytest
-from tests.cli.killed import kill_build
-from tests.cli.world import World
+from tests.cli.harness import World
+from tests.cli.killed_build import kill_build
 
 # What each command exits with in each state. 0 and 1 are the table of the lifecycle; 3, 4 and 6
 # say why a build cannot start.

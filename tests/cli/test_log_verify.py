@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 
 @pytest.fixture

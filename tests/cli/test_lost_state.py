@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.killed import kill_build
+from tests.cli.harness import PROGRAM, UNPRIVILEGED, World
+from tests.cli.killed_build import kill_build
 from tests.cli.scripts import Talker, turn, write
-from tests.cli.world import PROGRAM, UNPRIVILEGED, World
 
 from assent.core.digest import sha256
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM, World
 from tests.cli.terminal import Terminal
-from tests.cli.world import PROGRAM, World
-from tests.models.server import FAULTS, Server, Turn, refusal, serving
-from tests.models.speech import Reply
+from tests.llm.server import FAULTS, Server, Turn, refusal, serving
+from tests.llm.wire_responses import Reply
 
 NOBODY = "http://127.0.0.1:9/v1"
 ALONE = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL"), NOBODY)

@@ -9,9 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
-from tests.cli.world import World
-from tests.models.asking import shown
-from tests.models.server import serving
+from tests.cli.harness import World
+from tests.llm.http_models import shown
+from tests.llm.server import serving
 
 from assent.core.llm.message import ChatMessage, TextPart
 from assent.core.llm.request import ModelRequest

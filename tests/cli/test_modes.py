@@ -3,9 +3,9 @@
 import tomllib
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
 
 from assent.cli.goal.slash_command import mode_of
 from assent.core.errors import UsageError

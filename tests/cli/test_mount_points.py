@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
-from tests.cli.world import PROGRAM, World
-from tests.sandbox.cell import needs_bubblewrap
+from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.core.permission.protected_paths import RESERVED
 

@@ -3,8 +3,8 @@
 import shlex
 
 import pytest
+from tests.cli.harness import TRUSTING, World
 from tests.cli.scripts import PLANS, Talker, turn
-from tests.cli.world import TRUSTING, World
 
 from assent.render.review import of_plan
 

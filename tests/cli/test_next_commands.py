@@ -3,8 +3,8 @@
 import shlex
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.test_help import GROUPS
-from tests.cli.world import World
 
 from assent.cli.registry import COMMANDS
 

@@ -4,7 +4,7 @@ import os
 from typing import NamedTuple
 
 import pytest
-from tests.cli.world import PROGRAM, Found, World
+from tests.cli.harness import PROGRAM, Found, World
 
 Files = dict[bytes, Found]
 ANY = bytes(range(256)) * 9

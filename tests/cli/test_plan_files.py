@@ -6,7 +6,7 @@ import shutil
 from datetime import UTC, datetime
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 TEMPLATE = """\
 # Add login

@@ -6,10 +6,10 @@ import subprocess
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, PLAN_TEXT, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
-from tests.cli.world import PROGRAM, World
-from tests.models.server import Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Turn, serving
+from tests.llm.wire_responses import Reply
 
 ESCAPE = bytes([27]).decode()
 APPROVE = re.compile(rb"^Approve: assent -C \S+ (approve --digest ([0-9a-f]{64}) --build)$", re.M)

@@ -4,8 +4,8 @@ import os
 from typing import Any
 
 import pytest
+from tests.cli.harness import PROGRAM, Answer, World
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
-from tests.cli.world import PROGRAM, Answer, World
 
 from assent.sandbox.runner.bwrap_program import TOOLS, find_bwrap
 

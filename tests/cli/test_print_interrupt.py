@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM
 from tests.cli.scripts import Talker, turn
-from tests.cli.world import PROGRAM
-from tests.models.server import Server, Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Server, Turn, serving
+from tests.llm.wire_responses import Reply
 
 PATIENCE = 60
 READ = (("c1", "read", '{"path": "script.json"}'),)

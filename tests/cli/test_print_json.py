@@ -6,8 +6,8 @@ import re
 import pytest
 from tests.cli.scripts import MODEL, PLANS, WRITE_PLAN, Talker, turn
 from tests.house.source import ROOT
-from tests.models.server import Turn, refusal, serving
-from tests.models.speech import Reply
+from tests.llm.server import Turn, refusal, serving
+from tests.llm.wire_responses import Reply
 
 PAGE = ROOT / "docs" / "agent.md"
 ENVELOPE = ["seq", "at", "kind", "session", "body"]

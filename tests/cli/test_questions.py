@@ -4,8 +4,8 @@ import re
 
 import msgspec
 import pytest
+from tests.cli.harness import World
 from tests.cli.terminal import QUESTION, Terminal
-from tests.cli.world import World
 
 from assent.agent.session_repository import SessionRepository
 from assent.app.composition import open_engine_at

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 LINES = [b"line %d\n" % n for n in range(1, 31)]
 

@@ -1,6 +1,6 @@
 """What a person sees where a command of a plan failed, and the three ways on, in the sandbox."""
 
-from tests.cli.world import World
+from tests.cli.harness import World
 
 START = {b"in.txt": ("file", 0o644, b"in\n"), b"log.txt": ("file", 0o644, b"first\n")}
 FAILS = "echo more >> log.txt && mkdir made && echo x > made/out && test -e wanted"

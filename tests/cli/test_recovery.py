@@ -1,7 +1,7 @@
 """What a person sees after a crash: done, rolled back or needs you, and the way out of each."""
 
-from tests.cli.killed import kill_build
-from tests.cli.world import World, files_below
+from tests.cli.harness import World, files_below
+from tests.cli.killed_build import kill_build
 
 BEFORE = {
     b"one": ("file", 0o644, b"old one\n"),

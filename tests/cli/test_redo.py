@@ -1,7 +1,7 @@
 """Redo takes back an undo: the newest, as long as nothing else was run since, or a named one."""
 
 import pytest
-from tests.cli.world import Answer, World
+from tests.cli.harness import Answer, World
 
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:

@@ -1,6 +1,6 @@
 """`runs show` of a run that was rolled back: each command under its own operation."""
 
-from tests.cli.world import World
+from tests.cli.harness import World
 
 UNDO = "echo taking back; rm made"
 

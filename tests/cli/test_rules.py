@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths

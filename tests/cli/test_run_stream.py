@@ -13,12 +13,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.killed import kill_build
+from tests.cli.harness import PROGRAM, Answer, World
+from tests.cli.killed_build import kill_build
 from tests.cli.machines import Machines
 from tests.cli.scripts import MODEL, PLANS, PRESENT, Talker, turn, write
-from tests.cli.world import PROGRAM, Answer, World
-from tests.models.server import Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Turn, serving
+from tests.llm.wire_responses import Reply
 
 STREAM = ("--output-format", "stream-json")
 ENVELOPE = ["seq", "at", "kind", "session", "body"]

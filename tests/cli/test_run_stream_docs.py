@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 from tests.house.source import ROOT
 
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import TRUSTING, World
 from tests.cli.terminal import Terminal
-from tests.cli.world import TRUSTING, World
 
 KB = 1000
 

@@ -3,8 +3,8 @@
 import json
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
-from tests.cli.world import World
 
 TURNS = (
     turn("", ("remember", {"text": "Tests run with make."})),

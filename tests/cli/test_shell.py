@@ -5,8 +5,8 @@ import shlex
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM, World
 from tests.cli.terminal import Terminal
-from tests.cli.world import PROGRAM, World
 
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.runner.bwrap_program import find_bwrap

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.harness import World, files_below
 from tests.cli.terminal import Terminal
-from tests.cli.world import World, files_below
 
 FILES = {
     "kept": b"kept\n",

@@ -6,7 +6,7 @@ import subprocess
 import zlib
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
 PATCH = b"""\

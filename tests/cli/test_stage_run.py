@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 
 def commands(world: World) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import shlex
 import subprocess
 
 import pytest
-from tests.cli.world import PROGRAM, World
+from tests.cli.harness import PROGRAM, World
 
 READERS = (
     "stage patch -",

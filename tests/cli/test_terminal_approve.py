@@ -4,8 +4,8 @@ import os
 import signal
 
 import pytest
+from tests.cli.harness import Answer, World
 from tests.cli.terminal import QUESTION, Terminal
-from tests.cli.world import Answer, World
 
 WRONG = {
     "empty": b"\n",

@@ -3,8 +3,8 @@
 from shutil import which
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
 
 SCREEN = ("stdin", "stdout")
 

@@ -1,8 +1,8 @@
 """Undo asks like approve: its own digest, at the terminal, or not at all."""
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.terminal import PROGRAM, QUESTION, Terminal
-from tests.cli.world import World
 
 AFTER = {b"a.txt": ("file", 0o644, b"a\n"), b"b.txt": ("file", 0o644, b"b\n")}
 

@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import ALONE, Talker, turn
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
-from tests.models.server import Server, Turn, serving
-from tests.models.speech import Reply
+from tests.llm.server import Server, Turn, serving
+from tests.llm.wire_responses import Reply
 
 from assent.core.digest import sha256
 

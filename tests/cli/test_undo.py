@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from tests.cli.world import Answer, World
+from tests.cli.harness import Answer, World
 
 
 @pytest.fixture

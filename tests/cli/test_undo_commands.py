@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import TRUSTING, Answer, World
 from tests.cli.terminal import Terminal
-from tests.cli.world import TRUSTING, Answer, World
 
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:

@@ -1,7 +1,7 @@
 """Which run `assent undo` is about if nobody names one, and what a build says about that."""
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 
 def run_command(world: World, *words: str) -> str:

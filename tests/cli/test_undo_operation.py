@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 
 def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:

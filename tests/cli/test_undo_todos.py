@@ -4,9 +4,9 @@ import shlex
 
 import msgspec
 import pytest
+from tests.cli.harness import PROGRAM, World
 from tests.cli.killed_undo import kill_undo
 from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
-from tests.cli.world import PROGRAM, World
 
 
 def todo(*words: str) -> tuple[str, dict[str, object]]:

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agent.stage import Stage
+from tests.adversarial.harness import Stage
+from tests.cli.harness import TRUSTING, World
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn, write
-from tests.cli.world import TRUSTING, World
 
 WRITE: dict[str, Any] = {
     "calls": [{"tool": "write", "args": {"path": "b.txt", "content": "new\n"}}]

@@ -7,7 +7,7 @@ from typing import get_args
 
 import msgspec
 import pytest
-from tests.execute.commands import (
+from tests.executor.command_harness import (
     FAILING,
     GOOD,
     MINE,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from tests.engine.trees import Entries, laid, lay, states
+from tests.support.file_trees import Entries, laid, lay, states
 
 from assent.core.plan.draft import net_changes
 from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile

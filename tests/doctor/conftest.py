@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.world import World
+from tests.cli.harness import World
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.world import World, files_below
-from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
+from tests.cli.harness import World, files_below
+from tests.sandbox.leaky_sandboxes import ENVIRONMENT, real_tool, unconfined
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.cli.doctor import report_on

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
-from tests.cli.killed import DyingDisk, engine
+from tests.cli.killed_build import DyingDisk, engine
 from tests.cli.machines import Machines, key_of
 from tests.cli.scripts import ALONE, Turn, turn, write
 from tests.cli.terminal import Terminal

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.cli.world import TRUSTING, Answer, World
+from tests.cli.harness import TRUSTING, Answer, World
 
 from assent.app.host_identity import HOST, HostIdentity
 

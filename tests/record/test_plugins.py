@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.agent.stage import Stage
-from tests.app.plugged import Site
-from tests.cli.world import Answer
+from tests.adversarial.harness import Stage
+from tests.app.plugin_package import Site
+from tests.cli.harness import Answer
 
 SOURCES = Path(__file__).with_name("plugins")
 RECORD = Path(__file__).with_name("plugins.json")

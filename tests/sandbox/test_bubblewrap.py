@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import HOME, Outcome, inside, needs_bubblewrap, profile, python, shell
+from tests.sandbox.profiles import HOME, Outcome, inside, needs_bubblewrap, profile, python, shell
 
 from assent.core.errors import Refused
 from assent.sandbox.profile.profile import SandboxProfile

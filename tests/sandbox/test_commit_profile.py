@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import needs_bubblewrap
-from tests.sandbox.room import Room
+from tests.sandbox.profiles import needs_bubblewrap
+from tests.sandbox.workspace import Room
 
 from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import (
+from tests.sandbox.profiles import (
     Outcome,
     inside,
     needs_bubblewrap,

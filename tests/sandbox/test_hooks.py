@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.sandbox.cell import left_over, long_time, needs_bubblewrap
+from tests.sandbox.profiles import left_over, long_time, needs_bubblewrap
 
 from assent.core.hook import Hook
 from assent.ports import HookResults

@@ -5,7 +5,7 @@ import resource
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import (
+from tests.sandbox.profiles import (
     Outcome,
     confined,
     inside,

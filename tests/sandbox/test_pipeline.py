@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.sandbox.cell import (
+from tests.sandbox.profiles import (
     Outcome,
     confined,
     left_over,

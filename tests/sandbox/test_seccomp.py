@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import Outcome, inside, needs_bubblewrap, outside, profile, python
+from tests.sandbox.profiles import Outcome, inside, needs_bubblewrap, outside, profile, python
 
 from assent.sandbox.runner.seccomp import (
     ALWAYS,

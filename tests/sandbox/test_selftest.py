@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.sandbox.leaks import (
+from tests.sandbox.leaky_sandboxes import (
     Less,
     answering,
     changing,

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cli.world import World, _environment
+from tests.cli.harness import World, _environment
 from tests.shell.scratch import build
 
 from assent.agent.read_only_shell import LocalReadOnlyShell

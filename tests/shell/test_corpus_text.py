@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.cli.world import PROGRAM
+from tests.cli.harness import PROGRAM
 from tests.shell.lists import CORPUS, every, families, filled, leaving, listed, staying
 
 # Parts that cannot be quoted: those that would end the quotation, and those that are not there.

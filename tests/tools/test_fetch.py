@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.tools.reading import NoFetch, Place
+from tests.tools.read_harness import NoFetch, Place
 
 from assent.core.errors import Refused
 from assent.core.tool import PermissionContext

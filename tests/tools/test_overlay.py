@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.tools.reading import Place
+from tests.tools.read_harness import Place
 
 from assent.core.errors import AssentError, NotFound, Refused
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.tools.settling import Desk
+from tests.tools.call_harness import Desk
 
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile

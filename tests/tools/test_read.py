@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.tools.reading import Place
+from tests.tools.read_harness import Place
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, NotFound, Refused

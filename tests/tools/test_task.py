@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.tools.settling import Desk
+from tests.tools.call_harness import Desk
 
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.tools.settling import PLAN, Desk
+from tests.tools.call_harness import PLAN, Desk
 
 from assent.core.digest import sha256
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile

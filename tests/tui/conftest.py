@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.tui.stage import Stage
+from tests.tui.harness import Stage
 from tests.tui.tmux import Tmux, tmux
 
 

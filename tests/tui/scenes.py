@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from tests.cli.scripts import MODEL, PRESENT, Turn, turn, write
-from tests.tui.picture import picture, still
-from tests.tui.sights import arrived
-from tests.tui.stage import Seat, Stage, listens
+from tests.tui.harness import Seat, Stage, listens
+from tests.tui.svg_snapshot import picture, still
+from tests.tui.widget_app import arrived
 
 from assent.tui.app import TerminalApp
 from assent.tui.host import StartOptions

@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.tui.reading import LONG, Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import LONG, Reader, proposed
 from textual.events import Paste
 
 from assent.core.plan.lifecycle import PlanState

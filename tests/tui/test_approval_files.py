@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
-from tests.tui.test_haste import PACES, at_pace, slowly, spelled
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
+from tests.tui.test_accidental_keys import PACES, at_pace, slowly, spelled
 
 from assent.core.plan.lifecycle import PlanState
 from assent.tui.panels.approval.panel import ApprovalPanel

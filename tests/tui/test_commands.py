@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from tests.cli.scripts import PLANS
-from tests.tui.reading import Reader
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader
 
 from assent.tui.commands.registry import COMMANDS, GROUPS
 from assent.tui.panels.approval.panel import ApprovalPanel

@@ -4,10 +4,10 @@ from math import inf
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import TRUSTING
 from tests.cli.scripts import PLANS, turn
-from tests.cli.world import TRUSTING
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 from textual.events import AppBlur, AppFocus
 
 from assent.tui.app import TerminalApp

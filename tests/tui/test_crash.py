@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import turn
-from tests.cli.world import World
 from tests.tui.tmux import OPEN, PROMPT, Terminal, Tmux, needs_tmux, scripted
 
 pytestmark = needs_tmux

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from tests.tui.reading import Reader
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader
 
 from assent.app.demo import FILES, GOAL, WELCOME
 from assent.cli.tui_host import DemoScreenHost, LocalScreenHost

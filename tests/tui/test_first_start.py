@@ -1,7 +1,7 @@
 """The first start without any model: what was found, the next steps, and a screen that works."""
 
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 
 from assent.render.onboarding import LocalModelServer, SetupFindings, onboarding_lines
 from assent.tui.panels.run import RunPanel

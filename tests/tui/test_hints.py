@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.test_help import GROUPS
 from tests.cli.test_next_steps import steps
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
 
 import assent
 from assent.cli.registry import COMMANDS

@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 
 from assent.core.run.journal import LiveCommandOutput
 from assent.tui.line_view.view import LineView

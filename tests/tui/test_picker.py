@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 from tests.cli.scripts import PLANS, turn
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded

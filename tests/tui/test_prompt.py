@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
-from tests.tui.sights import Sight, shown
+from tests.tui.widget_app import Sight, shown
 from textual._xterm_parser import XTermParser
 from textual.events import Key, Paste
 

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 from tests.cli.scripts import turn
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.session.event import QuestionAnswered

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from tests.cli.scripts import PLANS
-from tests.tui.gates import (
+from tests.tui.harness import Seat, Stage
+from tests.tui.thread_gates import (
     PRESENTED,
     Gate,
     here,
@@ -14,7 +15,6 @@ from tests.tui.gates import (
     slow,
     talked,
 )
-from tests.tui.stage import Seat, Stage
 
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import MessageAdded

@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 import pytest
-from tests.cli.world import World
-from tests.tui.stage import Seat, Stage
+from tests.cli.harness import World
+from tests.tui.harness import Seat, Stage
 
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunStep, StepProgress

@@ -4,7 +4,7 @@ from threading import Event
 
 import pytest
 from tests.cli.scripts import PLANS, turn
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.errors import UsageError

@@ -7,9 +7,9 @@ from pkgutil import iter_modules
 from typing import Any
 
 import pytest
-from tests.tui.picture import ACCEPT, FOLDER, compare
+from tests.tui.harness import Stage
 from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, played, prepare
-from tests.tui.stage import Stage
+from tests.tui.svg_snapshot import ACCEPT, FOLDER, compare
 
 from assent.tui import panels
 from assent.tui.conversation.timeline import Timeline

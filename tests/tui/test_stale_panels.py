@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from tests.cli.scripts import PRESENT, turn
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 from textual.widgets import TextArea
 
 from assent.core.plan.lifecycle import PlanState

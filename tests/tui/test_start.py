@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import Answer, World
 from tests.cli.scripts import ALONE, MODEL, Talker, turn, write
 from tests.cli.terminal import Terminal
-from tests.cli.world import Answer, World
 
 SCREEN = ("stdin", "stdout", "stderr")
 OPENED, CLOSED = b"\x1b[?1049h", b"\x1b[?1049l"  # the terminal's second screen

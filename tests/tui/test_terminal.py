@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import turn
-from tests.cli.world import World
 from tests.tui.tmux import AGAIN_S, OPEN, PROMPT, Tmux, needs_tmux, rested, scripted
 
 pytestmark = needs_tmux

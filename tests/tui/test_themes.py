@@ -4,8 +4,8 @@ from typing import get_args
 
 import pytest
 from rich.color import Color
-from tests.tui.sights import Sight, shown
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.widget_app import Sight, shown
 from textual.color import Color as Ground
 from textual.theme import Theme
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.tui.reading import Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import Reader, proposed
 
 from assent.tui.line_view.view import LineView
 from assent.tui.outcome_text import decision_text

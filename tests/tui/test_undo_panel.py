@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 
 from tests.cli.scripts import PLANS, turn
-from tests.tui.reading import LONG, Reader, proposed
-from tests.tui.stage import Seat, Stage
+from tests.tui.harness import Seat, Stage
+from tests.tui.panel_actions import LONG, Reader, proposed
 
 from assent.core.plan.lifecycle import PlanState
 from assent.tui.host import StartOptions

@@ -15,8 +15,8 @@ from uuid import uuid4
 
 import msgspec
 import pytest
+from tests.cli.harness import World
 from tests.cli.scripts import ALONE, QUICK, Turn
-from tests.cli.world import World
 
 PATIENCE_S = 60.0
 BREATH_S = 0.1  # between the last letter and Enter, as people take it

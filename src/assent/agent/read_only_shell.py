@@ -35,8 +35,8 @@ from assent.permissions.commands.read_only.special_file import SpecialFileRefuse
 from assent.ports import ProcessRunner
 
 __all__ = [
-    "ReadOnlyVerdict",
     "LocalReadOnlyShell",
+    "ReadOnlyVerdict",
     "classify_read_only",
 ]  # faces judge through the engine, too
 

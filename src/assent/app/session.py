@@ -36,9 +36,9 @@ from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import read_instructions
 
 __all__ = [
+    "BudgetLimits",
     "InvocationOptions",
     "PromptLayer",
-    "BudgetLimits",
     "SessionOptions",
     "SessionRuntime",
     "open_session_runtime",

@@ -31,7 +31,7 @@ from assent.tui.line_view.sections import NO_ROW, Section, SectionList, SectionR
 from assent.tui.min_size import TooSmallOverlay, is_too_small
 from assent.tui.theme.styles import CURSOR, FOUND, MARK, chosen_theme, style_in_theme
 
-__all__ = ["NO_ROW", "LineView", "Section", "LinePosition"]
+__all__ = ["NO_ROW", "LinePosition", "LineView", "Section"]
 
 GUTTER: Final = 2  # columns: the cursor's sign, and a mark's
 POINTER: Final = "▸"

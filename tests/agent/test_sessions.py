@@ -1,0 +1,317 @@
+"""Sessions: starting, continuing and finding them; modes; forks; one worker at a time."""
+
+import json
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+from tests.support.engine import PassedOn, RacingStore, World
+from tests.support.session import PRESENTS, Script, results, told, tooling, turn, work
+
+from assent.core.errors import Busy, NotFound, UsageError
+from assent.core.event import StoredEvent
+from assent.core.llm.message import TextPart
+from assent.core.llm.request import StreamDelta
+from assent.core.permission.mode import MODES, Mode
+from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
+from assent.ports import Turn
+from assent.store.locks import FileLocks
+
+GOAL = "Greet everybody who comes by, please, and quickly"
+SLUG = "greet-everybody-who-comes-by-please-and-quickly"
+PLAN = f".opencode/plans/{SLUG}/PLAN_greet_everybody_who_comes_by_please.md"
+
+
+def texts(script: Script) -> list[str]:
+    """What the model was told in its newest request."""
+    parts = [part for message in script.prompts[-1] for part in message.parts]
+    return [part.text for part in parts if isinstance(part, TextPart)]
+
+
+def test_f23_a_goal_in_plan_mode_makes_the_plan_file_from_the_template(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    text = (world.root / PLAN).read_text(encoding="utf-8")
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# Greet everybody who comes by please",
+        "## Goal",
+        "## Proposed changes",
+        "## Verification",
+    ]
+    assert GOAL in text
+    plan = world.engine().plans.find()
+    assert (record.plan_id, record.slug) == (plan.plan_id, SLUG)
+
+
+@pytest.mark.parametrize(("goal", "mode"), [("", "plan"), (GOAL, "ask")])
+def test_without_a_goal_or_outside_plan_mode_there_is_no_plan(
+    world: World, goal: str, mode: Mode
+) -> None:
+    record = world.engine().sessions.start(goal, mode)
+    assert (record.plan_id, world.engine().plans.all()) == ("", [])
+
+
+def test_a_question_answered_in_words_leaves_no_file(world: World) -> None:
+    record = turn(world, GOAL, "It is 42.")
+    assert (record.plan_id, (world.root / PLAN).exists()) == ("", False)
+    assert world.engine().plans.all() == []
+    again = work(world, world.engine().sessions.say(record, "Really?"), Script("Yes."))
+    assert (again.turns, again.plan_id) == (2, "")
+
+
+def test_a_plan_that_somebody_touched_stays(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    (world.root / PLAN).write_text("# Mine\n", encoding="utf-8")
+    work(world, record, Script("Fine."))
+    assert (world.root / PLAN).exists()
+
+
+def test_slugs_are_unique_among_sessions_and_folders_of_plans(world: World) -> None:
+    world.engine().plans.new("work", "greet")
+    slugs = [world.engine().sessions.start("Greet", "ask").slug for _ in range(3)]
+    assert slugs == ["greet-2", "greet-3", "greet-4"]
+
+
+def test_f1_the_mode_is_kept_for_each_session_and_can_be_changed(world: World) -> None:
+    sessions = world.engine().sessions
+    record = sessions.start(GOAL, "plan")
+    assert record.mode == "plan"
+    assert sessions.set_mode(record, "ask").mode == "ask"
+    assert world.engine().sessions.load(record.session).mode == "ask"
+
+
+def test_f6_a_mode_survives_a_restart(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    again = world.engine().sessions.last()  # another engine: another process
+    work(world, again, Script([("write", {"path": "a.txt", "text": "x"})], "Done."))
+    assert (again.mode, again.session) == ("plan", record.session)
+    assert world.files() == {}
+
+
+def test_f7_two_sessions_keep_different_modes(world: World) -> None:
+    one = world.engine().sessions.start("One", "plan")
+    other = world.engine().sessions.start("Other", "plan")
+    world.engine().sessions.set_mode(other, "yolo")
+    modes = {r.slug: r.mode for r in world.engine().sessions.all()}
+    assert modes == {"one": "plan", "other": "yolo"}
+    for record in (one, other):
+        work(world, record, Script([("write", {"path": record.slug, "text": "x"})], "Done."))
+    assert world.files() == {"other": b"x"}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_f33_a_switch_says_what_holds_now_and_that_old_limits_do_not(
+    world: World, mode: Mode
+) -> None:
+    before: Mode = "ask" if mode == "plan" else "plan"
+    record = world.engine().sessions.start(GOAL, before)
+    changed = world.engine().sessions.set_mode(record, mode)
+    script = Script("Fine.")
+    work(world, changed, script)
+    assert changed.agent == ("plan" if mode == "plan" else "build")
+    [words] = told(world, record, "mode")
+    assert words in texts(script)
+    assert f"from {before} to {mode}" in words
+    assert "no longer hold" in words
+
+
+def test_the_same_mode_again_says_nothing(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    assert world.engine().sessions.set_mode(record, "plan") == record
+
+
+def test_f33_the_first_message_comes_with_a_reminder_once(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    record = world.engine().sessions.say(record, "And wave.")
+    script = Script("Fine.")
+    work(world, record, script)
+    [reminder] = told(world, record, "reminder")
+    assert texts(script) == [reminder, GOAL, "And wave."]
+    assert reminder.startswith("Mode: plan.")
+    assert PLAN in reminder
+
+
+def test_the_newest_message_decides_the_agent(world: World) -> None:
+    sessions = world.engine().sessions
+    record = sessions.start(GOAL, "plan", model="x/y")
+    assert (record.agent, record.model) == ("plan", "x/y")
+    record = sessions.say(record, "Look around.", agent="explore")
+    record = sessions.say(record, "Further.")
+    assert (record.agent, record.model) == ("explore", "x/y")
+    assert sessions.say(record, "Plan.", agent="plan").agent == "plan"
+    assert sessions.say(sessions.set_mode(record, "ask"), "Go.").agent == "build"
+
+
+def test_the_last_session_is_the_one_in_which_something_happened(world: World) -> None:
+    one = world.engine().sessions.start("One", "ask")
+    world.clock.hour += 1
+    world.engine().sessions.start("Two", "ask")
+    assert world.engine().sessions.last().slug == "two"
+    world.clock.hour += 1
+    world.engine().sessions.say(one, "More.")
+    assert world.engine().sessions.last().slug == "one"
+
+
+def test_finding(world: World) -> None:
+    sessions = world.engine().sessions
+    one, two = sessions.start("One", "ask"), sessions.start("Two", "ask")
+    assert sessions.find("one") == one
+    assert sessions.find(two.session) == two
+    assert sessions.find(two.session[:10]) == two
+    for wrong in ("three", "", "0"):
+        with pytest.raises(NotFound):
+            sessions.find(wrong)
+
+
+def test_without_a_session_there_is_no_last_one(world: World) -> None:
+    with pytest.raises(NotFound):
+        world.engine().sessions.last()
+
+
+def test_what_somebody_says_meanwhile_is_not_lost(world: World) -> None:
+    record = world.engine().sessions.start("One", "ask")
+    store = RacingStore(
+        world.store, ModeChanged, lambda: world.engine().sessions.say(record, "Wait!")
+    )
+    changed = world.engine(store).sessions.set_mode(record, "yolo")
+    assert (changed.mode, changed.messages) == ("yolo", 2)
+    assert world.engine().sessions.load(record.session) == changed
+
+
+def test_renaming(world: World) -> None:
+    sessions = world.engine().sessions
+    record = sessions.retitle(sessions.start("One", "ask"), "  Another \n name ")
+    assert (record.title, record.slug) == ("Another name", "one")
+    for title in ("", " ", "x" * 201):
+        with pytest.raises(UsageError):
+            sessions.retitle(record, title)
+
+
+def test_deleting_takes_a_session_off_the_lists(world: World) -> None:
+    sessions = world.engine().sessions
+    record = sessions.start(GOAL, "plan")
+    sessions.delete(record)
+    assert sessions.all() == []
+    assert [plan.plan_id for plan in world.engine().plans.all()] == [record.plan_id]
+    with pytest.raises(NotFound):
+        sessions.say(record, "Hello?")
+    with pytest.raises(NotFound):
+        sessions.find(record.session)
+
+
+def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
+    record = turn(
+        world,
+        GOAL,
+        [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
+        PRESENTS,
+    )
+    plan = world.engine().plans.find()
+    world.engine().approvals.approve(plan, plan.digest, "", "test")
+    fork = world.engine().sessions.fork(record)
+    assert (fork.plan_id, fork.fork, fork.todos) == ("", record.session, (Todo("one"),))
+    assert (fork.usage, fork.cost) == (msgspec.structs.replace(fork.usage, input=0, output=0), 0.0)
+    script = Script("Fine.")
+    work(world, world.engine().sessions.say(fork, "Go on."), script)
+    old = Script("Fine.")
+    work(world, world.engine().sessions.say(record, "Go on."), old)
+    assert script.prompts[-1][:5] == old.prompts[-1][:5]  # the same words
+    assert "no approval given there counts here" in "".join(texts(script))
+
+
+def test_f147_a_risky_call_in_a_fork_asks(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "yolo")
+    record = work(world, record, Script([("write", {"path": "a", "text": "x"})], "Done."))
+    fork = world.engine().sessions.fork(record)
+    fork = work(world, fork, Script([("write", {"path": "b", "text": "x"})], "Done."))
+    assert (fork.mode, world.files()) == ("ask", {"a": b"x"})
+    assert "The person did not say yes" in results(world, fork)[-1].text
+
+
+def test_an_export_has_everything_as_json(world: World) -> None:
+    record = turn(world, GOAL, [("write", {"path": "a.txt", "text": "x"})], "Done.")
+    exported = json.loads(msgspec.json.encode(world.engine().sessions.export(record)))
+    assert exported["session"]["slug"] == SLUG
+    events = world.engine().sessions.events(record)
+    assert [event["seq"] for event in exported["events"]] == [e.position for e in events]
+    assert exported["events"][0]["kind"] == "session_started"
+    assert {event["session"] for event in exported["events"]} == {record.session}
+
+
+def test_only_one_works_on_a_session(world: World) -> None:
+    world.locks = FileLocks(world.root / ".locks", patience=0.0)
+    record = world.engine().sessions.start(GOAL, "plan")
+    working = world.engine().sessions.work(record, Script("Fine."), tooling())
+    next(working)
+    with pytest.raises(Busy, match=SLUG):
+        work(world, record, Script("Fine."))
+    world.engine().sessions.say(record, "One can always say something.")
+    for _ in working:
+        pass
+    work(world, record, Script("Fine."))
+
+
+def test_f128_todos_go_back_with_a_run(world: World) -> None:
+    record = turn(
+        world,
+        GOAL,
+        [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
+        PRESENTS,
+    )
+    plan = world.engine().plans.find()
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
+    run = world.build(plan).run
+    record = world.engine().sessions.say(record, "Now the next thing.")
+    record = work(world, record, Script([("todo", {"items": ["one", "two"]})], "Done."))
+    assert record.todos == (Todo("one"), Todo("two"))
+    restored = world.engine().sessions.restore_todos(plan, run)
+    assert restored is not None
+    assert restored.todos == (Todo("one"),)
+    copy = world.root / f".opencode/assent/plans/{plan.plan_id}/taskmap.json"
+    tasks = json.loads(copy.read_bytes())
+    assert tasks["todos"] == [{"content": "one", "status": "pending"}]
+    again = world.engine().sessions.restore_todos(plan, run)
+    assert again == restored
+
+
+class DamagedHeads(PassedOn):
+    """A store whose heads cannot be read."""
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        found = super().head(stream)
+        return (found[0], b"{not json") if found else None
+
+
+def test_a_damaged_head_is_no_loss(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "plan")
+    assert world.engine(DamagedHeads(world.store)).sessions.load(record.session) == record
+
+
+def test_a_session_begins_with_its_start_and_the_words_of_the_person(world: World) -> None:
+    record = world.engine().sessions.start(GOAL, "ask")
+    events = [one.event for one in world.engine().sessions.events(record)]
+    assert events[0] == SessionStarted(record.session, record.workspace, SLUG, "ask", GOAL)
+    assert isinstance(events[-1], MessageAdded)
+    assert events[-1].parts == (TextPart(GOAL),)
+
+
+def test_f33_the_reminder_says_what_holds(world: World) -> None:
+    record = turn(
+        world,
+        GOAL,
+        [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
+        PRESENTS,
+    )
+    plan = world.engine().plans.find()
+    world.engine().approvals.approve(plan, plan.digest, "", "test")
+    reminders: list[str] = []
+
+    class Forgetful(Script):
+        def drive(self, turn: Turn) -> Iterator[StoredEvent | StreamDelta]:
+            reminders.append(turn.reminder())
+            return super().drive(turn)
+
+    work(world, world.engine().sessions.say(record, "Go on."), Forgetful("Fine."))
+    [words] = reminders
+    assert words.startswith("Mode: plan.")
+    assert f"in {PLAN}, frozen under digest {plan.digest}, approved by the person; 1 op" in words
+    assert words.endswith("Todos:\n- [pending] one")

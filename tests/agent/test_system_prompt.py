@@ -1,0 +1,97 @@
+"""The system prompt has its layers in order, and is short."""
+
+import os
+from pathlib import Path
+
+from tests.support.model import Spoken, driver, says
+
+from assent.agent.loop.loop import AgentLoop
+from assent.agent.loop.system_prompt import PromptLayer, prompt_layers, prompt_text, system_texts
+from assent.config.agents import AgentFolders, load_agents
+from assent.config.front_matter_yaml import read_yaml
+from assent.core.llm.message import ToolCall
+from assent.core.session.agent import Agent
+from assent.core.session.prompt_context import InstructionFile, PromptContext
+from assent.core.text.tool_mentions import missing_tools
+from assent.ports import OpenedModel
+from assent.testing.turns import MemoryTurn
+
+MOST = 2_600  # characters of base, plan agent, guidance and environment
+NAMES = [
+    "base", "provider", "agent", "tools", "environment", "instructions", "facts", "message",
+    "hooks",
+]  # fmt: skip
+BRIEFING = PromptContext(
+    ("Workspace: /home/someone/projects/example", "Platform: linux", "Date: 2026-01-01",
+     "Git branch: main"),
+    (InstructionFile("AGENTS.md", "Use tabs.\n"), InstructionFile("a/AGENTS.md", "Use spaces.")),
+    ("Tests run with make.",),
+)  # fmt: skip
+
+
+def agents() -> dict[str, Agent]:
+    nowhere = Path(__file__).parent / "nowhere"
+    places = AgentFolders((nowhere,), os.fsencode(nowhere))
+    return load_agents(places, os.open, lambda: read_yaml)[0]
+
+
+def test_f136_the_layers_stand_in_order_and_empty_ones_are_left_out() -> None:
+    found = prompt_layers(Agent("x", prompt="Be x."), BRIEFING, "openai/gpt", "Mode: plan.")
+    assert [layer.name for layer in found] == NAMES
+    assert found[2:] == (
+        PromptLayer("agent", "Be x."),
+        PromptLayer("tools", prompt_text("tools")),
+        PromptLayer("environment", "\n".join(BRIEFING.environment)),
+        PromptLayer(
+            "instructions",
+            "Instructions for this workspace; where they disagree, the later ones count.\n\n"
+            "From AGENTS.md:\nUse tabs.\n\nFrom a/AGENTS.md:\nUse spaces.",
+        ),
+        PromptLayer("facts", "Remembered about this workspace:\n- Tests run with make."),
+        PromptLayer("message", "Mode: plan."),
+        PromptLayer("hooks", ""),
+    )
+    assert system_texts(found) == tuple(layer.text for layer in found[:-2])
+    assert system_texts(prompt_layers(Agent("x"), PromptContext())) == (
+        prompt_text("base"),
+        prompt_text("tools"),
+    )
+
+
+def test_f136_a_provider_has_its_own_words_where_that_helps() -> None:
+    said = {
+        name: prompt_layers(Agent("x"), BRIEFING, name)[1].text for name in ("openai/a", "ollama/b")
+    }
+    assert said == {"openai/a": prompt_text("openai"), "ollama/b": prompt_text("local")}
+    assert prompt_layers(Agent("x"), BRIEFING, "anthropic/c")[1].text == ""
+
+
+def test_f136_the_request_has_what_the_layers_say() -> None:
+    model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
+    opened = OpenedModel(model, "openai/gpt")
+    list(AgentLoop(lambda name: opened, BRIEFING).drive(turn))
+    absent = missing_tools([offer.name for offer in turn.available_tools()])
+    told = prompt_layers(turn.agent, BRIEFING, "openai/gpt", absent=absent)
+    assert model.asked[0].system == system_texts(told)
+
+
+def test_the_system_prompt_is_made_once_in_a_turn() -> None:
+    turn = MemoryTurn(tools={"read": lambda args: "x"})
+    model = Spoken(says(ToolCall("c1", "read", {})), says("Done."))
+    list(driver(model).drive(turn))
+    first, second = model.asked
+    assert first.system is second.system
+
+
+def test_f136_the_plan_agents_prompt_is_short() -> None:
+    found = prompt_layers(agents()["plan"], PromptContext(BRIEFING.environment), "openai/gpt")
+    assert sum(len(layer.text) for layer in found) <= MOST
+
+
+def test_f136_the_plan_agent_knows_all_that_planning_takes() -> None:
+    text = "\n".join(system_texts(prompt_layers(agents()["plan"], BRIEFING)))
+    needed = (
+        "write_plan", "present_plan", "`question`", "scope:", "relies_on:", "goal", "verification",
+        "Read a file before you change it", "Nothing touches the disk", "cannot approve",
+    )  # fmt: skip
+    assert [word for word in needed if word not in text] == []

@@ -1,0 +1,116 @@
+"""Files and answers that are nested 10,000 deep: an error in words, and never a traceback."""
+
+import pytest
+from tests.cli.harness import World
+from tests.cli.scripts import Talker, turn
+
+DEEP = 10_000
+JSON = "[" * DEEP + "]" * DEEP
+TABLES = '{"a":' * DEEP + "1" + "}" * DEEP
+DEPTHS = (150, 400, DEEP)
+
+
+def told(world: World, *arguments: str, stdin: bytes = b"") -> tuple[int, str]:
+    """Runs the program; returns its exit code, and what it says of a failure."""
+    answer = world.process(*arguments, stdin=stdin)
+    words = (answer.err + answer.out).decode()
+    assert "Traceback" not in words
+    assert "Recursion" not in words
+    return answer.code, words
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_a_script_of_a_model(world: World, depth: int) -> None:
+    args = '{"a":' * depth + "1" + "}" * depth
+    script = f'{{"turns": [{{"calls": [{{"tool": "read", "args": {args}}}]}}]}}'
+    (world.root / "script.json").write_text(script, encoding="utf-8")
+    code, words = told(world, "-p", "--model", "scripted:script.json", "Hello")
+    assert (code, "nested more than 100 levels deep" in words) == (2, True)
+    (world.root / "script.json").write_text(JSON, encoding="utf-8")
+    code, _ = told(world, "-p", "--model", "scripted:script.json", "Hello")
+    assert code == 2
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(
+    ("name", "before", "opens", "closes"),
+    [
+        (".opencode/assent.toml", "permission = ", "[", "]"),
+        (".opencode/assent.toml", "permission = ", "{a = ", "}"),
+        (".opencode/assent.toml", "permission.a", ".a", ""),
+        ("opencode.json", '{"permission": ', "[", "]"),
+        ("opencode.json", '{"permission": ', '{"a":', "}"),
+        (".opencode/agents/odd.md", "---\ntools: ", "[", "]"),
+        (".opencode/agents/odd.md", "---\ntools: ", "{a: ", "}"),
+        (".opencode/commands/odd.md", "---\ndescription: ", "[", "]"),
+    ],
+)
+def test_files_of_a_project(
+    world: World, depth: int, name: str, before: str, opens: str, closes: str
+) -> None:
+    inside = " = 1" if not closes else "1" if opens.endswith(("=", ":", " ")) else ""
+    after = {"toml": "\n", "json": "}", "md": "\n---\nHello\n"}[name.rpartition(".")[2]]
+    text = before + opens * depth + inside + closes * depth + after
+    world.put(name, text.encode())
+    for line in (("status",), ("rules", "list"), ("trust", "show"), ("modes", "list")):
+        code, _ = told(world, *line)
+        assert code in (0, 1, 2, 7)
+
+
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_files_that_are_read_by_name(world: World, depth: int) -> None:
+    world.plan()
+    lists, tables = "[" * depth + "]" * depth, '{"a":' * depth + "1" + "}" * depth
+    for deep in (lists, tables, f'{{"assent_bundle": {tables}}}'):
+        for line in (("review", "-"), ("approve", "-"), ("build", "-"), ("stage", "patch", "-")):
+            code, _ = told(world, *line, stdin=deep.encode())
+            assert code not in (0, 3)
+    front = f"---\nscope: {lists}\nrelies_on: {tables}\n---\n# Text\n\nWords.\n"
+    told(world, "plan", "write", "-", stdin=front.encode())
+    code, _ = told(world, "propose")
+    assert code != 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "(" * DEEP + "ls" + ")" * DEEP,
+        "ls " + "$( ls " * DEEP + ")" * DEEP,
+        "ls " + "$(" * 3000 + ")" * 3000,
+        "((((" * 1000,
+        "[[ " + "! " * 3000 + "a ]]",
+        'ls "$(' * 1000,
+        "{ " * 3000,
+        "if true; then " * 1000,
+    ],
+)
+def test_command_lines(world: World, line: str) -> None:
+    world.plan()
+    for verb in (("shell", "check"), ("rules", "test", "bash"), ("rules", "explain", "bash")):
+        code, _ = told(world, *verb, line)
+        assert code in (0, 1, 2, 3, 4, 7)
+    code, _ = told(world, "stage", "run", "--script", line)
+    assert code in (0, 1, 2, 7)
+    assert told(world, "stage", "list")[0] == 0
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask", "auto-edit"])
+def test_calls_of_a_model(talker: Talker, mode: str) -> None:
+    deep = "$( ls " * 2000 + ")" * 2000
+    talker.world.put("a.ipynb", f'{{"cells": {JSON}}}'.encode())
+    talker.script(
+        turn("One.", ("shell", {"command": f"ls {deep}"})),
+        turn("Two.", ("todo", {"todos": JSON}), ("question", {"questions": JSON})),
+        turn("Three.", ("notebook_edit", {"path": "a.ipynb", "source": "x"})),
+        turn("Four.", ("read", {"path": "a/" * 300 + "b"})),
+        turn("Five.", ("write", {"path": "a/" * 300 + "b", "content": "x"})),
+        turn("Done."),
+    )
+    answer = talker.say("Go", "--mode", mode)
+    assert b"Traceback" not in answer.err
+    assert b"Recursion" not in answer.err
+    assert b"Done." in answer.out
+    log = talker.world.ok("log", "--json")["events"]
+    ended = [row["body"]["result"]["text"] for row in log if row["kind"] == "call_ended"]
+    assert not [text for text in ended if "RecursionError" in text]
+    assert "200 folders" in ended[-1]

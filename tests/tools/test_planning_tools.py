@@ -1,0 +1,132 @@
+"""The tools of planning: todos, questions, the plan's text, presenting, facts (F127, F129)."""
+
+from pathlib import Path
+
+import pytest
+from tests.tools.call_harness import Desk
+
+from assent.core.session.event import Question, QuestionOption, Todo
+from assent.core.tool import (
+    EnterPlanEffect,
+    MemoryEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TodosEffect,
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_f127_the_whole_list_is_replaced(desk: Desk) -> None:
+    todos = [
+        {"content": "a\n b", "status": "completed"},
+        {"content": "c", "status": "in_progress"},
+        {"content": "d"},
+        {"content": "e", "status": "cancelled"},
+    ]
+    outcome = desk.call("todo", todos=todos)
+    assert outcome.effect == TodosEffect(
+        (Todo("a b", "completed"), Todo("c", "in_progress"), Todo("d"), Todo("e", "cancelled"))
+    )
+    assert outcome.text == "[x] a b\n[>] c\n[ ] d\n[-] e"
+    assert desk.call("todo", todos=[]).effect == TodosEffect(())
+
+
+ENUM = (
+    "todo: `todos[0].status`: Invalid enum value 'done'; it is one of pending, in_progress, "
+    "completed, cancelled. Nothing was done; call it again."
+)
+
+
+@pytest.mark.parametrize(
+    ("todos", "words"),
+    [
+        ([{"content": " "}], "todos[0].content"),
+        ([{"content": "a", "status": "done"}], ENUM),
+        ([{"status": "pending"}], "content"),
+        ([{"content": "a", "status": "in_progress"}] * 2, "todos[0], todos[1]: only one"),
+        ([{"content": "a"}] * 101, "100 is the most"),
+        ("three things", "`todos`: Expected `array`, got `str`"),
+    ],
+)
+def test_f127_an_invalid_list_is_refused_with_the_field(
+    desk: Desk, todos: object, words: str
+) -> None:
+    assert words in desk.failing("todo", todos=todos)
+
+
+def test_f129_questions_with_options_and_free_words(desk: Desk) -> None:
+    options = [{"label": "SQLite", "description": "one file"}, {"label": "Postgres"}]
+    wanted = [
+        {"header": "Store", "question": "Which one?", "options": options, "custom": False},
+        {"header": "Name", "question": "Which name?", "multiple": True},
+    ]
+    both = (QuestionOption("SQLite", "one file"), QuestionOption("Postgres"))
+    assert desk.call("question", questions=wanted).effect == QuestionsEffect(
+        (
+            Question("Store", "Which one?", both, custom=False),
+            Question("Name", "Which name?", multiple=True),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"header": "x" * 41}, "questions[0].header: 40"),
+        ({"question": ""}, "questions[0].question: it is blank"),
+        ({"options": [{"label": ""}]}, "a label is blank"),
+        ({"options": [{"label": "a"}, {"label": "a "}]}, "two labels are the same"),
+        ({"options": [{"label": str(n)} for n in range(21)]}, "20 at most"),
+        ({"custom": False}, "free text is off"),
+        ({"options": [{"name": "a"}]}, "options[0]"),
+    ],
+)
+def test_f129_a_question_that_nobody_could_answer_is_refused(
+    desk: Desk, changes: dict[str, object], words: str
+) -> None:
+    told = desk.failing("question", questions=[{"header": "H", "question": "Q?"} | changes])
+    assert words in told
+
+
+def test_f129_there_is_at_least_one_question(desk: Desk) -> None:
+    assert "1 to 10" in desk.failing("question", questions=[])
+
+
+def test_the_plans_text_is_written_by_name(desk: Desk) -> None:
+    assert desk.call("write_plan", text="# A\n").effect == PlanTextEffect("# A\n")
+    assert desk.call("write_plan", text="# A\n", name="b").effect == PlanTextEffect("# A\n", "b")
+
+
+def test_f35_a_plan_is_presented_in_plan_mode_only(desk: Desk) -> None:
+    assert desk.call("present_plan").effect == PresentPlanEffect()
+    for posture in (
+        PermissionContext("ask"),
+        PermissionContext("yolo", building=True),
+        PermissionContext("plan", child=True),
+    ):
+        desk.posture = posture
+        for name in ("present_plan", "exit_plan", "ExitPlanMode"):
+            assert "nothing was done" in desk.failing(name)
+    assert desk.asked == []
+
+
+def test_going_back_to_planning_is_the_persons_choice(desk: Desk) -> None:
+    assert "planning already" in desk.failing("enter_plan")
+    desk.posture = PermissionContext("yolo")
+    assert desk.call("enter_plan", reason="It is large.").effect == EnterPlanEffect("It is large.")
+    desk.posture = PermissionContext("yolo", child=True)
+    desk.failing("enter_plan")
+
+
+def test_a_fact_is_one_short_line(desk: Desk) -> None:
+    assert desk.call("remember", fact="tests run\nwith make").effect == MemoryEffect(
+        "tests run with make"
+    )
+    assert "1 to 500" in desk.failing("remember", fact="x" * 501)
+    assert "1 to 500" in desk.failing("remember", fact=" ")

@@ -1,0 +1,296 @@
+"""list, glob, grep and search: with ripgrep and without it, over the draft, against tricks."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.tools.read_harness import Place
+
+from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.shell.process import SandboxState
+from assent.tools.glob import GLOB
+from assent.tools.grep import GREP
+from assent.tools.list import LIST
+from assent.tools.read import READ
+from assent.tools.search import SEARCH
+from assent.tools.tool import Tool
+
+
+@pytest.fixture(params=[SandboxState.NONE, SandboxState.OFF], ids=["ripgrep", "python"])
+def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+    place = Place(tmp_path, request.param)
+    place.put(".gitignore", "*.log\n/build/\nnode_modules/\n!keep.log\n")
+    place.put("src/app.py", "import os\n\n\ndef main() -> None:\n    run(1)\n")
+    place.put("src/web/page.ts", "export class Page {\n  open() {\n  }\n}\n")
+    place.put("build/out.py", "def main(): pass\n")
+    place.put("src/build/kept.py", "x = 1\n")
+    place.put("node_modules/m/i.js", "function main() {}\n")
+    place.put("a.log", "main\n")
+    place.put("keep.log", "main\n")
+    place.put("data.bin", b"main\0main\n")
+    return place
+
+
+def said(place: Place, pattern: str, path: str = ".") -> str:
+    """Returns what comes of a search, or why it is refused."""
+    try:
+        return place.call(GREP, pattern=pattern, path=path).text
+    except UsageError as error:
+        return error.message
+
+
+def test_f12_list_shows_a_tree_without_what_is_ignored(place: Place) -> None:
+    assert place.call(LIST).text == (
+        "src/\n  build/\n    kept.py\n  web/\n    page.ts\n  app.py\n.gitignore\ndata.bin\nkeep.log"
+    )
+    assert place.call(LIST, path="src/web").text == "page.ts"
+    assert place.touched(LIST, path="src") == ["src", "src"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [(LIST, {}), (GLOB, {"pattern": "*"}), (GREP, {"pattern": "x"}), (SEARCH, {"name": "x"}),
+     (READ, {})],
+)  # fmt: skip
+def test_a_folder_that_does_not_exist_is_told(
+    place: Place, tool: Tool, args: dict[str, object]
+) -> None:
+    with pytest.raises(NotFound, match=r"^srcs does not exist\. Did you mean src\?$"):
+        place.call(tool, path="srcs", **args)
+
+
+def test_list_is_as_deep_as_fits(place: Place) -> None:
+    for n in range(400):
+        place.put(f"many/sub/{n}.txt")
+    assert "  sub/ (400 files)" in place.call(LIST).text
+    assert place.call(LIST, path="many/sub").text.count("\n") == 399
+
+
+def test_list_and_glob_see_the_draft(place: Place) -> None:
+    place.stage("src/new/fresh.py", "def fresh(): ...\n")
+    place.drop("src/app.py")
+    assert "fresh.py" in place.call(LIST).text
+    found = place.call(GLOB, pattern="**/*.py")
+    assert found.text == "src/build/kept.py\nsrc/new/fresh.py"
+    assert found.metadata == {"count": 2}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("*.py", ".", "src/app.py\nsrc/build/kept.py"),
+        ("src/*.py", ".", "src/app.py"),
+        ("src/**", ".", "src/app.py\nsrc/build/kept.py\nsrc/web/page.ts"),
+        ("**/*.{ts,tsx}", ".", "src/web/page.ts"),
+        ("*.ts", "src/web", "src/web/page.ts"),
+        ("[a-k]*.py", "src", "src/app.py\nsrc/build/kept.py"),
+        ("--pre=sh", ".", "[No file matches.]"),
+        ("../*", ".", "[No file matches.]"),
+        ("*.rs", ".", "[No file matches.]"),
+    ],
+)
+def test_f12_glob_finds_files(place: Place, pattern: str, path: str, found: str) -> None:
+    assert place.call(GLOB, pattern=pattern, path=path).text == found
+
+
+def test_a_pattern_with_many_stars_takes_no_time(place: Place) -> None:
+    place.put("a" * 200)
+    assert place.call(GLOB, pattern="*a" * 100 + "b").text == "[No file matches.]"
+    assert place.call(GLOB, pattern="**/" * 60 + "b").text == "[No file matches.]"
+    with pytest.raises(UsageError, match="too many"):
+        place.call(GLOB, pattern="{a,b}" * 20)
+
+
+def test_f12_grep_finds_lines(place: Place) -> None:
+    assert place.call(GREP, pattern=r"def \w+").text == "src/app.py\n4: def main() -> None:"
+    assert place.call(GREP, pattern="main").text == (
+        "keep.log\n1: main\nsrc/app.py\n4: def main() -> None:"
+    )
+    with_context = place.call(GREP, pattern="def", path="src/app.py", context=1)
+    assert with_context.text == "src/app.py\n3- \n4: def main() -> None:\n5-     run(1)"
+    assert place.call(GREP, pattern="main", include="*.py").metadata == {"count": 1}
+    assert place.call(GREP, pattern="main", include="src/*.py").metadata == {"count": 1}
+    assert place.call(GREP, pattern="nothing here").text == "[No line matches.]"
+
+
+def test_grep_takes_a_plain_text_and_a_limit(place: Place) -> None:
+    place.put("b.txt", "a.b\naxb\n" * 5)
+    assert place.call(GREP, pattern="a.b", literal=True, path="b.txt").metadata == {"count": 5}
+    text = place.call(GREP, pattern="a.b", path="b.txt", limit=2).text
+    assert text.endswith("[2 of 10 matching lines; narrow the search or raise limit.]")
+
+
+@pytest.mark.parametrize("pattern", ["--pre=sh", "-e", "--files", "-", "--", "--config=x"])
+def test_a_pattern_is_never_an_option(place: Place, pattern: str) -> None:
+    place.put("c.txt", f"before\n{pattern} here\n")
+    assert f"2: {pattern} here" in place.call(GREP, pattern=pattern, literal=True).text
+
+
+def test_a_file_name_is_never_an_option(place: Place) -> None:
+    place.put("--pre=touch pwned", "needle\n")
+    place.put("-f", "needle\n")
+    place.put("two\nlines", "needle\n")
+    found = place.call(GREP, pattern="needle").text
+    assert found == "--pre=touch pwned\n1: needle\n-f\n1: needle\ntwo\\nlines\n1: needle"
+    assert place.call(GREP, pattern="needle", path="-f").text == "-f\n1: needle"
+    assert not (place.root / "pwned").exists()
+
+
+def test_grep_searches_what_is_staged_and_not_what_it_replaces(place: Place) -> None:
+    place.stage("src/app.py", "def other() -> None: ...\n")
+    place.drop("keep.log")
+    place.stage("fresh.py", "main\n")
+    assert place.call(GREP, pattern="main").text == "fresh.py\n1: main"
+    assert place.call(GREP, pattern="other").text == "src/app.py\n1: def other() -> None: ..."
+
+
+def test_grep_leaves_out_what_needs_consent_and_counts_it(place: Place) -> None:
+    place.put("prod.env", "main=1\n")
+    place.secret = (b"prod.env",)
+    text = place.call(GREP, pattern="main").text
+    assert "main=1" not in text
+    assert text.endswith("[1 files that may hold secrets were left out.]")
+
+
+def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: Place) -> None:
+    place.put("src/app.py", "main = 1\n")
+    place.put("prod.env", "main=1\n")
+    place.secret = (b"src/app.py", b"prod.env")
+    kept = (
+        "[1 files that may hold secrets were left out.]\n"
+        "[1 files that may not be read, or not unasked, were left out.]"
+    )
+    assert place.call(GREP, pattern="main").text.endswith(kept)
+    assert place.call(SEARCH, name="main").text.endswith(kept)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+$", "(a|a)*b", "(a|aa)+$", "(.*)*x", "a?" * 30 + "a" * 30, "(a*)*b"]
+)
+def test_an_expression_that_explodes_ends_all_the_same(place: Place, pattern: str) -> None:
+    place.put("c.txt", "a" * 400 + "!\n")
+    expected = ("c.txt\n1: aaa", "[No line", "This expression could")
+    assert said(place, pattern, "c.txt").startswith(expected)
+
+
+def test_a_staged_file_is_left_out_where_an_expression_could_explode(place: Place) -> None:
+    place.stage("fresh.py", "aaa\n")
+    assert said(place, "(a+)+$").endswith(
+        ("not searched: use a simpler expression.]", "or one with fewer repeats.")
+    )
+
+
+@pytest.mark.parametrize("pattern", ["(", "", "a\nb", "a\0b"])
+def test_a_pattern_that_means_nothing_is_told(place: Place, pattern: str) -> None:
+    with pytest.raises(UsageError):
+        place.call(GREP, pattern=pattern)
+
+
+def test_f78_no_search_leads_outside(place: Place) -> None:
+    (place.root.parent / "secret").write_text("needle\n", encoding="utf-8")
+    (place.root / "link").symlink_to("../secret")
+    (place.root / "folder").symlink_to("..")
+    assert place.call(GREP, pattern="needle").text == "[No line matches.]"
+    for tool, args in ((GREP, {"pattern": "needle"}), (GLOB, {"pattern": "*"}), (LIST, {})):
+        for path in ("folder", "..", "/etc", "link"):
+            with pytest.raises(Refused, match="outside the workspace"):
+                place.call(tool, path=path, **args)
+
+
+def test_odd_files_are_passed_over(place: Place) -> None:
+    os.mkfifo(place.root / "pipe")
+    place.put("latin.txt", b"caf\xe9 needle\n")
+    name = os.fsencode(place.root) + b"/odd\xff.txt"
+    Path(os.fsdecode(name)).write_text("needle\n", encoding="utf-8")
+    found = place.call(GREP, pattern="needle").text
+    assert found == "latin.txt\n1: caf\ufffd needle\nodd\\xff.txt\n1: needle"
+
+
+def test_f12_search_finds_definitions_and_not_uses(place: Place) -> None:
+    place.put("tests/test_app.py", "def main(): ...\n")
+    place.put("docs.txt", "class Page\n")
+    assert place.call(SEARCH, name="main").text == (
+        "function src/app.py:4 def main() -> None:\nfunction tests/test_app.py:1 def main(): ..."
+    )
+    assert place.call(SEARCH, name="app.Page").text == (
+        "class src/web/page.ts:1 export class Page {"
+    )
+    assert place.call(SEARCH, name="run").text == (
+        "[No definition of run was recognised; 1 lines mention it, first src/app.py:5. "
+        "grep shows them.]"
+    )
+    assert place.call(SEARCH, name="nobody").text == "[nobody occurs nowhere.]"
+
+
+def test_search_outlines_a_file(place: Place) -> None:
+    place.stage("src/app.py", "LIMIT = 3\n\nclass A:\n    def go(self) -> int:\n        x = 1\n")
+    assert place.call(SEARCH, path="src/app.py").text == (
+        "1: variable LIMIT = 3\n3: class class A:\n4: method     def go(self) -> int:"
+    )
+    with pytest.raises(UsageError, match="Give a name"):
+        place.call(SEARCH)
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "kind"),
+    [
+        ("a.go", "func (s *Server) thing(w Writer) error {", "method"),
+        ("a.go", "type thing struct {", "type"),
+        ("a.rs", "    pub(crate) async fn thing<T>(x: T) -> T {", "function"),
+        ("a.rs", "pub struct thing;", "type"),
+        ("A.java", "    public static List<String> thing(int a) {", "method"),
+        ("a.kt", "data class thing(val a: Int)", "class"),
+        ("a.swift", "    func thing() -> Int {", "function"),
+        ("a.c", "static int thing(const char *a) {", "function"),
+        ("a.hpp", "class thing final : public Base {", "class"),
+        ("a.h", "#define thing 3", "constant"),
+        ("a.rb", "  def self.thing(a)", "function"),
+        ("a.php", "    private function thing($a) {", "function"),
+        ("a.sh", "thing() {", "function"),
+        ("a.sql", "CREATE TABLE IF NOT EXISTS public.thing (", "type"),
+        ("a.tsx", "export const thing = async () => {", "function"),
+        ("a.ts", "export interface thing {", "type"),
+        ("a.ex", "  defp thing(a) do", "function"),
+        ("a.proto", "message thing {", "type"),
+        ("Makefile", "thing: other", "function"),
+    ],
+)
+def test_search_knows_many_languages(tmp_path: Path, path: str, line: str, kind: str) -> None:
+    place = Place(tmp_path)
+    place.put(path, f"// thing\n{line}\n  return thing(1);\n")
+    assert place.call(SEARCH, name="thing").text == f"{kind} {path}:2 {line.strip()}"
+
+
+def test_ripgrep_runs_with_fixed_options_in_the_sandbox(tmp_path: Path) -> None:
+    place = Place(tmp_path, SandboxState.HELD)
+    place.put("a.txt", "needle\n")
+    place.put(".ripgreprc", "--pre=/bin/false\n")
+    subprocess.run(["git", "init", "-q", str(place.root)], check=True)
+    assert place.call(GREP, pattern="needle").text == "a.txt\n1: needle"
+    (argv,) = place.process.ran
+    assert argv[1] == b"--no-config"
+    assert argv[-3:] == (b"--regexp=needle", b"--", b"./")
+
+
+def test_a_match_far_into_a_line_is_found(place: Place) -> None:
+    place.put("long.txt", "x" * 3000 + " needle\n")
+    for path in ("long.txt", "."):
+        for literal in (True, False):
+            found = place.call(GREP, pattern="needle", path=path, literal=literal)
+            assert found.metadata == {"count": 1}
+            assert len(found.text) < 1000
+
+
+def test_assents_own_state_in_the_workspace_is_never_read(place: Place) -> None:
+    place.put(".local/state/assent/key", "needle\n")
+    place.put(".local/state/other", "needle\n")
+    place.private = (b".local/state/assent",)
+    assert place.call(GREP, pattern="needle").text.startswith(".local/state/other\n1: needle")
+    assert "key" not in place.call(LIST).text
+    assert place.call(GLOB, pattern="**/key").text == "[No file matches.]"
+    for path in (".local/state/assent/key", ".LOCAL/state/ASSENT", ".local/state/assent"):
+        with pytest.raises(Refused, match="Assent's own"):
+            place.touched(READ, path=path)
+        with pytest.raises(Refused, match="Assent's own"):
+            place.call(GREP, pattern="needle", path=path)

@@ -1,0 +1,153 @@
+"""Whoever opens a session again reads where its plan stands by now, and what was cut off."""
+
+import asyncio
+from contextlib import closing
+
+import pytest
+from tests.cli.scripts import PLANS
+from tests.tui.harness import Seat, Stage
+
+from assent.cli.tui_host import LocalScreenHost
+from assent.core.errors import AssentError
+from assent.core.session.event import TurnStarted
+from assent.tui.app import TerminalApp
+from assent.tui.host import StartOptions
+from assent.tui.outcome_text import APPROVED, PLAN_STATES
+from assent.tui.prompt.input import PromptInput
+from assent.tui.workers.dispatcher import CUT_OFF
+
+GOING_ON = StartOptions(going_on=True)
+WORDS = {words.strip() for words in (*PLAN_STATES.values(), APPROVED, CUT_OFF)}
+
+
+def told(seat: Seat) -> list[str]:
+    """Returns what was said about the plan and the last turn since the session was opened."""
+    lines = [line.text.strip() for sheet in seat.app.conversation.sections for line in sheet.lines]
+    return [line for line in lines if line in WORDS]
+
+
+def greeted(stage: Stage) -> str:
+    """Has a model present a plan without a screen, and returns its digest."""
+    stage.script(*PLANS)
+    assert stage.run("-p", "--model", stage.model, "Greet somebody").code == 3
+    return str(stage.ok("plan", "show")["digest"])
+
+
+def test_a_session_that_is_opened_again_says_where_its_plan_stands(stage: Stage) -> None:
+    digest = greeted(stage)
+    steps = {
+        ("approve", "--digest", digest): APPROVED,
+        ("build",): PLAN_STATES[""],
+        ("undo",): PLAN_STATES["all"],
+    }
+
+    async def act(seat: Seat) -> None:
+        await seat.rest()
+        assert told(seat) == []  # it awaits review, as the conversation says
+        for line, words in steps.items():
+            if line == ("undo",):
+                assert stage.undo().code == 0
+            else:
+                stage.ok(*line)
+            seat.app.open_session(seat.app.session_controller.record)
+            await seat.until(lambda: seat.app.ready)
+            await seat.until(lambda: told(seat))
+            await seat.rest()
+            assert told(seat) == [words]
+
+    stage.show(act, GOING_ON)
+
+
+def test_a_turn_that_was_cut_off_says_so_unless_somebody_is_at_work(stage: Stage) -> None:
+    stage.script({"text": "Hello."})
+    with stage.here(), closing(LocalScreenHost(str(stage.root))) as host:
+        sessions = host.engine().sessions
+        record = sessions.start("Say hello", "ask")
+        sessions.repository().append(record, TurnStarted(1))
+
+    async def act(seat: Seat) -> None:
+        await seat.until(lambda: told(seat))
+        await seat.rest()
+        assert told(seat) == [CUT_OFF]
+        sessions = seat.app.engine.sessions
+        with sessions.locked(sessions.last(), "somebody else"):
+            seat.app.open_session(sessions.last())
+            await seat.until(lambda: seat.app.ready)
+            await seat.rest()
+            assert told(seat) == []
+        await seat.say("go on")
+        assert not seat.app.status_snapshot.cut_off
+
+    stage.show(act, GOING_ON)
+
+
+@pytest.mark.parametrize("below", ["", "src/deep"])
+def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: str) -> None:
+    (stage.root / ".git").mkdir()
+    folder = stage.root / below
+    folder.mkdir(parents=True, exist_ok=True)
+
+    async def shown() -> list[str]:
+        app = TerminalApp(LocalScreenHost(str(folder)))
+        async with app.run_test() as pilot:
+            seat = Seat(app, pilot)
+            await seat.until(lambda: app.ready)
+            await seat.rest()
+            lines = [
+                line.text.strip() for sheet in app.conversation.sections for line in sheet.lines
+            ]
+        app.leave()
+        return [line for line in lines if line.startswith("The workspace is ")]
+
+    with stage.here():
+        named = asyncio.run(shown())
+    assert named == ([f"The workspace is {stage.root.resolve()}."] if below else [])
+
+
+class Hasty(TerminalApp):
+    """A screen that is typed at before anybody has looked which session it goes on with."""
+
+    def _begin(self) -> None:
+        begin = self.session_controller.begin
+
+        def late(start: StartOptions) -> None:
+            self.session_controller.join(5.0)  # as long as any turn that did not wait for this
+            begin(start)
+
+        self.session_controller.begin = late  # type: ignore[method-assign]
+        self.on_prompt_input_slash(PromptInput.Slash("/mode ask"))
+        self.on_prompt_input_submitted(PromptInput.Submitted("Say it again"))
+        super()._begin()
+
+
+def test_what_is_typed_before_the_session_is_found_goes_to_that_session(stage: Stage) -> None:
+    stage.script({"text": "Hello."}, {"text": "Again."})
+    assert stage.run("-p", "--model", stage.model, "Say hello").code == 0
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("Again.")
+        await seat.rest()
+        assert seat.text().index("> Say hello") < seat.text().index("> Say it again")
+        assert seat.app.status_snapshot.mode == "ask"
+
+    stage.show(act, GOING_ON, app=Hasty)
+    (session,) = stage.ok("sessions", "list")["sessions"]
+    assert session["turns"] == 2
+
+
+def test_a_session_that_cannot_be_read_keeps_nothing_of_what_is_typed_waiting(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.script({"text": "Hello."}, {"text": "Again."})
+    assert stage.run("-p", "--model", stage.model, "Say hello").code == 0
+
+    def damaged(*_: object) -> None:
+        raise AssentError("The log is damaged.")
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("The log is damaged.")
+        await seat.shows("Again.")
+        await seat.rest()
+
+    monkeypatch.setattr("assent.tui.app.session_events", damaged)
+    stage.show(act, GOING_ON, app=Hasty)
