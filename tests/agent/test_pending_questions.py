@@ -278,10 +278,14 @@ REFUSED: dict[str, tuple[str, str | None, QuestionReply, type[AssentError]]] = {
     "too many": ("", None, QuestionReply(((YES,), (YES,))), UsageError),
     "nothing confirmed": ("", None, QuestionReply(((SESSION,),)), Declined),
     "something else confirmed": (
-        "", None, QuestionReply(((SESSION,),), patterns=(PermissionPattern("bash", "git *"),)), Declined,
+        "", None,
+        QuestionReply(((SESSION,),), patterns=(PermissionPattern("bash", "git *"),)),
+        Declined,
     ),
     "confirmed as another kind": (
-        "", None, QuestionReply(((SESSION,),), patterns=(PermissionPattern("edit", "git status *"),)), Declined,
+        "", None,
+        QuestionReply(((SESSION,),), patterns=(PermissionPattern("edit", "git status *"),)),
+        Declined,
     ),
 }  # fmt: skip
 

@@ -15,9 +15,9 @@ def test_f92_keys_of_providers_and_variables_that_hold_secrets_are_hidden() -> N
     own = ProviderSettings(base_url="http://localhost:1/v1", headers={"x": "k8Xq2vLr9x"})
     hide = Redactor(known_secrets(environment, {"own": own}))
     told = "only-letters-here k8Xq2vLr9z development /home/k8Xq2vLr9y k8Xq2vLr9x"
-    assert (
-        hide(told)
-        == f"{redaction_text(CONFIGURED_KEY)} {redaction_text(CONFIGURED_KEY)} development /home/k8Xq2vLr9y {redaction_text(CONFIGURED_KEY)}"
+    assert hide(told) == (
+        f"{redaction_text(CONFIGURED_KEY)} {redaction_text(CONFIGURED_KEY)} development "
+        f"/home/k8Xq2vLr9y {redaction_text(CONFIGURED_KEY)}"
     )
 
 

@@ -9,8 +9,9 @@ MOMENTS = (
     "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished",
 )  # fmt: skip
 FAILURES = (
-    ProcessResult(1), ProcessResult(3), ProcessResult(126, "start"), ProcessResult(137), ProcessResult(124, "time"), ProcessResult(137, "output"),
-    ProcessResult(2, "processes"), ProcessResult(0, "memory"),
+    ProcessResult(1), ProcessResult(3), ProcessResult(126, "start"), ProcessResult(137),
+    ProcessResult(124, "time"), ProcessResult(137, "output"), ProcessResult(2, "processes"),
+    ProcessResult(0, "memory"),
 )  # fmt: skip
 
 

@@ -94,7 +94,10 @@ def test_lists_that_make_no_sense(tools: Any) -> None:
     ("result", "found"),
     [
         ({"content": []}, McpResult("")),
-        ({"content": [{"type": "text", "text": "a"}], "isError": True}, McpResult("a", failed=True)),
+        (
+            {"content": [{"type": "text", "text": "a"}], "isError": True},
+            McpResult("a", failed=True),
+        ),
         ({"content": [{"type": "text", "text": "a"}], "isError": "no"}, McpResult("a")),
         ({"content": [], "structuredContent": {"a": 1}}, McpResult('{"a":1}')),
         (
@@ -102,9 +105,11 @@ def test_lists_that_make_no_sense(tools: Any) -> None:
             McpResult("t"),
         ),
         ({"content": [{"type": "resource_link", "uri": "u"}]}, McpResult("[A link to u]")),
-        ({"content": [{"type": "hologram"}, {}]}, McpResult("[hologram; not shown]\n[something; not "
-         "shown]")),
+        (
+            {"content": [{"type": "hologram"}, {}]},
+            McpResult("[hologram; not shown]\n[something; not shown]"),
+        ),
     ],
-)  # fmt: skip
+)
 def test_answers(result: Any, found: McpResult) -> None:
     assert parse_result(result) == found

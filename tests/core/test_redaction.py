@@ -107,7 +107,8 @@ def test_f92_no_line_of_our_own_code_is_taken_for_a_secret() -> None:
 def test_f92_values_that_are_known_go_whatever_they_look_like() -> None:
     hide = Redactor(["plain-words", "plain-words-and-more", "short", ""])
     assert hide("a plain-words-and-more b plain-words c short") == (
-        f"a {redaction_text(redaction.CONFIGURED_KEY)} b {redaction_text(redaction.CONFIGURED_KEY)} c short"
+        f"a {redaction_text(redaction.CONFIGURED_KEY)} "
+        f"b {redaction_text(redaction.CONFIGURED_KEY)} c short"
     )
     assert hide("AKIA" + "Z7Q4X2M9K1B8W3LP") == redaction_text("AWS access key")
 

@@ -146,8 +146,8 @@ def test_f148_each_message_knows_its_turn_and_the_todos_before_it() -> None:
 
 
 PIECES = st.sampled_from(
-    [said("h", "hook"), said("m", "mode"), *turn(1, "One."), PartSaid(CALL), StepEnded(StopReason.CALLS),
-     CallEnded("a", "read", ToolResult("a", "content"))]
+    [said("h", "hook"), said("m", "mode"), *turn(1, "One."), PartSaid(CALL),
+     StepEnded(StopReason.CALLS), CallEnded("a", "read", ToolResult("a", "content"))]
 )  # fmt: skip
 
 

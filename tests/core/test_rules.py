@@ -322,6 +322,6 @@ def test_f9_a_projects_words_over_an_agent_only_narrow_it() -> None:
 
 
 def test_a_bare_pattern_names_nothing() -> None:
-    assert [matches_everything(pattern) for pattern in ("*", "**", "*/*", "", "? *", "*.env", "a")] == [
-        *[True] * 5, False, False,
-    ]  # fmt: skip
+    patterns = ("*", "**", "*/*", "", "? *", "*.env", "a")
+    found = [matches_everything(pattern) for pattern in patterns]
+    assert found == [*[True] * 5, False, False]

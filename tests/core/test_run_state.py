@@ -85,8 +85,11 @@ def step(*entries: JournalEntry) -> RunStep:
 
 def test_a_plan_is_cut_at_its_commands() -> None:
     assert segment_ranges(PLAN) == (
-        SegmentRange(0, (ONE, TWO)), SegmentRange(2, (MAKE,)), SegmentRange(3, (TEST,)), SegmentRange(4, (THREE,))
-    )  # fmt: skip
+        SegmentRange(0, (ONE, TWO)),
+        SegmentRange(2, (MAKE,)),
+        SegmentRange(3, (TEST,)),
+        SegmentRange(4, (THREE,)),
+    )
     assert [(span.command, span.files) for span in segment_ranges(PLAN)][1:] == [
         (MAKE, ()), (TEST, ()), (None, (THREE,))
     ]  # fmt: skip

@@ -34,9 +34,13 @@ def test_f138_placeholders_stand_for_what_was_typed(template: str, typed: str, t
 
 
 TOKENS: dict[str, tuple[str, str, tuple[TemplatePart, ...]]] = {
-    "a file": ("See @src/a.py.", "", (TemplateText("See "), TemplateFile("src/a.py"), TemplateText("."))),
+    "a file": (
+        "See @src/a.py.", "",
+        (TemplateText("See "), TemplateFile("src/a.py"), TemplateText("."))),
     "a file that was typed": ("See @$1", "b.py", (TemplateText("See "), TemplateFile("b.py"))),
-    "a line": ("On !`git status`:", "", (TemplateText("On "), TemplateShell("git status"), TemplateText(":"))),
+    "a line": (
+        "On !`git status`:", "",
+        (TemplateText("On "), TemplateShell("git status"), TemplateText(":"))),
     "a typed word stays one": (
         "!`grep $1 f`", "'a; rm -rf x'", (TemplateShell("grep 'a; rm -rf x' f"),)),
     "typed words": ("!`ls $ARGUMENTS`", "a 'b c'", (TemplateShell("ls a 'b c'"),)),

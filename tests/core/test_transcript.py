@@ -98,7 +98,11 @@ ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
         ((said("go"), ended("x")), user("go")),
         (
             (said("go"), STEP, PartSaid(A), PartSaid(A), END, ended("a"), ended("a")),
-            [*user("go"), ChatMessage("assistant", (A,), "m"), ChatMessage("user", RESULTS.parts[:1])],
+            [
+                *user("go"),
+                ChatMessage("assistant", (A,), "m"),
+                ChatMessage("user", RESULTS.parts[:1]),
+            ],
         ),
     ],
     ids=[

@@ -17,8 +17,11 @@ TABLE = {
     "bash": {"*": "ask", "git *": "allow", "git push *": "deny", "npm test *": "allow"},
     "edit": {"vendor/*": "deny"},
 }
-GATE = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules(TABLE)),), "/srv/app", "/home/ada"), classify_command_line,
-                files_read_by)  # fmt: skip
+GATE = RuleGate(
+    PermissionPolicy((RuleLayer("user", parse_rules(TABLE)),), "/srv/app", "/home/ada"),
+    classify_command_line,
+    files_read_by,
+)
 PLAIN = RuleGate(
     PermissionPolicy((), "/srv/app", "/home/ada"), classify_command_line, files_read_by
 )
@@ -100,8 +103,11 @@ def test_staging_a_line_says_why_it_does_not_run_now() -> None:
 
 
 def test_a_denied_command_that_only_reads_is_denied_while_planning_too() -> None:
-    gate = RuleGate(PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"git log *": "deny"}})),)), classify_command_line,
-                    files_read_by)  # fmt: skip
+    gate = RuleGate(
+        PermissionPolicy((RuleLayer("user", parse_rules({"bash": {"git log *": "deny"}})),)),
+        classify_command_line,
+        files_read_by,
+    )
     for text in ("git log", "ls && git log -3", "ls | git log"):
         assert decided(gate, text, posture=PermissionContext("plan")).layer == "user"
     assert decided(gate, "git show", posture=PermissionContext("plan")).verdict is RUN

@@ -50,9 +50,11 @@ CUSTOM = st.builds(
     edit=st.sampled_from([None, ("src/*",), ()]),
 )
 GRANTED = st.builds(
-    PermissionPattern, st.sampled_from(["edit", "bash", "read"]), st.sampled_from(["*", "make all", ".env"]),
+    PermissionPattern,
+    st.sampled_from(["edit", "bash", "read"]),
+    st.sampled_from(["*", "make all", ".env"]),
     st.booleans(),
-)  # fmt: skip
+)
 GRANTS = st.builds(
     Grant,
     st.just("g"),

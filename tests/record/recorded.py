@@ -1,7 +1,8 @@
 """The recorded state directory: unpacked for one test, and opened as on the machine of its record.
 
 The log knows a workspace by path and inode, and says who did what and when. So the program is told
-these through the port that its composition root has for it (`assent.app.host_identity`), in this process.
+these through the port that its composition root has for it (`assent.app.host_identity`), in this
+process.
 """
 
 import os

@@ -89,7 +89,8 @@ def test_f92_what_is_said_in_pieces_shows_no_secret_however_it_is_cut(size: int)
     shown = [*map(speech.take, pieces), speech.rest()]
     said = "".join(shown)
     assert said == (
-        f"First.\nIt is {MASK}, see?\n{redaction_text('private key')}\nAnd {'so ' * 200}on to {MASK} at last."
+        f"First.\nIt is {MASK}, see?\n{redaction_text('private key')}\n"
+        f"And {'so ' * 200}on to {MASK} at last."
     )
     assert speech.rest() == ""
 

@@ -57,8 +57,10 @@ def test_one_in_full_has_its_risks_first() -> None:
     assert operation_title(4, RUN) == "4. run make (irreversible)"
     lines = [*operation_detail_lines(RUN)]
     assert lines[:3] == [
-        Line("risk", f"! irreversible: {RISK_CODES['irreversible']}"), BLANK, Line("plain", "$ make"),
-    ]  # fmt: skip
+        Line("risk", f"! irreversible: {RISK_CODES['irreversible']}"),
+        BLANK,
+        Line("plain", "$ make"),
+    ]
     assert lines[-1] == Line("plain", "Look out.")
     assert Line("added", "+more") in [*operation_detail_lines(WRITE)]
     assert [*operation_detail_lines(BINARY)][-1] == Line("plain", NOT_SHOWN)

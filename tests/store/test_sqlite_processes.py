@@ -33,7 +33,9 @@ COMPETE = """
         while wins < 40:
             seen = len(store.read("a"))
             try:
-                recorded = store.append(EventBatch("a", seen, "now", (PlanSelected(f"{name}{wins}"),)))
+                recorded = store.append(
+                    EventBatch("a", seen, "now", (PlanSelected(f"{name}{wins}"),))
+                )
             except ConcurrentChange:
                 continue
             wins += 1

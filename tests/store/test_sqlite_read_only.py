@@ -104,7 +104,9 @@ def test_log_of_a_dead_writer_in_a_folder_that_cannot_be_written(folder: Path) -
         from assent.core.event import PlanSelected
         from assent.ports import EventBatch
         from assent.store.sqlite import SqliteEventStore
-        SqliteEventStore(sys.argv[1]).append(EventBatch("a", 0, "now", (PlanSelected("last words"),)))
+        SqliteEventStore(sys.argv[1]).append(
+            EventBatch("a", 0, "now", (PlanSelected("last words"),))
+        )
         print("dying", flush=True)
         sys.stdin.readline()
     """

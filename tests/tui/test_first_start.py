@@ -65,8 +65,11 @@ def test_a_key_that_is_set_is_told_by_its_name_and_never_by_its_value(stage: Sta
 
 
 def test_what_was_found_is_told_by_signs_and_words() -> None:
-    found = SetupFindings((), ("A_KEY",), (LocalModelServer("ollama", "http://127.0.0.1:11434/v1", 1),
-                                      LocalModelServer("lmstudio", "http://127.0.0.1:1234/v1")))  # fmt: skip
+    servers = (
+        LocalModelServer("ollama", "http://127.0.0.1:11434/v1", 1),
+        LocalModelServer("lmstudio", "http://127.0.0.1:1234/v1"),
+    )
+    found = SetupFindings((), ("A_KEY",), servers)
     told = [line.text for line in onboarding_lines(found)]
     assert "ollama    http://127.0.0.1:11434/v1  answers, with 1 model" in told
     assert "lmstudio  http://127.0.0.1:1234/v1   no answer" in told

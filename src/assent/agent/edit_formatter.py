@@ -78,7 +78,10 @@ class EditFormatter:
         same = before is not None and after is not None and before.digest == after.digest
         new = old if same else edit.contents.get(after.digest) if after else None
         patch = operation_diff(op, old, new)
-        unshown = f"{operation_kind(op)} {operation_subject(op)}: not shown, because it is binary or too large.\n"
+        unshown = (
+            f"{operation_kind(op)} {operation_subject(op)}: "
+            "not shown, because it is binary or too large.\n"
+        )
         return unshown if patch is None else patch
 
     def _old(self, path: bytes, state: FileState | None) -> bytes | None:

@@ -195,8 +195,11 @@ class ToolCallRunner:
         yield from self._begun(batch)
         began, settled = perf_counter(), [self._task(each) for each in batch]
         yield from self._heard_meanwhile()
-        wanted = [(p.call, one.outcome.effect) for p, one in zip(batch, settled, strict=True)
-                  if isinstance(one.outcome.effect, TaskEffect) and not one.outcome.failed]  # fmt: skip
+        wanted = [
+            (p.call, one.outcome.effect)
+            for p, one in zip(batch, settled, strict=True)
+            if isinstance(one.outcome.effect, TaskEffect) and not one.outcome.failed
+        ]
         work = self._children.run(wanted)
         carried = dict(zip([call.id for call, _ in wanted], (yield from work), strict=True))
         seconds, ended, parked = perf_counter() - began, list[SessionEvent](), list[ToolCall]()
@@ -289,7 +292,8 @@ class ToolCallRunner:
         outcome = settled.outcome
         done = EffectDone(_as_told(outcome))
         if outcome.effect is not None and settled.decision is not None and not outcome.failed:
-            yield from self._ground.read_updates()  # what others did comes before what this call does
+            # what others did comes before what this call does
+            yield from self._ground.read_updates()
             now = self._ground.tool_context()
             about = (outcome.effect, _decided(settled), outcome.text, now.posture.mode == "plan")
             process = self._opened(settled, now.posture) or now.process

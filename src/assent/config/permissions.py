@@ -193,7 +193,7 @@ def _unread(path: Path, table: Mapping[str, Any]) -> list[str]:
     named_so = [name for name, one in agents.items() if isinstance(one, Mapping)]
     ruled = [name for name in named_so if {"permission", "tools"} & {*agents[name]}]
     return [
-        f"{path_text(path)} has rules for the agent {name}, which are read only from an agent's own "
-        f"file; write them to agents/{name}.md."
+        f"{path_text(path)} has rules for the agent {name}, which are read only from an agent's "
+        f"own file; write them to agents/{name}.md."
         for name in ruled
     ]

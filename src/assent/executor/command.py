@@ -37,7 +37,9 @@ END_UNKNOWN: Final = ProcessResult(-1, UNKNOWN_END)
 FAILURE_TEXTS: Final = {
     "start": "the command could not be started",
     "interrupted": "the command was interrupted",
-    UNKNOWN_END: "the command began and its end is not on record; whether it did its work is not known",
+    UNKNOWN_END: (
+        "the command began and its end is not on record; whether it did its work is not known"
+    ),
     "record": "the command ended, and what it changed could not be recorded",
     "disk": "the command ended, and what it changed is not safely on disk",
 }

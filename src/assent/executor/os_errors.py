@@ -31,7 +31,8 @@ def readable_error(error: OSError, path: bytes) -> AssentError:
     if error.errno == errno.ELOOP:
         link = os.fsencode(error.filename or path)
         return Refused(
-            f"{display_path(link)} is a symlink, and Assent goes through none to {display_path(path)}."
+            f"{display_path(link)} is a symlink, and Assent goes through none to "
+            f"{display_path(path)}."
         )
     return WorkspaceError(f"{display_path(path)}: {error.strerror or error}. Nothing was changed.")
 

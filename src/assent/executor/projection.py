@@ -78,8 +78,8 @@ class LocalProjection:
         """Replaces a plan file."""
         if self._session_of(path) is None:
             raise Refused(
-                f"{display_path(path)} is not where plans lie: plan.dir changed to {display_path(self._plans)} "
-                "since the plan was made. Nothing was written.",
+                f"{display_path(path)} is not where plans lie: plan.dir changed to "
+                f"{display_path(self._plans)} since the plan was made. Nothing was written.",
                 "assent plan new NAME",
             )
         _check_text(path, len(text))
@@ -215,12 +215,14 @@ def _checked(plan_dir: bytes) -> bytes:
         path = b""
     if not path:
         raise Refused(
-            f"plan.dir must name a folder inside the workspace; {display_path(PLANS)} is the usual place."
+            "plan.dir must name a folder inside the workspace; "
+            f"{display_path(PLANS)} is the usual place."
         )
     low = casefolded(path)
     if GIT in low.split(b"/") or is_inside(low, STATE) or is_inside(STATE, low):
         raise Refused(
-            f"plan.dir cannot be {display_path(plan_dir)}; {display_path(PLANS)} is the usual place."
+            f"plan.dir cannot be {display_path(plan_dir)}; "
+            f"{display_path(PLANS)} is the usual place."
         )
     return path
 

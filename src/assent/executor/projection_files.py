@@ -30,8 +30,8 @@ def check_size(path: bytes, size: int) -> None:
     """Refuses a file that is larger than any of Assent's own."""
     if size > LIMIT:
         raise WorkspaceError(
-            f"{display_path(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a file. "
-            "Make it smaller; nothing was changed."
+            f"{display_path(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a "
+            "file. Make it smaller; nothing was changed."
         )
 
 

@@ -258,7 +258,8 @@ class Bundles:
         sizes = required_contents(plan)
         if sum((sizes | review_contents(plan)).values()) > MAX_CONTENT_BYTES:
             raise Refused(
-                f"A bundle holds at most {MAX_CONTENT_BYTES} bytes; the contents of this plan are more.",
+                f"A bundle holds at most {MAX_CONTENT_BYTES} bytes; "
+                "the contents of this plan are more.",
                 "assent propose",
             )
         found = {digest: self._doors.blobs.read(digest) for digest in sizes}

@@ -57,7 +57,7 @@ def _check_words(command: RunCommand) -> None:
         raise UsageError("A command cannot hold a zero byte.", _HELP)
     if sum(map(len, words)) > MAX_COMMAND_BYTES:
         raise UsageError(
-            f"A command has at most {MAX_COMMAND_BYTES} bytes; this has more. Stage a file with the "
-            "script and run that.",
+            f"A command has at most {MAX_COMMAND_BYTES} bytes; this has more. Stage a file with "
+            "the script and run that.",
             _HELP,
         )

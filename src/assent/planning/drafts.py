@@ -125,7 +125,8 @@ class Drafts:
         count, at = count_matches(draft.chunks(path), find)
         if count != 1:
             raise NoMatch(
-                f"The text to find must occur once in {display_path(path)}; it occurs {count} times.",
+                f"The text to find must occur once in {display_path(path)}; "
+                f"it occurs {count} times.",
                 "assent stage edit PATH --find MORE_CONTEXT --put NEW",
             )
         digest, size = self._contents.keep(splice(draft.chunks(path), at, len(find), put))

@@ -31,8 +31,8 @@ def refuse_git_folders(
             if known[folder]:
                 where = display_path(folder) or "the workspace"
                 raise Refused(
-                    f"{display_path(path)} lies in {where}, which is git's own, or would be; a plan never "
-                    "touches it."
+                    f"{display_path(path)} lies in {where}, which is git's own, or would be; "
+                    "a plan never touches it."
                 )
 
 

@@ -190,8 +190,9 @@ class Plans:
         home = self._workspaces.find()
         if home is None and (was := self._workspaces.moved_from()):
             raise NotFound(
-                f"There is no current plan here. This folder was moved or copied from {display_path(was)} "
-                "as another folder: plans and approvals of that one do not count here.",
+                "There is no current plan here. This folder was moved or copied from "
+                f"{display_path(was)} as another folder: "
+                "plans and approvals of that one do not count here.",
                 "assent plan list",
             )
         if home is None or not home.current:

@@ -262,8 +262,8 @@ def _unfit(conflicts: Iterable[str]) -> Drift:
     found = list(conflicts)
     more = f" And {len(found) - MAX_NAMED} more." if len(found) > MAX_NAMED else ""
     return Drift(
-        f"The plan does not fit the files any more. {' '.join(found[:MAX_NAMED])}{more} Nothing was "
-        "changed. Take what does not fit out with `assent stage remove OP`, or put the files back. "
-        "Stage it again for the files as they are, and propose it.",
+        f"The plan does not fit the files any more. {' '.join(found[:MAX_NAMED])}{more} "
+        "Nothing was changed. Take what does not fit out with `assent stage remove OP`, or put the "
+        "files back. Stage it again for the files as they are, and propose it.",
         "assent stage list",
     )

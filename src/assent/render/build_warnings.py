@@ -30,8 +30,9 @@ def workspace_moved_warnings(was: bytes, now: bytes) -> Iterator[str]:
     """Says that the workspace's folder has another path by now."""
     if was and was != now:
         yield (
-            f"The workspace was moved: the plan was made in {visible_line(display_path(was))}, and it is "
-            f"now {visible_line(display_path(now))}. Paths in its commands may lead elsewhere."
+            f"The workspace was moved: the plan was made in {visible_line(display_path(was))}, "
+            f"and it is now {visible_line(display_path(now))}. "
+            "Paths in its commands may lead elsewhere."
         )
 
 

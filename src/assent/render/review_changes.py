@@ -225,7 +225,10 @@ def _titled(was: Operation, now: Operation) -> str:
         operation_subject(now),
     ):
         return f"{operation_kind(now)} {operation_subject(now)}"
-    return f"{operation_kind(was)} {operation_subject(was)} became {operation_kind(now)} {operation_subject(now)}"
+    return (
+        f"{operation_kind(was)} {operation_subject(was)} became "
+        f"{operation_kind(now)} {operation_subject(now)}"
+    )
 
 
 def _difference(diff: str | None) -> Iterator[Line]:

@@ -39,13 +39,19 @@ def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
     width = len(str(len(operations)))
     for number, operation in enumerate(operations, 1):
         sign = RISKY if operation.risks else " "
-        words = f"{number:>{width}}{sign} {operation_kind(operation.op):<6} {operation_subject(operation.op)}"
+        words = (
+            f"{number:>{width}}{sign} {operation_kind(operation.op):<6} "
+            f"{operation_subject(operation.op)}"
+        )
         yield Line("risk" if operation.risks else "plain", f"{words}{_counts(operation)}")
 
 
 def operation_title(number: int, operation: OperationReview) -> str:
     """Returns an operation as a title."""
-    return f"{number}. {operation_kind(operation.op)} {operation_brief(operation.op)} ({operation.reversible})"
+    return (
+        f"{number}. {operation_kind(operation.op)} {operation_brief(operation.op)} "
+        f"({operation.reversible})"
+    )
 
 
 def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:

@@ -67,7 +67,10 @@ def record_lost_end(doors: Ports, ledger: PlanRepository) -> str:
     found = _since(doors, book.command)
     ended = command_end(doors.blobs, book.command.id, LOST_END, found)
     doors.store.append(ledger.permit_batch(book, ended))
-    told = f"A session's command was cut off: $ {typed_line(book.command.line)}. {lost_end_note(ended)}"
+    told = (
+        f"A session's command was cut off: $ {typed_line(book.command.line)}. "
+        f"{lost_end_note(ended)}"
+    )
     return f"{told} `assent undo` takes it back." if ended.changed != () else told
 
 

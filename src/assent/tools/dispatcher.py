@@ -407,7 +407,8 @@ def _loop(objections: Sequence[Decision]) -> str:
 def _subject(prepared: PreparedCall) -> str:
     """Names what is repeated: the tool, and the first thing that it touches."""
     first = access_line(prepared.requests[0])
-    return f"`{prepared.call.tool}` ({first[:MAX_QUOTED_CHARS]}{'…' if len(first) > MAX_QUOTED_CHARS else ''})"
+    cut = "…" if len(first) > MAX_QUOTED_CHARS else ""
+    return f"`{prepared.call.tool}` ({first[:MAX_QUOTED_CHARS]}{cut})"
 
 
 def notify_guards(

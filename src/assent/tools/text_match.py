@@ -170,7 +170,8 @@ def nearest_lines(text: str, old: str) -> str:
     if not scores[best]:
         return "No line of the file is like it; read the file again."
     first = max(0, best - 1)
-    return f"The nearest lines are:\n{numbered_lines(lines[first : first + MAX_NEAREST_LINES], first + 1)}"
+    nearest = lines[first : first + MAX_NEAREST_LINES]
+    return f"The nearest lines are:\n{numbered_lines(nearest, first + 1)}"
 
 
 def numbered_lines(lines: list[str], first: int) -> str:

@@ -48,7 +48,8 @@ KEYS: Final = (
         "conversation", "fold"),
     KeyHelp("pageup", "PgUp", "scroll back", "conversation", "page_back", priority=True),
     KeyHelp("pagedown", "PgDn", "scroll on", "conversation", "page_on", priority=True),
-    KeyHelp("ctrl+home", "Ctrl+Home", "to the beginning", "conversation", "to_start", priority=True),
+    KeyHelp("ctrl+home", "Ctrl+Home", "to the beginning", "conversation", "to_start",
+        priority=True),
     KeyHelp("ctrl+end", "Ctrl+End", "to the end, and stay there", "conversation", "to_end",
         priority=True),
 )  # fmt: skip

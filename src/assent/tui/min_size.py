@@ -21,7 +21,9 @@ class TooSmallOverlay(Widget):
 
     SCOPED_CSS = False  # the size is said by a class of the screen
     DEFAULT_CSS = """
-    TooSmallOverlay { layer: small; dock: top; width: 100%; height: 100%; display: none; padding: 0 1; }
+    TooSmallOverlay {
+        layer: small; dock: top; width: 100%; height: 100%; display: none; padding: 0 1;
+    }
     .-tight TooSmallOverlay, .-low TooSmallOverlay { display: block; }
     """
 

@@ -110,7 +110,10 @@ class RunProgressView:
 
     def _row(self, at: int, op: Operation, last: int) -> str:
         state = "done" if at < self._first else "at work" if at <= last else "waits"
-        return f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_kind(op)} {redact(operation_brief(op))}"
+        return (
+            f"{STATE_MARKS[state]} {state:<7}  {at + 1}. {operation_kind(op)} "
+            f"{redact(operation_brief(op))}"
+        )
 
     def _is_command(self, at: int) -> bool:
         return at < len(self._operations) and isinstance(self._operations[at], RunCommand)

@@ -44,7 +44,10 @@ def end_events(
         said = f": {answered.words.rstrip('.')}" if answered.words else ""
         raise ModelError(f"{name} refused to answer{said}.")
     if answered.stop is StopReason.LENGTH:
-        words = f"The answer of {name} is cut off: it reached its greatest length. {kept_work_text(mode)}"
+        words = (
+            f"The answer of {name} is cut off: it reached its greatest length. "
+            f"{kept_work_text(mode)}"
+        )
         return *declined_calls(answered.calls, ANSWER_CUT_OFF), TurnEnded("limit", words)
     if limit:
         steps = f"{limit} {'steps' if limit > 1 else 'step'}"

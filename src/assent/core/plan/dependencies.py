@@ -45,8 +45,8 @@ def without_operation(operations: Sequence[Operation], index: int) -> tuple[Oper
         met = [path for path, *_ in footprint(operations[at]) if path in paths]
         if met:
             raise ImpossibleOperations(
-                f"What is staged for {display_path(met[0])} behind a command rests on this operation; "
-                "remove that first.",
+                f"What is staged for {display_path(met[0])} behind a command rests on this "
+                "operation; remove that first.",
                 f"assent stage remove {operation_ids(operations)[at][:_SHORT]}",
             )
     return stage((), [op for at, op in enumerate(operations) if at != index])

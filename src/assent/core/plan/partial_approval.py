@@ -177,7 +177,10 @@ def _needs(path: bytes, above: bytes) -> str:
 
 
 def _holds(path: bytes, file: bytes) -> str:
-    return f"{display_path(path)} cannot take the place of a folder in which {display_path(file)} stays."
+    return (
+        f"{display_path(path)} cannot take the place of a folder in which "
+        f"{display_path(file)} stays."
+    )
 
 
 def _made_on(path: bytes) -> str:
@@ -186,8 +189,8 @@ def _made_on(path: bytes) -> str:
 
 def _beside(path: bytes, file: bytes) -> str:
     return (
-        f"{display_path(path)} would stand beside {display_path(file)}, which now stays; where case makes no "
-        "difference they are one name."
+        f"{display_path(path)} would stand beside {display_path(file)}, which now stays; "
+        "where case makes no difference they are one name."
     )
 
 

@@ -49,12 +49,16 @@ _TWO: Final = frozenset(
 _THREE: Final = frozenset(
     [
         *((name, "run") for name in words_in("npm pnpm yarn bun uv poetry pdm pipenv rye hatch")),
-        *(("git", name) for name in words_in("remote stash submodule worktree notes bisect config")),
+        *(("git", name) for name in words_in(
+            "remote stash submodule worktree notes bisect config"
+        )),
         *(("docker", name) for name in words_in(
             "compose container image volume network system builder buildx context"
         )),
         *(("podman", name) for name in words_in("compose container image volume network system")),
-        *(("kubectl", name) for name in words_in("get delete create rollout config apply describe")),
+        *(("kubectl", name) for name in words_in(
+            "get delete create rollout config apply describe"
+        )),
         *(("gh", name) for name in words_in("pr issue repo release run workflow api secret gist")),
         *(("glab", name) for name in words_in("mr issue repo release ci")),
         *(("uv", name) for name in words_in("pip tool python")),

@@ -34,7 +34,8 @@ def select_operation(back: UndoTargets, target: UndoTarget, operation: str) -> U
     token = f"{run}:{index}"
     if token not in deeds:
         raise NotFound(
-            f"Operation {name[:SHORT_ID]} of run {target.name} was not done, or is put back already.",
+            f"Operation {name[:SHORT_ID]} of run {target.name} was not done, "
+            "or is put back already.",
             f"assent runs show {target.name}",
         )
     return msgspec.structs.replace(target, only=token)

@@ -46,7 +46,8 @@ def cost(app: "TerminalApp", rest: str) -> None:
     usage, record = standing.usage, standing.record
     turns, requests = (record.turns, record.steps) if record else (0, 0)
     app.add_note(
-        f"{short_token_count(usage.input)} tokens in ({short_token_count(usage.cache_read)} cached), "
+        f"{short_token_count(usage.input)} tokens in "
+        f"({short_token_count(usage.cache_read)} cached), "
         f"{short_token_count(usage.output)} out ({short_token_count(usage.reasoning)} thinking)",
         f"{cost_text(standing.cost)} in {plural(turns, 'turn')}, {plural(requests, 'request')}",
     )

@@ -236,7 +236,10 @@ def usage_text(usage: TokenUsage, cost: float | None, took: float) -> str:
         return ""
     cached = f" ({short_token_count(usage.cache_read)} cached)" if usage.cache_read else ""
     thought = f" ({short_token_count(usage.reasoning)} thinking)" if usage.reasoning else ""
-    tokens = f"{short_token_count(usage.input)} in{cached}, {short_token_count(usage.output)} out{thought}"
+    tokens = (
+        f"{short_token_count(usage.input)} in{cached}, "
+        f"{short_token_count(usage.output)} out{thought}"
+    )
     paid = cost_text(cost)
     return " · ".join(filter(None, [tokens, paid, duration_text(took) if took else ""]))
 
