@@ -45,8 +45,10 @@ Files = dict[bytes, FileState | str]
 def result(op: FileOperation, files: Files) -> RebasedOperation | RebaseConflict:
     seen = {path: "folder" if found == "folder" else found for path, found in files.items()}
     return rebase_operation(
-        op, lambda path: seen.get(path), lambda _, found: CONTENTS[found.digest]
-    )  # type: ignore[arg-type, return-value]
+        op,
+        lambda path: seen.get(path),  # type: ignore[arg-type, return-value]
+        lambda _, found: CONTENTS[found.digest],
+    )
 
 
 @pytest.mark.parametrize(

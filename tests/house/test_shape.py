@@ -1,6 +1,8 @@
-"""The shape of the code: how long things are, and that functions say what they return."""
+"""The shape of the code: how long things are, what functions return, and one class for one name."""
 
-from tests.house.source import ROOT, functions
+import ast
+
+from tests.house.source import ROOT, Modules, functions, modules
 
 FOLDERS, FILE_LINES, FUNCTION_LINES = ("src", "bench", "demo", "tools", "tests"), 800, 80
 
@@ -18,3 +20,24 @@ def test_functions_are_short() -> None:
 
 def test_every_function_says_what_it_returns() -> None:
     assert [place for place, function in functions().items() if function.returns is None] == []
+
+
+def test_no_two_classes_share_a_name() -> None:
+    assert classes_twice(modules()) == {}
+
+
+def test_a_name_taken_twice_is_found() -> None:
+    one, other = ast.parse("class Plan: ..."), ast.parse("def made():\n    class Plan: ...")
+    assert classes_twice({"core/a.py": one, "runs/b.py": other}) == {
+        "Plan": ["core/a.py", "runs/b.py"]
+    }
+
+
+def classes_twice(of: Modules) -> dict[str, list[str]]:
+    """Names of classes that mean two things, with the modules that define them."""
+    homes: dict[str, list[str]] = {}
+    for path, tree in of.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in homes.items() if len(paths) > 1}
