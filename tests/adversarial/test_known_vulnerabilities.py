@@ -241,7 +241,7 @@ def test_only_the_gate_says_that_something_may_happen() -> None:
     found = [
         f"{name}: {call}"
         for name, tree in modules().items()
-        if not name.startswith("gate/")
+        if not name.startswith("permissions/")
         for call in freeing(tree)
     ]
     assert tuple(found) == FREEING

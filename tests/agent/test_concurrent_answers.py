@@ -29,11 +29,11 @@ from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 root, state, digest, question, label = sys.argv[1:]
 engine = open_engine_fixture(EngineFixture(Path(root), Path(state)))
-engine.questions.find(question)
+engine.pending_questions.find(question)
 print("ready", flush=True)
 sys.stdin.readline()
 try:
-    engine.questions.answer(question, digest, QuestionReply(((label,),), label))
+    engine.pending_questions.answer(question, digest, QuestionReply(((label,),), label))
     print("won", flush=True)
 except ConcurrentChange as lost:
     print("lost:", lost.message, flush=True)

@@ -129,13 +129,13 @@ def test_no_file_of_ours_gets_the_number_of_a_closed_one(
 
 TOLD = """
 import os, signal
-from assent.cli.errors import told
+from assent.cli.errors import as_assent_error
 from assent.cli.interrupts import interruptible
 try:
     with interruptible():
         os.kill(os.getpid(), signal.NAME)
 except KeyboardInterrupt as error:
-    print(told(error).message, told(error).next, sep="\\n")
+    print(as_assent_error(error).message, as_assent_error(error).next, sep="\\n")
 """
 
 

@@ -181,7 +181,7 @@ def test_in_a_container_it_is_tested_anew() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; "
         "from assent.sandbox.selftest.status_cache import cache_key; "
-        "print(circumstances(sys.argv[1].encode()))"
+        "print(cache_key(sys.argv[1].encode()))"
     )
     tool = os.fsdecode(real_tool())
     ask = [sys.executable, "-c", code, tool, *sys.path]

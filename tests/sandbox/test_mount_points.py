@@ -19,7 +19,7 @@ ENDLESS = 2**62
 MAKES = """
 import sys
 from assent.sandbox.runner.mount_points import MountPoints
-with MountPoints(sys.argv[1]).standing([sys.argv[2].encode()]):
+with MountPoints(sys.argv[1]).active([sys.argv[2].encode()]):
     print("on", flush=True)
     sys.stdin.read()
 """

@@ -201,7 +201,7 @@ def test_f3_no_sentence_confirms_yolo(stage: Stage) -> None:
             assert isinstance(panel, ConfirmPanel)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             assert seat.app.screen is panel, words
-            assert not panel.pace.held, words
+            assert not panel.pace.has_pending, words
             await slowly(seat, "escape")
             assert seat.app.status_snapshot.mode == "plan"
 

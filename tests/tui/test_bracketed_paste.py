@@ -85,7 +85,7 @@ def test_a_paste_that_is_too_long_is_cut_and_that_is_said() -> None:
         read(line, most=10) == read(*line, most=10) == ["paste: " + "x" * 10, "PasteTruncated", "k"]
     )
     assert read(line, most=12) == ["paste: " + "x" * 12, "k"]
-    assert PasteTruncated.handler_name == "on_paste_cut"
+    assert PasteTruncated.handler_name == "on_paste_truncated"
 
 
 def test_a_paste_without_an_end_is_over_after_a_silence() -> None:

@@ -40,7 +40,7 @@ def test_the_side_area_shows_what_was_looked_at_last(
         await seat.until(lambda: app.screen.query(Sidebar))
         await seat.rest()
         area = app.screen.query_one(Sidebar)
-        monkeypatch.setattr(sidebar, "read_beside", late)
+        monkeypatch.setattr(sidebar, "read_sidebar_data", late)
         second = session(app, "Second")
         area.refresh_data(app.engine, session(app, "First"))
         await seat.until(gate.reached.is_set)

@@ -59,9 +59,9 @@ OTHERS = {
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",
     "YES": "test_f38_1_and_y_approve_and_build",
     "ONLY": "test_f38_1_and_o_approve_and_nothing_is_built",
-    "AGREE": "test_a_draft_is_read_and_proposed",
+    "CONFIRM_KEY": "test_a_draft_is_read_and_proposed",
     "NOTED": "test_g11_a_note_travels_with_the_yes",
-    "GIVE_UP": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
+    "DISCARD": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
 }
 RUN = {
     "r": HALTING,

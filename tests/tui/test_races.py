@@ -123,7 +123,7 @@ def test_yolo_is_confirmed_although_the_session_before_was_in_it(
         app.set_mode("yolo")
         await seat.until(lambda: app.status_snapshot.base == "yolo")
         await seat.rest()
-        monkeypatch.setattr(poller, "read_standing", late)
+        monkeypatch.setattr(poller, "read_snapshot", late)
         app.open_session(session(app, "First"))
         await seat.until(lambda: app.ready)
         app.run_slash("/mode yolo")
@@ -150,7 +150,7 @@ def test_where_a_session_stands_is_not_shown_after_another_was_opened(
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        monkeypatch.setattr(poller, "read_standing", late)
+        monkeypatch.setattr(poller, "read_snapshot", late)
         app.refresh_status()
         await seat.until(gate.reached.is_set)
         app.open_session(session(app, "First"))

@@ -147,13 +147,13 @@ def test_a_question_survives_the_screen_and_is_asked_again(talker: Talker) -> No
 def test_the_first_paint_waits_for_no_engine(talker: Talker) -> None:
     code = f"""
 import sys
-from assent.cli.tui_host import LocalHost
+from assent.cli.tui_host import LocalScreenHost
 from assent.tui.app import TerminalApp
 class Painted(TerminalApp):
     def _begin(self):
         print([name for name in sys.modules if name.startswith({HEARD!r})])
         self.exit(0)
-Painted(LocalHost()).run(headless=True)
+Painted(LocalScreenHost()).run(headless=True)
 """
     answer = talker.world.start([sys.executable, "-c", code], env={"TERM": "xterm"})
     assert answer == (0, b"[]\n", b""), answer
