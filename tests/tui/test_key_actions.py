@@ -252,7 +252,7 @@ def test_the_side_area_over_the_prompt_has_the_keys_and_escape_closes_it(stage: 
     async def act(seat: Seat) -> None:
         await seat.press("ctrl+b")
         await seat.shows("[1 Plan]")
-        await seat.until(lambda: seat.app.focused is not None and "Paper" in repr(seat.app.focused))
+        await seat.until(lambda: "LineView" in repr(seat.app.focused))
         await seat.press("4")
         await seat.shows("[4 Context")
         await seat.press("escape")
