@@ -1,10 +1,11 @@
 """Proves that a move by script changed names only: `python tools/same_bodies.py OLD NEW FOLDER...`.
 
 For every test file of the folders at the commit OLD it finds the file at NEW that it became, and
-compares their syntax trees: the same nodes and numbers, and names in the same places. What is
-imported from where is left out. In strings only names, dotted names and paths may differ. Printed
-for a reader to judge: the words that changed in strings, since none may be an expectation, and two
-old names that have one new name in a file."""
+compares their syntax trees: the same nodes and numbers, the same tests, and names in the same places.
+What is imported from where is left out. In strings only names, dotted names, paths and blanks may
+differ. Printed for a reader to judge: the words that changed in strings, since none may be an
+expectation, two old names that have one new name in a file, and one that has two. Files that are no
+Python have to be equal."""
 
 import ast
 import re
@@ -19,14 +20,17 @@ WORDS = re.compile(r"\w+(?:[./]\w+)*")  # a name, a dotted name, a path
 def main(old: str, new: str, folders: list[str]) -> int:
     wrong, merged, strings = list[str](), list[str](), set[tuple[str, str]]()
     became = renamed(old, new)
-    files = [f for f in listing(old) if f.endswith(".py") and f.startswith(tuple(folders))]
+    files = [f for f in listing(old) if f.startswith(tuple(folders))]
     for path in files:
         after = became.get(path, path)
-        try:
-            text = git("show", f"{new}:{after}")
-        except subprocess.CalledProcessError:
+        if (blob := git("ls-tree", new, after)) == "":
             wrong.append(f"{path}: is gone")
             continue
+        if not path.endswith(".py"):
+            if blob.split()[2] != git("ls-tree", old, path).split()[2]:
+                wrong.append(f"{path}: differs")
+            continue
+        text = git("show", f"{new}:{after}")
         found, same, changed = differences(git("show", f"{old}:{path}"), text)
         wrong += [f"{path}: {each}" for each in found]
         merged += [f"{path}: {each}" for each in same]
@@ -48,13 +52,18 @@ def differences(old: str, new: str) -> tuple[list[str], list[str], set[tuple[str
         return [f"{len(before)} parts became {len(after)}"], [], set()
     wrong, merged, words = list[str](), dict[str, str](), set[tuple[str, str]]()
     names: dict[str, str] = {}
+    later: dict[str, str] = {}
     for (kind, one), (other_kind, other) in zip(before, after, strict=True):
         if kind != other_kind or (kind == "exact" and one != other):
             return [f"{kind} {one!r} became {other_kind} {other!r}"], [], words
         if kind == "name" and names.setdefault(other, one) != one:
             merged[one] = f"{names[other]!r} and {one!r} are both {other!r} now"
+        if kind == "name" and later.setdefault(one, other) != other:
+            merged[one] = f"{one!r} is {later[one]!r} and {other!r} now"
+        if kind == "name" and one != other and one.startswith("test_"):
+            wrong.append(f"{one!r} became {other!r}")
         if kind == "string" and one != other:
-            if WORDS.sub("·", one) != WORDS.sub("·", other):
+            if WORDS.sub("·", one).split() != WORDS.sub("·", other).split():
                 wrong.append(f"{one!r} became {other!r}")
             pairs = zip(WORDS.findall(one), WORDS.findall(other), strict=False)
             words |= {(a, b) for a, b in pairs if a != b}

@@ -2,19 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.agent.formatters import LIMITS, Formatters, formatted_edit
+from assent.agent.formatters import (LIMITS, Formatters, formatted_edit)
 from assent.core.digest import sha256
 from assent.core.errors import Refused
-from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.shell.process import (
-    CommandSpec,
-    OutputChunk,
-    ProcessLimits,
-    ProcessResult,
-    Program,
-    SandboxState,
-    SandboxStatus,
-)
+from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
+from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
 from assent.core.tool import EditEffect
 
 UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}

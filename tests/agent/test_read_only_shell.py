@@ -6,18 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from assent.agent.read_only_shell import MAX_WORDS, LocalReadOnlyShell
+from assent.agent.read_only_shell import (MAX_WORDS, LocalReadOnlyShell)
 from assent.core.errors import Refused
-from assent.core.shell.process import (
-    CommandSpec,
-    OutputChunk,
-    ProcessLimits,
-    ProcessResult,
-    Program,
-    SandboxState,
-    SandboxStatus,
-    StderrMode,
-)
+from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus, StderrMode)
 
 HELD = SandboxStatus(SandboxState.HELD)
 NONE = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")

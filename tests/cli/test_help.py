@@ -132,5 +132,5 @@ def test_version(world: World) -> None:
 def test_quick_questions_load_no_library(world: World, words: list[str]) -> None:
     code = f"import sys; sys.argv[1:] = {words}; {PROGRAM[2]}; print(sorted(sys.modules))"
     import_names = world.start([PROGRAM[0], "-c", code]).out.decode().splitlines()[-1]
-    for library in ("click", "msgspec", "sqlite3", "nacl", "assent.engine"):
+    for library in ("click", "msgspec", "sqlite3", "nacl", "assent.app", "assent.core"):
         assert f"'{library}'" not in import_names

@@ -2,12 +2,7 @@
 
 import pytest
 
-from assent.core.text.confusables import (
-    confusable_name,
-    confusable_path,
-    confusable_text,
-    skeletons,
-)
+from assent.core.text.confusables import (confusable_name, confusable_path, confusable_text, skeletons)
 
 
 @pytest.mark.parametrize(

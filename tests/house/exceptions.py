@@ -254,7 +254,7 @@ LATE = {
         "assent.tui.panels.model_list",
         "assent.tui.panels.theme_list",
     ),
-    "assent.tui.deferred_actions": ("assent.tui.outcome_text",),
+    "assent.tui.deferred_actions": ("assent.tui.result_messages",),
     "assent.tui.key_actions": (
         "assent.tui.sidebar.data",
         "assent.tui.sidebar.sidebar",
@@ -269,5 +269,5 @@ LATE = {
     "assent.tui.panels.waiting_list": ("assent.tui.panels.question.panel",),
     "assent.tui.run_controller": ("assent.render.status",),
     "assent.tui.sidebar.sidebar": ("assent.tui.panels.operation",),
-    "assent.tui.workers.dispatcher": ("assent.tui.outcome_text",),
+    "assent.tui.workers.dispatcher": ("assent.tui.result_messages",),
 }

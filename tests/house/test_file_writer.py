@@ -17,13 +17,24 @@ WRITES = frozenset(name for name in vars(FileWriter) if not name.startswith("_")
 }
 CALLS_THE_WRITER = ("executor/", "testing/", "ports/file_writer.py")
 IMPORTS_THE_WRITER = ("assent.executor", "assent.app", "assent.testing")
-BY_NAME = ("getattr", "attrgetter", "methodcaller")
+# The same word in another sense: the kind of move that the journal stores.
+SAME_WORD = {("core/run/slot_move.py", "exchange")}
+
+# What other packages may take from the executor; `app` chooses the rest, and `testing` tries it.
+TAKES_OF_THE_EXECUTOR = {
+    "planning": {"command", "drift", "executor"},
+    "runs": {"drift", "executor", "rollback"},
+    "workspace": {
+        *("disk", "file_attributes", "file_states", "folder_handles", "os_errors", "slot_layout"),
+    },
+}
 
 # A question to the person is asked on the terminal itself, whatever stdin and stdout are; a file of
 # git is opened for reading, and without waiting for one that is a pipe.
 ALLOWED = {
     ("cli/terminal.py", "os.open"),
     ("cli/terminal.py", "os.write"),
+    ("cli/terminal.py", "os.O_WRONLY"),
     ("workspace/git_state.py", "os.open"),
 }
 
@@ -34,6 +45,7 @@ EFFECT = re.compile(
     r"|shutil\.(rmtree|copy\w*|move|chown|make_archive|unpack_archive)"
     r"|subprocess\.(run|call|check_\w+|get\w*output|Popen)"
     r"|tempfile\.\w+|import (os|shutil|subprocess|tempfile) as \w+|open for writing"
+    r"|os\.O_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)|(io\.|_io\.)?FileIO|(builtins|io|_io)\.open"
     r"|.*\.(write_text|write_bytes|unlink|rmdir|mkdir|touch|symlink|symlink_to|hardlink_to|l?chmod"
     r"|chown|chown_link|set_xattr|rename|rename_noreplace|rename_exchange|rmtree"
     r"|Popen|CDLL|create_subprocess_\w+)",
@@ -64,6 +76,26 @@ def test_only_the_executor_and_those_who_connect_it_import_the_file_writer() -> 
     assert [name for name in importers if not name.startswith(IMPORTS_THE_WRITER)] == []
 
 
+def test_other_packages_take_from_the_executor_only_what_they_need() -> None:
+    taken: dict[str, set[str]] = {}
+    for one in imports(modules()):
+        package = one.importer.removeprefix("assent.").split(".")[0]
+        if one.imported.startswith("assent.executor") and package != "executor":
+            taken.setdefault(package, set()).add(one.imported.removeprefix("assent.executor."))
+    del taken["app"], taken["testing"]
+    assert taken == TAKES_OF_THE_EXECUTOR
+
+
+def test_modules_are_loaded_by_name_in_the_command_line_alone() -> None:
+    loaders = {
+        name
+        for name, tree in modules().items()
+        for _, mention in _mentions(tree)
+        if mention.endswith("import_module") or mention == "__import__"
+    }
+    assert loaders == {"cli/bundle_options.py", "cli/root.py"}
+
+
 def test_writing_methods_are_those_we_know() -> None:
     assert {"exchange", "rename_unless_taken", "write_slot", "delete_path"} < WRITES
     assert len(WRITES) == 13
@@ -76,8 +108,12 @@ def test_writing_methods_are_those_we_know() -> None:
         "def sneak(anything):\n    anything.{}(b'a', b'b')",
         "def sneak(anything):\n    return getattr(anything, '{}')",
         "class Sneak:\n    def {}(self): ...",
+        "class Sneak:\n    async def {}(self): ...",
+        "def sneak(anything):\n    return vars(type(anything))['{}']",
+        "NAME = '{}'",
+        "match anything:\n    case object({}=call):\n        call()",
     ],
-    ids=["call", "getattr", "definition"],
+    ids=["call", "getattr", "definition", "coroutine", "dictionary", "name", "pattern"],
 )
 @pytest.mark.parametrize("place", ["planning/sneak.py", "tui/sneak.py", "app/sneak.py"])
 def test_a_call_of_the_writer_in_another_place_is_found(place: str, code: str, method: str) -> None:
@@ -90,21 +126,24 @@ def _calls_of_the_writer(of: Modules) -> Iterator[str]:
     for name, tree in of.items():
         if not name.startswith(CALLS_THE_WRITER):
             yield from (
-                f"{name}:{getattr(node, 'lineno', 0)} {ast.unparse(node)}"
+                f"{name}:{getattr(node, 'lineno', 0)} {used}"
                 for node in ast.walk(tree)
-                if _uses_the_writer(node)
+                for used in WRITES.intersection(_names(node))
+                if (name, used) not in SAME_WORD
             )
 
 
-def _uses_the_writer(node: ast.AST) -> bool:
+def _names(node: ast.AST) -> list[str]:
+    """Names by which a node could call or offer a method, also as a string for `getattr`."""
     match node:
-        case ast.Attribute(attr=name) | ast.FunctionDef(name=name):
-            return name in WRITES
-        case ast.Call(func=ast.Name(asked) | ast.Attribute(attr=asked), args=args):
-            given = [one.value for one in args if isinstance(one, ast.Constant)]
-            return asked in BY_NAME and not WRITES.isdisjoint(given)
+        case ast.Attribute(attr=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name):
+            return [name]
+        case ast.Constant(str(text)):
+            return [text]
+        case ast.MatchClass(kwd_attrs=names):
+            return names
         case _:
-            return False
+            return []
 
 
 def _mentions(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -119,6 +158,8 @@ def _mentions(tree: ast.Module) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, f"import {ast.unparse(alias)}") for alias in names)
             case ast.Call(func=ast.Name("open") | ast.Attribute(attr="open")) if _writes(node):
                 yield node.lineno, "open for writing"
+            case ast.Name("FileIO" | "__import__" as name):
+                yield node.lineno, name
             case _:
                 pass
 
@@ -135,6 +176,25 @@ def _dotted(node: ast.expr) -> str:
 
 
 def _writes(call: ast.Call) -> bool:
+    """Whether a file may be opened for writing: a mode that is computed may be anything."""
     name_first = isinstance(call.func, ast.Name)  # open(name, mode) but path.open(mode)
     given = [*call.args[name_first:], *(keyword.value for keyword in call.keywords)]
+    if name_first and any(not isinstance(mode, ast.Constant) for mode in call.args[1:2]):
+        return True
     return any(isinstance(a, ast.Constant) and WRITING.fullmatch(str(a.value)) for a in given)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "open(path, 'w')",
+        "open(path, mode)",
+        "path.open('ab')",
+        "import io\nio.FileIO(path, 'w')",
+        "from io import FileIO",
+        "import builtins\nput = builtins.open",
+        "disk.open(path, os.O_WRONLY | os.O_CREAT)",
+    ],
+)
+def test_every_way_to_open_for_writing_is_found(code: str) -> None:
+    assert any(EFFECT.fullmatch(effect) for _, effect in _mentions(ast.parse(code)))

@@ -14,12 +14,12 @@ from tests.support.threads import Worker, plain_process
 
 import assent
 from assent.app.engine import Engine
-from assent.core.errors import Busy, Refused
-from assent.core.event import CommandEnded, CommandStarted
+from assent.core.errors import (Busy, Refused)
+from assent.core.event import (CommandEnded, CommandStarted)
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
+from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult)
 from assent.store.locks import FileLocks
 
 
@@ -191,7 +191,6 @@ def test_no_tool_no_driver_and_no_session_can_get_there() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "own"
+        and node.func.attr == "run_as_user"
     ]
-    models = ("tools", "drivers", "engine", "gate", "models", "execute", "sandbox")
-    assert [each for each in callers if each.startswith(models)] == []
+    assert callers == ["tui/shell_controller.py"]

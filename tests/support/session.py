@@ -9,49 +9,18 @@ from tests.support.engine import World
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
+from assent.core.llm.message import (ChatMessage, TextPart, ToolCall, ToolResult)
+from assent.core.llm.request import (StopReason, StreamDelta, TokenUsage)
 from assent.core.permission.grant import PermissionPattern
-from assent.core.plan.operation import DeleteFile, FileState, WriteFile
+from assent.core.plan.operation import (DeleteFile, FileState, WriteFile)
 from assent.core.session.agent import Agent
-from assent.core.session.event import (
-    PartSaid,
-    Question,
-    RiskLevel,
-    StepEnded,
-    StepStarted,
-    Todo,
-    TurnEnded,
-)
+from assent.core.session.event import (PartSaid, Question, RiskLevel, StepEnded, StepStarted, Todo, TurnEnded)
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import (
-    CommandSpec,
-    OutputChunk,
-    ProcessLimits,
-    ProcessResult,
-    Program,
-    SandboxState,
-    SandboxStatus,
-)
-from assent.core.tool import (
-    Action,
-    Decision,
-    EditEffect,
-    Effect,
-    EnterPlanEffect,
-    MemoryEffect,
-    PermissionContext,
-    PlanTextEffect,
-    PresentPlanEffect,
-    QuestionsEffect,
-    ResourceAccess,
-    TodosEffect,
-    ToolOutcome,
-    Verdict,
-)
-from assent.ports import FetchResponse, Turn
+from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.tool import (Action, Decision, EditEffect, Effect, EnterPlanEffect, MemoryEffect, PermissionContext, PlanTextEffect, PresentPlanEffect, QuestionsEffect, ResourceAccess, TodosEffect, ToolOutcome, Verdict)
+from assent.ports import (FetchResponse, Turn)
 from assent.tools.dispatcher import ToolDispatcher
-from assent.tools.tool import Tool, ToolContext
+from assent.tools.tool import (Tool, ToolContext)
 
 Answers = tuple[tuple[str, ...], ...] | None
 AGENTS = {name: Agent(name) for name in ("plan", "build", "explore")}

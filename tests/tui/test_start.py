@@ -14,7 +14,10 @@ from tests.cli.terminal import Terminal
 SCREEN = ("stdin", "stdout", "stderr")
 OPENED, CLOSED = b"\x1b[?1049h", b"\x1b[?1049l"  # the terminal's second screen
 LEAVE = b"\x03\x03"
-HEARD = ("assent.engine", "assent.app", "assent.store", "sqlite3")
+HEARD = (
+    *("assent.agent", "assent.app", "assent.executor", "assent.permissions", "assent.planning"),
+    *("assent.runs", "assent.store", "assent.tools", "sqlite3"),
+)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
 from assent.tui.line_view.view import LineView
-from assent.tui.outcome_text import decision_text
+from assent.tui.result_messages import decision_text
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel

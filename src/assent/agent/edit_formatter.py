@@ -5,13 +5,13 @@ from typing import Any
 import msgspec
 
 from assent.agent.formatters import formatted_edit
-from assent.agent.services import Services
+from assent.agent.services import AgentServices
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
-from assent.core.paths import display_path, one_line
-from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
+from assent.core.paths import (display_path, one_line)
+from assent.core.plan.operation import (FileOperation, FileState, WriteFile, footprint)
 from assent.core.tool import EditEffect
-from assent.render.diff import LIMIT, operation_diff
+from assent.render.diff import (LIMIT, operation_diff)
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
 
@@ -29,7 +29,7 @@ class FormattedEdit(msgspec.Struct, frozen=True):
 class EditFormatter:
     """Formats edits. The edit that a person was asked about is the one that is applied."""
 
-    def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
+    def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
         self._desk = desk
         self._tooling = tooling
         self._last: tuple[EditEffect, FormattedEdit] | None = None

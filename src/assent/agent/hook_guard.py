@@ -5,12 +5,12 @@ from typing import Any
 
 import msgspec
 
-from assent.agent.services import Services
+from assent.agent.services import AgentServices
 from assent.core.errors import Refused
-from assent.core.hook import AFTER_TOOL, BEFORE_TOOL, PROMPT
+from assent.core.hook import (AFTER_TOOL, BEFORE_TOOL, PROMPT)
 from assent.core.llm.message import TextPart
-from assent.core.session.event import MessageAdded, SessionEvent
-from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
+from assent.core.session.event import (MessageAdded, SessionEvent)
+from assent.core.tool import (Decision, GuardedCall, ToolOutcome, Verdict)
 from assent.ports import HookRunner
 
 
@@ -49,7 +49,7 @@ class HookGuard:
 
 
 def fire_prompt_hooks(
-    desk: Services, session: str, mode: str, agent: str, text: str
+    desk: AgentServices, session: str, mode: str, agent: str, text: str
 ) -> list[SessionEvent]:
     """Lets hooks hear what a person says, and returns what they add to it for the model.
 

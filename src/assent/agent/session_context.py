@@ -6,25 +6,17 @@ from functools import partial
 import msgspec
 
 from assent.agent.cancellation.tools import run_cancellable
-from assent.agent.services import Services
+from assent.agent.services import AgentServices
 from assent.agent.subagents.agent_types import subagents
 from assent.agent.subagents.ancestry import parent_sessions
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import NotFound
 from assent.core.paths import display_path
-from assent.core.permission.mode import (
-    CustomMode,
-    Mode,
-    custom_mode_name,
-    default_agent,
-    effective_mode,
-    stricter_mode,
-    unknown_mode_text,
-)
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.permission.mode import (CustomMode, Mode, custom_mode_name, default_agent, effective_mode, stricter_mode, unknown_mode_text)
+from assent.core.plan.record import (PlanRecord, PlanRun)
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord
-from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
+from assent.core.tool import (Action, PermissionContext, ResourceAccess, Verdict)
 from assent.tools.overlay import Overlay
 from assent.tools.tool import ToolContext
 
@@ -37,7 +29,7 @@ class SessionContext:
     Nothing of a parent is remembered: whoever works asks anew what holds above (F101).
     """
 
-    def __init__(self, desk: Services, tooling: ToolEnvironment) -> None:
+    def __init__(self, desk: AgentServices, tooling: ToolEnvironment) -> None:
         self._desk = desk
         self._tooling = tooling
         self._overlay: tuple[str, Overlay] | None = None  # with the draft that it shows

@@ -2,9 +2,9 @@
 
 from collections.abc import Generator
 
-from assent.agent.services import Services
+from assent.agent.services import AgentServices
 from assent.core.errors import AssentError
-from assent.core.ids import plan_name, plan_name_of
+from assent.core.ids import (plan_name, plan_name_of)
 from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
@@ -28,7 +28,7 @@ PlanLookup = Generator[SessionEvent, None, PlanRecord]
 class SessionPlans:
     """The plans of a session, as far as its model chooses and fills them."""
 
-    def __init__(self, desk: Services) -> None:
+    def __init__(self, desk: AgentServices) -> None:
         self._desk = desk
 
     def plan(self, record: SessionRecord, wanted: str = "") -> PlanLookup:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from assent.app.lazy_property import lazy_property
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import (PlanRecord, PlanRun)
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import Drafts
 from assent.planning.plans import Plans
-from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.ports import (Ports, WorkspaceConfig)
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.orphan_slots import OrphanSlots
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from assent.agent.memory import WorkspaceMemory
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import PendingQuestions
-    from assent.agent.services import Services
+    from assent.agent.services import AgentServices
     from assent.agent.session_context import SessionContext
     from assent.agent.session_lookup import SessionLookup
     from assent.agent.sessions import Sessions
@@ -228,10 +228,10 @@ class Engine:
         return TextPlanBuilds(self._desk, self.sessions)
 
     @lazy_property
-    def _desk(self) -> "Services":
-        from assent.agent.services import Services
+    def _desk(self) -> "AgentServices":
+        from assent.agent.services import AgentServices
 
-        return Services(
+        return AgentServices(
             self._doors,
             self._place,
             self._workspaces,

@@ -27,7 +27,7 @@ WHOLE = (
 
 
 def or_bundle_file(verb: str, *options: str) -> Callable[[Command], Command]:
-    """Gives a command a FILE; with one, `verb` of cli/bundles is called in its place.
+    """Gives a command a FILE; with one, `verb` of cli/bundle is called in its place.
 
     `options` are those of the command that make sense for both.
     """

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
 from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
-from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
+from assent.core.llm.request import (ModelRequest, RequestRetried, StreamEnded, StreamEvent)
+from assent.llm.cancellation import (CancellableModelStream, StreamCancelToken)
 from assent.ports import Model
 
 MAX_DELAY_S = 300.0  # a server that wants to be left alone for longer is told to the person

@@ -71,7 +71,7 @@ class DeferredActions:
 
     def slash(self, text: str) -> None:
         """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
-        from assent.tui.outcome_text import echo_line
+        from assent.tui.result_messages import echo_line
 
         self.do(partial(self._app.add_note, echo_line(text)))
         self.do(partial(self._app.run_slash, text))

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.custom_commands import expand_command, open_custom_commands
+from assent.app.custom_commands import (expand_command, open_custom_commands)
 from assent.cli.goal.options import Goal
 from assent.cli.goal.slash_command import KNOWN_COMMANDS
 from assent.cli.output import CliOutput
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
-from assent.core.session.slash_command import SlashCommand
+from assent.core.session.custom_command import SlashCommand
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from assent.core.plan.comment import PlacedComment, location_text
-from assent.core.session.slash_command import fenced_block
+from assent.core.plan.comment import (PlacedComment, location_text)
+from assent.core.session.custom_command import fenced_block
 
 HEADING: Final = "## Comments"
 ABOUT_QUOTES: Final = (

@@ -7,14 +7,14 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import AssentError, Interrupted
+from assent.core.errors import (AssentError, Interrupted)
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.session.event import TurnEnded
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.render.lines import Line
-from assent.render.notification import HALTED, NotificationFilter
+from assent.render.notification import (HALTED, NotificationFilter)
 from assent.render.onboarding import onboarding_lines
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.hints import next_step
@@ -23,23 +23,7 @@ from assent.tui.prompt.history import load_prompt_history
 from assent.tui.status.poller import StatusLoaded
 from assent.tui.status.snapshot import StatusSnapshot
 from assent.tui.workers.message_queue import FRAME_S
-from assent.tui.workers.messages import (
-    NoModel,
-    QuestionArrived,
-    RunBegan,
-    RunOver,
-    SessionActivity,
-    SessionLoadFailed,
-    ShellOrigin,
-    ShellOver,
-    ShellPrinted,
-    TaskDone,
-    TaskFailed,
-    TurnBegan,
-    TurnOver,
-    WorkspaceFailed,
-    WorkspaceReady,
-)
+from assent.tui.workers.messages import (NoModel, QuestionArrived, RunBegan, RunOver, SessionActivity, SessionLoadFailed, ShellOrigin, ShellOver, ShellPrinted, TaskDone, TaskFailed, TurnBegan, TurnOver, WorkspaceFailed, WorkspaceReady)
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -202,7 +186,7 @@ class MessageDispatcher:
         elif letter.report is not None:
             if letter.report.outcome == "needs_you":
                 self._app.notice(HALTED, monotonic() - self._began)
-            from assent.tui.outcome_text import run_ended_lines
+            from assent.tui.result_messages import run_ended_lines
 
             done = letter.report
             for words in done.warnings:
@@ -292,7 +276,7 @@ class MessageDispatcher:
 
     def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
         """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
-        from assent.tui.outcome_text import plan_state_text
+        from assent.tui.result_messages import plan_state_text
 
         plan = standing.plan
         words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""

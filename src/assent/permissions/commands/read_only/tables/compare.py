@@ -2,12 +2,7 @@
 
 from assent.core.errors import Refused
 from assent.permissions.commands.read_only.languages.plain_arguments import read_xxd
-from assent.permissions.commands.read_only.spec import (
-    OperandSpec,
-    OptionSpec,
-    ParsedArguments,
-    ReadOnlyCommandSpec,
-)
+from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
 from assent.permissions.commands.read_only.tables.files import HELP_OPTIONS
 
 
