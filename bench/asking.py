@@ -17,13 +17,13 @@ from bench.figure import Figure, at_most
 from bench.pace import Scale, best, timed
 from bench.starting import ASSENT, BARE
 
-from assent.core.llm.message import (ChatMessage, MessagePart, TextPart, ToolCall, ToolResult)
+from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolCall, ToolResult
 from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import (ModelRequest, PartCompleted, ToolDefinition)
+from assent.core.llm.request import ModelRequest, PartCompleted, ToolDefinition
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url
-from assent.llm.http_model import (HttpModel, ProviderEndpoint)
+from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.retry import RetryingModel
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.wire import WireTarget

@@ -9,7 +9,7 @@ from pathlib import Path
 from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
-from assent.core.shell.process import (ProcessLimits, ProcessResult, Program)
+from assent.core.shell.process import ProcessLimits, ProcessResult, Program
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner

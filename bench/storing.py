@@ -12,7 +12,7 @@ from bench.pace import Action, Scale, best, flush, timed
 
 from assent.core.event import PlanSelected
 from assent.ports import EventBatch
-from assent.store.blobs import (CHUNK, FileBlobStore)
+from assent.store.blobs import CHUNK, FileBlobStore
 from assent.store.sqlite import SqliteEventStore
 from assent.workspace.files import LocalWorkspaceFiles
 

@@ -21,8 +21,8 @@ from bench.streamer import streamer
 
 from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
-from assent.core.llm.request import (StopReason, TokenUsage)
-from assent.core.session.event import (PartSaid, StepEnded, StepStarted)
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import PartSaid, StepEnded, StepStarted
 
 ROWS, COLUMNS = 40, 140
 PATIENCE_S = 60.0

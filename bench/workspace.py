@@ -12,7 +12,7 @@ from assent.app.composition import open_engine
 from assent.app.engine import Engine
 from assent.config.paths import app_paths
 from assent.core.digest import sha256
-from assent.core.plan.operation import (FileState, WriteFile)
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.runs.runs import RunReport
 from assent.store.blobs import FileBlobStore

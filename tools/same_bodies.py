@@ -1,11 +1,11 @@
 """Proves that a move by script changed names only: `python tools/same_bodies.py OLD NEW FOLDER...`.
 
 For every test file of the folders at the commit OLD it finds the file at NEW that it became, and
-compares their syntax trees: the same nodes and numbers, the same tests, and names in the same places.
+compares their syntax trees: the same nodes and numbers, the same tests, names in the same places.
 What is imported from where is left out. In strings only names, dotted names, paths and blanks may
-differ. Printed for a reader to judge: the words that changed in strings, since none may be an
-expectation, two old names that have one new name in a file, and one that has two. Files that are no
-Python have to be equal."""
+differ. Printed for a reader to judge: words that changed in strings, since none may be an
+expectation; two old names that have one new name in a file, and one that has two. Files that are
+not Python have to be equal."""
 
 import ast
 import re

@@ -21,9 +21,9 @@ a frozen struct for its arguments, a function that says what a call accesses, an
 """
 
 from assent.core.errors import AssentError
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
-from assent.core.tool import (Action, EditEffect, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (RawArguments, Tool, ToolContext)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
+from assent.tools.tool import RawArguments, Tool, ToolContext
 
 __all__ = [
     "Action",

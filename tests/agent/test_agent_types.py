@@ -2,7 +2,14 @@
 
 import pytest
 
-from assent.agent.subagents.agent_types import (is_read_only, max_seconds, max_steps, subagent, subagents, subagents_line)
+from assent.agent.subagents.agent_types import (
+    is_read_only,
+    max_seconds,
+    max_steps,
+    subagent,
+    subagents,
+    subagents_line,
+)
 from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule

@@ -13,7 +13,14 @@ from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (ChildEnded, ChildStarted, Question, SessionStarted, StepStarted, TurnStarted)
+from assent.core.session.event import (
+    ChildEnded,
+    ChildStarted,
+    Question,
+    SessionStarted,
+    StepStarted,
+    TurnStarted,
+)
 from assent.core.session.transcript import Transcript
 from assent.ports import Turn
 

@@ -6,18 +6,25 @@ from threading import Thread
 import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, says
 
-from assent.agent.loop.budget import (Budget, BudgetLimits, BudgetSpent)
+from assent.agent.loop.budget import Budget, BudgetLimits, BudgetSpent
 from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.turn_end import KEPT_STAGED
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (TextPart, ToolCall)
-from assent.core.llm.request import (ModelRequest, PartCompleted, StopReason, StreamDelta, StreamEvent, TokenUsage)
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.core.session.agent import Agent
 from assent.core.session.cancellation import INTERRUPTED_PLANNING
-from assent.core.session.event import (MessageAdded, TurnEnded)
+from assent.core.session.event import MessageAdded, TurnEnded
 from assent.core.session.prompt_context import PromptContext
-from assent.llm.cancellation import (CancellableModelStream, StreamCancelToken)
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn
 

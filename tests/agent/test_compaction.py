@@ -5,14 +5,28 @@ from collections.abc import Iterator
 import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, fails, says
 
-from assent.agent.loop.compaction import (MAX_RESULT_CHARS, OMITTED, context_window, kept_messages, transcript_text)
+from assent.agent.loop.compaction import (
+    MAX_RESULT_CHARS,
+    OMITTED,
+    context_window,
+    kept_messages,
+    transcript_text,
+)
 from assent.agent.loop.system_prompt import prompt_text
-from assent.agent.loop.token_meter import (IMAGE_TOKENS, TOOLS_TOKENS, TokenMeter, estimated_tokens)
-from assent.agent.loop.turn_end import (CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND)
-from assent.core.errors import (ContextOverflow, ModelError)
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (PartCompleted, RequestRetried, TokenUsage)
-from assent.core.session.event import (Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded)
+from assent.agent.loop.token_meter import IMAGE_TOKENS, TOOLS_TOKENS, TokenMeter, estimated_tokens
+from assent.agent.loop.turn_end import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
+from assent.core.errors import ContextOverflow, ModelError
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import PartCompleted, RequestRetried, TokenUsage
+from assent.core.session.event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
 from assent.core.session.transcript import SUMMARY
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn

@@ -6,9 +6,15 @@ from pathlib import Path
 
 from assent.agent.session_repository import SessionRepository
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (PartSaid, Question, QuestionAnswered, QuestionAsked, StepStarted)
-from assent.core.session.question import (permission_options, question_digest)
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.core.session.event import (
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepStarted,
+)
+from assent.core.session.question import permission_options, question_digest
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 ROUNDS = 4
 PATIENCE = 60.0
@@ -19,7 +25,7 @@ import sys
 from pathlib import Path
 from assent.core.errors import ConcurrentChange
 from assent.core.session.answer import QuestionReply
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 root, state, digest, question, label = sys.argv[1:]
 engine = open_engine_fixture(EngineFixture(Path(root), Path(state)))

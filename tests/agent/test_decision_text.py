@@ -3,8 +3,13 @@
 import pytest
 
 from assent.agent.decision_text import decision_line
-from assent.core.session.question import (NOBODY_ANSWERED, PermissionAnswer, read_permission_answer, yes_no_question)
-from assent.core.tool import (Decision, ToolOutcome, Verdict)
+from assent.core.session.question import (
+    NOBODY_ANSWERED,
+    PermissionAnswer,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.tool import Decision, ToolOutcome, Verdict
 from assent.tools.dispatcher import ToolCallResult
 
 ASKS = Decision(Verdict.ASK, "Ask mode asks.", "user", "edit: * = ask")

@@ -8,9 +8,16 @@ from tests.support.engine import World
 from tests.support.session import PRESENTS, Answers, Person, Script, results, told, turn, work
 
 from assent.agent.effects import UNANSWERED
-from assent.core.errors import (NotFound, Refused)
+from assent.core.errors import NotFound, Refused
 from assent.core.permission.mode import Mode
-from assent.core.session.event import (CallEnded, Question, QuestionAnswered, QuestionAsked, SessionStarted, Todo)
+from assent.core.session.event import (
+    CallEnded,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionStarted,
+    Todo,
+)
 from assent.planning.plans import MAX_TEXT
 from assent.ports import EventBatch
 

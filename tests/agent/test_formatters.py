@@ -2,18 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.agent.formatters import (LIMITS, Formatters, formatted_edit)
+from assent.agent.formatters import LIMITS, Formatters, formatted_edit
 from assent.core.digest import sha256
 from assent.core.errors import Refused
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.core.tool import EditEffect
 
 UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}
 
 
 class Formatter:
-    """Implements ports.Process: what runs turns its input into capitals, or fails as told."""
+    """Implements ports.ProcessRunner: what runs turns its input into capitals, or fails as told."""
 
     def __init__(
         self, *said: OutputChunk | ProcessResult, hold: SandboxState = SandboxState.HELD

@@ -9,10 +9,10 @@ from tests.support.engine import World
 from tests.support.session import PRESENTS, told, turn
 
 from assent.agent.hook_guard import HookGuard
-from assent.core.errors import (Refused, WorkspaceError)
+from assent.core.errors import Refused, WorkspaceError
 from assent.core.llm.message import ToolCall
 from assent.core.run.journal import drive_to_end
-from assent.core.tool import (Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict)
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.ports import HookResults
 
 CALL = ToolCall("c1", "write_file", {"path": "a.txt", "content": "x"})
@@ -39,7 +39,7 @@ FACTS = {
 
 
 class Ears:
-    """Implements ports.Hooks: notes what it hears, and answers as it was told."""
+    """Implements ports.HookRunner: notes what it hears, and answers as it was told."""
 
     def __init__(self, **answers: HookResults) -> None:
         self.answers = answers

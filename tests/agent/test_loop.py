@@ -8,14 +8,37 @@ from tests.support.model import PRICES, Spoken, drive, driver, fails, says
 from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.step import CALL_ABORTED
-from assent.agent.loop.turn_end import (ANSWER_CUT_OFF, CONTINUE_COMMAND, KEPT_STAGED, NO_TOOLS_IN_LAST_STEP, RESUME_COMMAND)
-from assent.core.errors import (Interrupted, ModelError, Unavailable, UsageError)
+from assent.agent.loop.turn_end import (
+    ANSWER_CUT_OFF,
+    CONTINUE_COMMAND,
+    KEPT_STAGED,
+    NO_TOOLS_IN_LAST_STEP,
+    RESUME_COMMAND,
+)
+from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (PartCompleted, RequestRetried, StopReason, StreamDelta, StreamEnded, StreamPaused, TokenUsage)
+from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import (
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamPaused,
+    TokenUsage,
+)
 from assent.core.session.agent import Agent
 from assent.core.session.cancellation import INTERRUPTED_PLANNING
-from assent.core.session.event import (CallEnded, CallStarted, MessageAdded, PartSaid, StepEnded, StepRetried, StepStarted, TurnEnded)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    PartSaid,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
 from assent.core.session.prompt_context import PromptContext
 from assent.ports import OpenedModel
 from assent.testing.turns import MemoryTurn

@@ -7,7 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.agent.loop_detector import (CallFailure, CallHistory, CallRepeat, LoopLimits, LoopStage, canonical_arguments, detect_repeat, failure_warning, loop_stage, normalized_error, retry_objection)
+from assent.agent.loop_detector import (
+    CallFailure,
+    CallHistory,
+    CallRepeat,
+    LoopLimits,
+    LoopStage,
+    canonical_arguments,
+    detect_repeat,
+    failure_warning,
+    loop_stage,
+    normalized_error,
+    retry_objection,
+)
 from assent.core.llm.message import ToolCall
 
 READ = ToolCall("c1", "read", {"path": "a", "limit": 5})

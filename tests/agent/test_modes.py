@@ -3,13 +3,13 @@
 import pytest
 from tests.support.engine import World
 
-from assent.agent.reminders import (ReminderContext, reminder)
+from assent.agent.reminders import ReminderContext, reminder
 from assent.core.errors import UsageError
-from assent.core.event import (TrustGiven, TrustRevoked)
+from assent.core.event import TrustGiven, TrustRevoked
 from assent.core.llm.message import TextPart
 from assent.core.permission.mode import CustomMode
-from assent.core.permission.trust import (ProjectFile, TrustedFile)
-from assent.core.session.event import (MessageAdded, ModeChanged)
+from assent.core.permission.trust import ProjectFile, TrustedFile
+from assent.core.session.event import MessageAdded, ModeChanged
 from assent.core.session.record import SessionRecord
 
 USER = CustomMode("review", "ask", "Review docs", ("read", "edit"), None, "Be kind.", "user")

@@ -8,7 +8,7 @@ from tests.support.session import PRESENTS, Script, told, turn, work
 
 from assent.agent.plan_update_text import PARTLY_APPROVED
 from assent.core.blob_references import blob_references
-from assent.core.errors import (ConcurrentChange, DigestMismatch)
+from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined
 from assent.render.partial_approval import ExcludedOperation
 

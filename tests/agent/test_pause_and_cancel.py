@@ -8,7 +8,7 @@ import pytest
 from tests.support.pending_questions import Absent
 from tests.support.subagents import Actor, Cast, Family, task
 
-from assent.core.errors import (IllegalState, ModelError)
+from assent.core.errors import IllegalState, ModelError
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart
 from assent.core.session.event import CallEnded

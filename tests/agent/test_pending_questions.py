@@ -21,12 +21,34 @@ from tests.support.pending_questions import (
 from tests.support.session import Person
 
 from assent.agent.permission_request import MAX_TASK_CHARS
-from assent.core.errors import (AssentError, ConcurrentChange, Declined, DigestMismatch, IllegalState, NotFound, UsageError)
+from assent.core.errors import (
+    AssentError,
+    ConcurrentChange,
+    Declined,
+    DigestMismatch,
+    IllegalState,
+    NotFound,
+    UsageError,
+)
 from assent.core.llm.message import ToolResult
 from assent.core.permission.grant import PermissionPattern
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (AnswerTaken, CallEnded, Question, QuestionAnswered, QuestionAsked, TurnEnded)
-from assent.core.session.question import (NO, NOBODY_ANSWERED, SESSION, UNCONFINED, YES, PermissionAnswer)
+from assent.core.session.event import (
+    AnswerTaken,
+    CallEnded,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnEnded,
+)
+from assent.core.session.question import (
+    NO,
+    NOBODY_ANSWERED,
+    SESSION,
+    UNCONFINED,
+    YES,
+    PermissionAnswer,
+)
 from assent.store.sqlite import SqliteEventStore
 
 PATTERN = (PermissionPattern("bash", "git status *"),)

@@ -6,16 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from assent.agent.read_only_shell import (MAX_WORDS, LocalReadOnlyShell)
+from assent.agent.read_only_shell import MAX_WORDS, LocalReadOnlyShell
 from assent.core.errors import Refused
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus, StderrMode)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+    StderrMode,
+)
 
 HELD = SandboxStatus(SandboxState.HELD)
 NONE = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.")
 
 
 class Recorder:
-    """Implements ports.Process: nothing runs; each pipeline ends as the test says."""
+    """Implements ports.ProcessRunner: nothing runs; each pipeline ends as the test says."""
 
     def __init__(self, standing: SandboxStatus = HELD, codes: Sequence[int] = ()) -> None:
         self.ran: list[tuple[bytes, list[list[str]], ProcessLimits]] = []

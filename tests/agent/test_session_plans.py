@@ -5,7 +5,7 @@ import pytest
 from tests.support.engine import World
 from tests.support.session import PRESENTS, Script, results, told, turn, work
 
-from assent.agent.reminders import (ModeSwitch, ReminderContext, mode_text, reminder)
+from assent.agent.reminders import ModeSwitch, ReminderContext, mode_text, reminder
 from assent.agent.session_plans import EMPTY_TEXT
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.record import PlanRecord

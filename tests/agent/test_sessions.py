@@ -8,12 +8,12 @@ import pytest
 from tests.support.engine import PassedOn, RacingStore, World
 from tests.support.session import PRESENTS, Script, results, told, tooling, turn, work
 
-from assent.core.errors import (Busy, NotFound, UsageError)
+from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StreamDelta
-from assent.core.permission.mode import (MODES, Mode)
-from assent.core.session.event import (MessageAdded, ModeChanged, SessionStarted, Todo)
+from assent.core.permission.mode import MODES, Mode
+from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
 from assent.ports import Turn
 from assent.store.locks import FileLocks
 

@@ -7,12 +7,18 @@ import pytest
 from tests.support.engine import World
 from tests.support.session import tooling
 
-from assent.agent.effects import (STAGED_ALREADY, EffectDone, EffectRequest, EffectRunner, planned_command)
+from assent.agent.effects import (
+    STAGED_ALREADY,
+    EffectDone,
+    EffectRequest,
+    EffectRunner,
+    planned_command,
+)
 from assent.app.engine import Engine
 from assent.core.llm.message import ToolCall
 from assent.core.plan.operation import RunCommand
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (CommandEffect, Decision, Verdict)
+from assent.core.tool import CommandEffect, Decision, Verdict
 
 MAKE = CommandEffect("make  all # x")
 

@@ -13,11 +13,11 @@ from assent.agent.session_context import SessionContext
 from assent.agent.subagents.ancestry import parent_sessions
 from assent.agent.tool_environment import TaskLimits
 from assent.core.event import StoredEvent
-from assent.core.permission.mode import (MODES, CustomMode, Mode)
+from assent.core.permission.mode import MODES, CustomMode, Mode
 from assent.core.session.agent import Agent
-from assent.core.session.event import (ModeChanged, QuestionAsked)
+from assent.core.session.event import ModeChanged, QuestionAsked
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (VERDICTS_BY_STRICTNESS, Action, ResourceAccess)
+from assent.core.tool import VERDICTS_BY_STRICTNESS, Action, ResourceAccess
 from assent.ports import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]

@@ -9,7 +9,15 @@ from tests.support.session import Person
 from tests.support.subagents import Actor, Cast, Family, task
 
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (AnswerTaken, CallEnded, ChildEnded, ChildStarted, QuestionAnswered, QuestionAsked, TurnStarted)
+from assent.core.session.event import (
+    AnswerTaken,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnStarted,
+)
 from assent.core.session.record import SessionRecord
 
 OLD = {"a.txt": b"old\n"}

@@ -8,11 +8,11 @@ from tests.agent.test_text_plan_builds import TEXT, begin_turn, end_turn, load, 
 from tests.runs.test_permits import write
 from tests.support.engine import PassedOn, World
 
-from assent.core.event import (PermitGiven, RunEnded, RunStarted, StoredEvent)
+from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.ports import (EventBatch, EventStore)
-from assent.testing.crash_injector import (CrashInjector, SimulatedCrash)
+from assent.ports import EventBatch, EventStore
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 
 
 class CutStore(PassedOn):

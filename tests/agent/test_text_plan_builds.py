@@ -6,14 +6,31 @@ from tests.runs.test_permits import undo, write
 from tests.support.engine import World
 
 from assent.agent.session_repository import SessionRepository
-from assent.agent.text_plan_builds import (BUILD_ENDED, BUILD_RULES, build_contract, plan_steps)
+from assent.agent.text_plan_builds import BUILD_ENDED, BUILD_RULES, build_contract, plan_steps
 from assent.app.engine import Engine
-from assent.core.errors import (ApprovalUsed, DigestMismatch, Drift, IllegalState, NotApproved, NotFound, PlanTextDiffers, RunUnfinished)
+from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
+    Drift,
+    IllegalState,
+    NotApproved,
+    NotFound,
+    PlanTextDiffers,
+    RunUnfinished,
+)
 from assent.core.llm.message import TextPart
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.core.session.event import (MessageAdded, ModeChanged, StepStarted, Todo, TurnEnded, TurnEndReason, TurnStarted)
+from assent.core.session.event import (
+    MessageAdded,
+    ModeChanged,
+    StepStarted,
+    Todo,
+    TurnEnded,
+    TurnEndReason,
+    TurnStarted,
+)
 from assent.core.session.record import SessionRecord
 
 TEXT = b"""---

@@ -13,10 +13,16 @@ from assent.agent.tool_environment import ToolEnvironment
 from assent.core.llm.message import ToolResult
 from assent.core.permission.grant import PermissionPattern
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (AnswerTaken, QuestionAnswered, QuestionAsked, SessionEvent, TurnEnded)
-from assent.core.session.question import (NO, SESSION, YES)
+from assent.core.session.event import (
+    AnswerTaken,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionEvent,
+    TurnEnded,
+)
+from assent.core.session.question import NO, SESSION, YES
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (Decision, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import Decision, PermissionContext, ResourceAccess, Verdict
 from assent.tools.dispatcher import ToolDispatcher
 
 

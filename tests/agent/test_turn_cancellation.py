@@ -13,14 +13,14 @@ from tests.support.session import Answers, Person
 from tests.support.subagents import Actor, Answer, Cast, Family, task
 from tests.support.threads import PATIENCE_S, Worker, plain_process, until
 
-from assent.agent.cancellation.tools import (ABANDONED_CALL, run_cancellable)
+from assent.agent.cancellation.tools import ABANDONED_CALL, run_cancellable
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
-from assent.core.event import (CommandEnded, StoredEvent)
+from assent.core.event import CommandEnded, StoredEvent
 from assent.core.llm.request import StreamDelta
-from assent.core.session.cancellation import (INTERRUPTED_PLANNING, INTERRUPTED_WORK)
-from assent.core.session.event import (CallEnded, Question, QuestionAnswered, TurnEnded, TurnStarted)
+from assent.core.session.cancellation import INTERRUPTED_PLANNING, INTERRUPTED_WORK
+from assent.core.session.event import CallEnded, Question, QuestionAnswered, TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
 from assent.ports import Turn

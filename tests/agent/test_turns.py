@@ -20,17 +20,30 @@ from tests.support.session import (
     work,
 )
 
-from assent.agent.tool_call_runner import (AFTER_THE_END, INTERRUPTED)
+from assent.agent.tool_call_runner import AFTER_THE_END, INTERRUPTED
 from assent.core.errors import InvalidPlan
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ToolCall, ToolResult)
-from assent.core.llm.request import (StopReason, StreamDelta)
+from assent.core.llm.message import ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta
 from assent.core.run.journal import drive_to_end
-from assent.core.session.event import (AnswerTaken, CallEnded, CallStarted, PartSaid, PlanLinked, QuestionAnswered, QuestionAsked, SessionEvent, StepEnded, StepStarted, TurnEnded, TurnStarted)
+from assent.core.session.event import (
+    AnswerTaken,
+    CallEnded,
+    CallStarted,
+    PartSaid,
+    PlanLinked,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionEvent,
+    StepEnded,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from assent.core.session.transcript import LOST
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.ports import (EventBatch, Turn)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.ports import EventBatch, Turn
+from assent.tools.tool import Tool, ToolContext
 
 GOAL = "Greet"
 

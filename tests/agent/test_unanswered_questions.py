@@ -9,8 +9,8 @@ from tests.support.session import Person
 
 from assent.core.errors import Expired
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (AnswerTaken, QuestionAnswered)
-from assent.core.session.question import (NOBODY_ANSWERED, YES, PermissionAnswer)
+from assent.core.session.event import AnswerTaken, QuestionAnswered
+from assent.core.session.question import NOBODY_ANSWERED, YES, PermissionAnswer
 
 
 def test_f96_an_expired_question_is_a_no(world: World, tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from tests.support.session import Script, tooling
 
 from assent.app.engine import Engine
-from assent.core.event import (PlanCreated, WorkspaceMinted)
+from assent.core.event import PlanCreated, WorkspaceMinted
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 PATIENCE_S = 60
 TIMES = 15

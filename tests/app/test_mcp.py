@@ -12,8 +12,8 @@ from tests.sandbox import serving
 from assent.app.mcp import McpTools
 from assent.config.settings import McpSettings
 from assent.core.mcp import McpTool
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (RawArguments, Tool, ToolContext)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.tool import RawArguments, Tool, ToolContext
 
 AROUND = cast(ToolContext, None)  # no tool of a server looks around
 PROGRAM = str(Path(serving.__file__))

@@ -14,14 +14,14 @@ from pathlib import Path
 from tests.cli.harness import World
 
 from assent.app.engine import Engine
-from assent.app.host_identity import (THIS_HOST, HostIdentity)
+from assent.app.host_identity import THIS_HOST, HostIdentity
 from assent.app.plan_rules import LazyPlanRules
 from assent.config.paths import app_paths
 from assent.executor.disk import Disk
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.projection import (PLANS, LocalProjection)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.executor.projection import PLANS, LocalProjection
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks

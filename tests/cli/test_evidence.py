@@ -20,7 +20,7 @@ from assent.app.bundles import open_evidence
 from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
 from assent.core.errors import AssentError
-from assent.core.run.evidence import (envelope_bytes, pae)
+from assent.core.run.evidence import envelope_bytes, pae
 
 PAGE = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
 NEEDED = ("openssl", "jq", "xxd", "base64")

@@ -3,13 +3,38 @@
 import msgspec
 import pytest
 
-from assent.cli.goal.result import (TurnResult, TurnTotals, UnansweredQuestion, add_child_event, add_event, draft_notices, exit_code, questions_of, refused_notices, turn_error, turn_result_lines, turn_result_row)
+from assent.cli.goal.result import (
+    TurnResult,
+    TurnTotals,
+    UnansweredQuestion,
+    add_child_event,
+    add_event,
+    draft_notices,
+    exit_code,
+    questions_of,
+    refused_notices,
+    turn_error,
+    turn_result_lines,
+    turn_result_row,
+)
 from assent.core.errors import Unavailable
-from assent.core.llm.message import (ReasoningPart, TextPart, ToolResult)
-from assent.core.llm.request import (StopReason, TokenUsage)
+from assent.core.llm.message import ReasoningPart, TextPart, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import (CallEnded, Compacted, PartSaid, Question, QuestionAnswered, QuestionAsked, SessionEvent, StepEnded, StepRetried, StepStarted, TurnEnded)
+from assent.core.session.event import (
+    CallEnded,
+    Compacted,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionEvent,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
 from assent.core.session.record import SessionRecord
 
 ESCAPE = bytes([27]).decode()

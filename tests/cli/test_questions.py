@@ -13,8 +13,15 @@ from assent.app.engine import Engine
 from assent.config.paths import AppPaths
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import PermissionPattern
-from assent.core.session.event import (PartSaid, Question, QuestionAsked, QuestionOption, SessionStarted, StepStarted)
-from assent.core.session.question import (permission_options, question_digest)
+from assent.core.session.event import (
+    PartSaid,
+    Question,
+    QuestionAsked,
+    QuestionOption,
+    SessionStarted,
+    StepStarted,
+)
+from assent.core.session.question import permission_options, question_digest
 
 STATUS = PermissionPattern("bash", "git status *")
 RUN = Question(

@@ -1,6 +1,12 @@
 """What a model is told, and which tools it gets, in numbers and in lines."""
 
-from assent.cli.render.debug import (estimate_tokens, prompt_lines, prompt_row, tools_lines, tools_row)
+from assent.cli.render.debug import (
+    estimate_tokens,
+    prompt_lines,
+    prompt_row,
+    tools_lines,
+    tools_row,
+)
 from assent.core.llm.request import ToolDefinition
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters

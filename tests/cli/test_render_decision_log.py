@@ -2,14 +2,32 @@
 
 from typing import Any
 
-from assent.cli.render.decision_log import (decision_lines, decision_rows)
-from assent.core.event import (CommandStarted, Event, PermitGiven, PlanApproved, PlanRejected, PlanRevised, StoredEvent, TrustGiven, TrustRevoked)
+from assent.cli.render.decision_log import decision_lines, decision_rows
+from assent.core.event import (
+    CommandStarted,
+    Event,
+    PermitGiven,
+    PlanApproved,
+    PlanRejected,
+    PlanRevised,
+    StoredEvent,
+    TrustGiven,
+    TrustRevoked,
+)
 from assent.core.llm.message import ToolResult
-from assent.core.permission.grant import (Grant, GrantGiven, GrantRevoked, PermissionPattern)
-from assent.core.plan.approval import (Approval, Approver)
-from assent.core.plan.operation import (FileState, WriteFile)
+from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, PermissionPattern
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.run.permit import Permit
-from assent.core.session.event import (CallEnded, ModeChanged, Question, QuestionAnswered, QuestionAsked, TurnEnded, WorkHalted)
+from assent.core.session.event import (
+    CallEnded,
+    ModeChanged,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnEnded,
+    WorkHalted,
+)
 from assent.core.text.redaction import redaction_text
 
 D = "d" * 64

@@ -1,7 +1,7 @@
 """Servers of tools as people and programs see them."""
 
-from assent.cli.render.mcp import (HOW, servers_json, servers_lines)
-from assent.core.mcp import (KnownMcpTool, McpTool)
+from assent.cli.render.mcp import HOW, servers_json, servers_lines
+from assent.core.mcp import KnownMcpTool, McpTool
 
 SERVED = McpTool("peek", "Looks\u202e.", {"type": "object", "properties": {}})
 KNOWN = KnownMcpTool("one", "one_peek", SERVED, reads=True)

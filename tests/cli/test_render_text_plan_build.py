@@ -2,10 +2,14 @@
 
 import pytest
 
-from assent.cli.render.text_plan_build import (RefusedCall, text_plan_build_lines, text_plan_build_result)
+from assent.cli.render.text_plan_build import (
+    RefusedCall,
+    text_plan_build_lines,
+    text_plan_build_result,
+)
 from assent.core.event import Event
 from assent.core.llm.message import ToolResult
-from assent.core.session.event import (CallEnded, Question, QuestionAnswered, QuestionAsked)
+from assent.core.session.event import CallEnded, Question, QuestionAnswered, QuestionAsked
 
 ESCAPE = bytes([27]).decode()
 ASKED = QuestionAsked("q1", "c1", (Question("", "May the model change x?"),))

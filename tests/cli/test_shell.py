@@ -8,7 +8,7 @@ import pytest
 from tests.cli.harness import PROGRAM, World
 from tests.cli.terminal import Terminal
 
-from assent.core.shell.process import (SandboxState, SandboxStatus)
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.selftest.status_cache import cache_key
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from assent.config.loader import (IsTrusted, LoadedSettings, SettingsLoader, nothing_trusted)
+from assent.config.loader import IsTrusted, LoadedSettings, SettingsLoader, nothing_trusted
 from assent.core.errors import Refused
 
 

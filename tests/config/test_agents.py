@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from assent.config.agents import (AgentFolders, Reader, load_agents)
+from assent.config.agents import AgentFolders, Reader, load_agents
 from assent.config.front_matter_yaml import read_yaml
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent

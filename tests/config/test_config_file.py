@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.config.config_file import (LIMIT, ConfigFile, read_config)
+from assent.config.config_file import LIMIT, ConfigFile, read_config
 from assent.core.errors import UsageError
 
 Make = Callable[[Path], object]

@@ -9,7 +9,7 @@ from assent.config.consequences import consequences
 from assent.config.project_files import project_files
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.permission.trust import (Consequence, ProjectFile)
+from assent.core.permission.trust import Consequence, ProjectFile
 
 TOML = ".opencode/assent.toml"
 

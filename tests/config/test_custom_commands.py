@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assent.config.agents import Reader
-from assent.config.custom_commands import (CommandFolders, command_folders, load_custom_commands)
+from assent.config.custom_commands import CommandFolders, command_folders, load_custom_commands
 from assent.config.front_matter_yaml import read_yaml
 from assent.core.session.custom_command import SlashCommand
 

@@ -9,7 +9,7 @@ from tests.config.sources import Sources
 from assent.config.config_file import ConfigFile
 from assent.config.file_ownership import ownership_problem
 from assent.config.loader import LoadedSettings
-from assent.config.settings import (ApproveSettings, PlanSettings, Settings)
+from assent.config.settings import ApproveSettings, PlanSettings, Settings
 
 TEXT = b"[plan]\ndir = 'u'\n[approve]\nwithout_terminal = true\n"
 INSIDE = "it lies in the workspace, where plans and agents write"

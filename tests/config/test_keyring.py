@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from assent.app.composition import open_engine_at
-from assent.config.keyring import (KeyringReader, SystemApprove, SystemFile)
+from assent.config.keyring import KeyringReader, SystemApprove, SystemFile
 from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
-from assent.core.plan.keyring import (Keyring, TrustedKey)
+from assent.core.plan.keyring import Keyring, TrustedKey
 
 ADA, BOB, EVE = "ab" * 32, "cd" * 32, "ef" * 32
 

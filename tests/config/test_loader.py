@@ -6,8 +6,8 @@ import pytest
 from tests.config.sources import Sources
 
 from assent.config.loader import LoadedSettings
-from assent.config.settings import (ApproveSettings, PlanSettings, Settings)
-from assent.core.errors import (Refused, UsageError)
+from assent.config.settings import ApproveSettings, PlanSettings, Settings
+from assent.core.errors import Refused, UsageError
 
 BROKEN = {
     "syntax": b"[plan\n",

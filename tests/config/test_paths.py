@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.config.paths import (AppPaths, app_paths, path_within, private_paths)
+from assent.config.paths import AppPaths, app_paths, path_within, private_paths
 
 
 @pytest.mark.parametrize(

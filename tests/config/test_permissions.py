@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.jsonc import (BadJson, read_jsonc, without_comments)
+from assent.config.jsonc import BadJson, read_jsonc, without_comments
 from assent.config.paths import AppPaths
-from assent.config.permissions import (RuleSources, load_policy, rules_in)
+from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.config.presets import PRESETS
 from assent.core.errors import UsageError
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer)
-from assent.core.permission.rule_parser import (failed_examples, rule_text)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_parser import failed_examples, rule_text
 
 
 class Desk(Sources):

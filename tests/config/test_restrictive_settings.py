@@ -7,10 +7,10 @@ import pytest
 from tests.config.sources import Sources
 
 from assent.config.paths import AppPaths
-from assent.config.permissions import (RuleSources, load_policy)
+from assent.config.permissions import RuleSources, load_policy
 from assent.config.presets import PRESETS
-from assent.config.restrictive_settings import (RestrictiveSettings, restrictive_settings)
-from assent.config.settings import (ApproveSettings, Settings, ShellSettings)
+from assent.config.restrictive_settings import RestrictiveSettings, restrictive_settings
+from assent.config.settings import ApproveSettings, Settings, ShellSettings
 
 WIDE = {
     "approve": {"without_terminal": True, "independent": False, "expires_s": 0},

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import ConcurrentChange
-from assent.core.event import (PlanRevised, RunHalted, TextRevised)
-from assent.ports import (EventBatch, EventStore)
+from assent.core.event import PlanRevised, RunHalted, TextRevised
+from assent.ports import EventBatch, EventStore
 from assent.store.memory import MemoryEventStore
 from assent.store.sqlite import SqliteEventStore
 

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from assent.core.digest import sha256
-from assent.core.paths import (ancestors, is_inside)
-from assent.core.plan.operation import (FileOperation, FileState, footprint)
+from assent.core.paths import ancestors, is_inside
+from assent.core.plan.operation import FileOperation, FileState, footprint
 
 Tree = dict[bytes, FileState]
 

@@ -3,9 +3,19 @@
 import pytest
 from tests.core.states import TOOL, A, B, C
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile)
-from assent.core.run.workspace_changes import (SkippedFile, WorkspaceChanges)
-from assent.core.undo.applied_change import (CHANGED_BETWEEN_STEPS, AppliedChange, AppliedCommand, UndoGap, combined_operations, composed_operations, merged_changes, undo_blockers, undo_gaps)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
+from assent.core.undo.applied_change import (
+    CHANGED_BETWEEN_STEPS,
+    AppliedChange,
+    AppliedCommand,
+    UndoGap,
+    combined_operations,
+    composed_operations,
+    merged_changes,
+    undo_blockers,
+    undo_gaps,
+)
 
 UNDO = RunCommand((b"up",), undo=(b"down", b"all"), cwd=b"db", timeout=7, network=True)
 

@@ -4,8 +4,15 @@ import msgspec
 import pytest
 from tests.core.states import A, B
 
-from assent.core.errors import (AssentError, DigestMismatch, Expired, Refused)
-from assent.core.plan.approval import (Approval, ApprovedPlan, Approver, approved, is_expired, signed_bytes)
+from assent.core.errors import AssentError, DigestMismatch, Expired, Refused
+from assent.core.plan.approval import (
+    Approval,
+    ApprovedPlan,
+    Approver,
+    approved,
+    is_expired,
+    signed_bytes,
+)
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.plan import Plan
 

@@ -5,14 +5,37 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from assent.core.blob_references import (blob_references, streams_with_blobs)
+from assent.core.blob_references import blob_references, streams_with_blobs
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.event import (CommandEnded, DraftChanged, Event, JournalWritten, PermitGiven, PlanApproved, PlanCreated, PlanDiscarded, PlanProposed, ReviewShown, RunEnded, RunsDeleted, RunStarted, StoredEvent, TextRevised)
-from assent.core.plan.approval import (Approval, Approver)
-from assent.core.plan.operation import (FileState, Operation, WriteFile)
+from assent.core.event import (
+    CommandEnded,
+    DraftChanged,
+    Event,
+    JournalWritten,
+    PermitGiven,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    ReviewShown,
+    RunEnded,
+    RunsDeleted,
+    RunStarted,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, FinishedEntry, JournalEntry, OperationResult, RollbackStartedEntry)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+    RollbackStartedEntry,
+)
 from assent.core.run.permit import Permit
 from assent.core.run.workspace_changes import WorkspaceChanges
 

@@ -5,10 +5,24 @@ import pytest
 
 from assent.core.digest import sha256
 from assent.core.errors import CorruptFile
-from assent.core.plan.approval import (Approval, Approver)
-from assent.core.plan.bundle import (MAX_SHOWN_BYTES, Bundle, BundleOrigin, origin_bytes, required_contents, review_contents)
-from assent.core.plan.bundle_format import (approval_bytes, bundle_bytes, read_approval, read_bundle)
-from assent.core.plan.operation import (DeleteFile, FileKind, FileState, MoveFile, RunCommand, WriteFile)
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.bundle import (
+    MAX_SHOWN_BYTES,
+    Bundle,
+    BundleOrigin,
+    origin_bytes,
+    required_contents,
+    review_contents,
+)
+from assent.core.plan.bundle_format import approval_bytes, bundle_bytes, read_approval, read_bundle
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileKind,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+)
 from assent.core.plan.plan import Plan
 
 ID = "0" * 26

@@ -2,8 +2,15 @@
 
 import pytest
 
-from assent.core.plan.comment import (Comment, CommentAnchor, CommentTarget, PlacedComment, location_text, place_comment)
-from assent.core.plan.feedback import (ABOUT_QUOTES, Feedback, with_comments)
+from assent.core.plan.comment import (
+    Comment,
+    CommentAnchor,
+    CommentTarget,
+    PlacedComment,
+    location_text,
+    place_comment,
+)
+from assent.core.plan.feedback import ABOUT_QUOTES, Feedback, with_comments
 
 TEXT = ("# Goal", "", "Do it.", "", "Done.")
 OP = "ab" * 32

@@ -3,8 +3,16 @@
 import msgspec
 import pytest
 
-from assent.core.plan.commit import (MAX_TITLE, NO_TITLE, commit_argv, commit_command, is_commit, plan_title, without_commit)
-from assent.core.plan.operation import (DeleteFile, FileState, Operation, RunCommand, inverse)
+from assent.core.plan.commit import (
+    MAX_TITLE,
+    NO_TITLE,
+    commit_argv,
+    commit_command,
+    is_commit,
+    plan_title,
+    without_commit,
+)
+from assent.core.plan.operation import DeleteFile, FileState, Operation, RunCommand, inverse
 
 COMMIT = commit_command("Say hello")
 FILE = DeleteFile(b"a", FileState("0" * 64, 1, 0o644))

@@ -2,7 +2,12 @@
 
 import pytest
 
-from assent.core.text.confusables import (confusable_name, confusable_path, confusable_text, skeletons)
+from assent.core.text.confusables import (
+    confusable_name,
+    confusable_path,
+    confusable_text,
+    skeletons,
+)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,15 @@
 
 import pytest
 
-from assent.core.session.custom_command import (TemplateFile, TemplatePart, TemplateShell, TemplateText, fenced_block, joined_template, template_parts)
+from assent.core.session.custom_command import (
+    TemplateFile,
+    TemplatePart,
+    TemplateShell,
+    TemplateText,
+    fenced_block,
+    joined_template,
+    template_parts,
+)
 
 PLACES = {
     "all arguments": ("Fix $ARGUMENTS now", "a  'b c'", "Fix a  'b c' now"),

@@ -8,9 +8,17 @@ from tests.core.test_draft_model import files, stories
 
 from assent.core.digest import operation_ids
 from assent.core.errors import ImpossibleOperations
-from assent.core.plan.dependencies import (check_dependencies, content_sources, without_operation)
-from assent.core.plan.draft import (check_tree, segments, stage)
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile, footprint)
+from assent.core.plan.dependencies import check_dependencies, content_sources, without_operation
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 
 MAKE = RunCommand((b"make",))
 Story = tuple[Tree, list[Operation], Tree]

@@ -10,9 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B, C, D
 
-from assent.core.digest import (canonical_bytes, operation_ids, pack)
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.plan.plan import (Plan, ReliedOnFile, Scope)
+from assent.core.digest import canonical_bytes, operation_ids, pack
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 
 OPERATIONS: tuple[Operation, ...] = (
     WriteFile(b"new", None, A),

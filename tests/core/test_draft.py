@@ -8,9 +8,17 @@ import msgspec
 import pytest
 from tests.core.states import LINK, TOOL, A, B, C, D
 
-from assent.core.errors import (ImpossibleOperations, Refused)
-from assent.core.plan.draft import (net_changes, refuse_similar_names, stage)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, Operation, RunCommand, WriteFile)
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.plan.draft import net_changes, refuse_similar_names, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 
 OWN = msgspec.structs.replace(A, mode=0o700)
 FIRST: dict[str, tuple[FileOperation, FileState | None]] = {

@@ -6,8 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B, Tree, applied
 
-from assent.core.plan.draft import (net_changes, segments, stage)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, Operation, RunCommand, WriteFile, footprint)
+from assent.core.plan.draft import net_changes, segments, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 
 NAMES = (b"a", b"b", b"c", b"d")
 STATES = (A, B, TOOL, LINK)

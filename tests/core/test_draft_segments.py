@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TREES, A, B, Tree, applied, below, is_possible
 
 from assent.core.errors import ImpossibleOperations
-from assent.core.plan.draft import (check_tree, segments, stage)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, Operation, RunCommand, WriteFile)
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 
 MAKE, TEST = RunCommand((b"make",)), RunCommand((b"test",))
 ONE, TWO, THREE = (WriteFile(name, None, A) for name in (b"1", b"2", b"3"))

@@ -7,10 +7,26 @@ import pytest
 
 from assent.core.digest import sha256
 from assent.core.errors import CorruptFile
-from assent.core.plan.approval import (Approval, Approver)
-from assent.core.plan.operation import (FileState, MoveFile, RunCommand, WriteFile)
+from assent.core.plan.approval import Approval, Approver
+from assent.core.plan.operation import FileState, MoveFile, RunCommand, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.evidence import (PAYLOAD_TYPE, PLAN, EvidenceOperation, EvidencePath, UncoveredPath, envelope_bytes, evidence_approval, evidence_operation, journal_hash, open_envelope, pae, read_statement, statement_bytes, subject_of, uncovered_path)
+from assent.core.run.evidence import (
+    PAYLOAD_TYPE,
+    PLAN,
+    EvidenceOperation,
+    EvidencePath,
+    UncoveredPath,
+    envelope_bytes,
+    evidence_approval,
+    evidence_operation,
+    journal_hash,
+    open_envelope,
+    pae,
+    read_statement,
+    statement_bytes,
+    subject_of,
+    uncovered_path,
+)
 from assent.core.run.journal import RecoveringEntry
 
 A, B = (FileState(sha256(name), 1, 0o644) for name in (b"a", b"b"))

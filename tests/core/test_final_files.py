@@ -5,12 +5,29 @@ from collections.abc import Sequence
 import pytest
 from tests.core.states import A, B, C
 
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.run.final_files import (ACCEPTED, UNKNOWN, final_files, was_accepted)
-from assent.core.run.journal import (CommandEndedEntry, FinishedEntry, JournalEntry, OperationResult, RecoveringEntry, RollbackStartedEntry, SegmentEnteredEntry, SettledEntry, StartedEntry)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.run.final_files import ACCEPTED, UNKNOWN, final_files, was_accepted
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+    RecoveringEntry,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SettledEntry,
+    StartedEntry,
+)
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
-from assent.core.run.workspace_changes import (SkippedFile, WorkspaceChanges)
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
 
 RUN = RunCommand((b"make",))
 WRITES = (WriteFile(b"x", None, A), WriteFile(b"y", A, B))

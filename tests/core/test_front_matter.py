@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import InvalidPlan
-from assent.core.plan.front_matter import (FrontMatter, front_matter)
+from assent.core.plan.front_matter import FrontMatter, front_matter
 
 NOTHING = FrontMatter()
 AB = FrontMatter(files=("a", "b"))

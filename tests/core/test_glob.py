@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.shell.glob import (expand_glob, literal_text)
+from assent.core.shell.glob import expand_glob, literal_text
 
 TREE: Mapping[bytes, Mapping[bytes, bool]] = {
     b"": {

@@ -9,7 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.text.hidden_chars import (CONTINUATION_MARK, LONG_LINE, MAX_COMBINING_MARKS, MAX_EMPTY_LINES, WIDTH, VisibleStream, fold_at_words, fold_long, has_hidden_path_chars, hidden_kind, hidden_kinds, is_combining_mark, mixed_endings, source_line_count, source_lines, visible, visible_diff, visible_line, visible_path, visible_text, visible_word)
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    LONG_LINE,
+    MAX_COMBINING_MARKS,
+    MAX_EMPTY_LINES,
+    WIDTH,
+    VisibleStream,
+    fold_at_words,
+    fold_long,
+    has_hidden_path_chars,
+    hidden_kind,
+    hidden_kinds,
+    is_combining_mark,
+    mixed_endings,
+    source_line_count,
+    source_lines,
+    visible,
+    visible_diff,
+    visible_line,
+    visible_path,
+    visible_text,
+    visible_word,
+)
 
 ANY_TEXT = st.text(
     st.one_of(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.hook import (Hook, HookOutput, hook_output)
+from assent.core.hook import Hook, HookOutput, hook_output
 from assent.core.shell.process import ProcessResult
 
 MOMENTS = (

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import UsageError
-from assent.core.ids import (format_id, plan_name, session_name, slug)
+from assent.core.ids import format_id, plan_name, session_name, slug
 
 
 @pytest.mark.parametrize(

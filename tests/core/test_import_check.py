@@ -4,10 +4,17 @@ import msgspec
 import pytest
 
 from assent.core.digest import sha256
-from assent.core.errors import (AssentError, CorruptFile, Refused)
-from assent.core.plan.import_check import (check_imported_plan, named_paths)
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.plan.plan import (Plan, ReliedOnFile, Scope)
+from assent.core.errors import AssentError, CorruptFile, Refused
+from assent.core.plan.import_check import check_imported_plan, named_paths
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 
 A, B = (FileState(sha256(name), 1, 0o644) for name in (b"a", b"b"))
 LINK = FileState(A.digest, 1, 0o777, "link")

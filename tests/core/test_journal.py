@@ -7,8 +7,31 @@ import pytest
 from tests.core.states import A, B
 
 from assent.core.errors import StoreError
-from assent.core.run.journal import (AbortedEntry, CommittedEntry, FinishedEntry, HaltedEntry, JournalEntry, OperationResult, PathConflict, RecoveringEntry, RecoveryChoice, RunStep, SettledEntry, StartedEntry, next_step, segment_results, started_entry)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveToSlot, SlotLayout, SlotMove, SwapWithSlot)
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommittedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RunStep,
+    SettledEntry,
+    StartedEntry,
+    next_step,
+    segment_results,
+    started_entry,
+)
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveToSlot,
+    SlotLayout,
+    SlotMove,
+    SwapWithSlot,
+)
 
 START = StartedEntry("plan", "digest", "approval", SlotLayout("run"))
 COMMIT = CommittedEntry()

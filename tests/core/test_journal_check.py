@@ -2,8 +2,20 @@
 
 import pytest
 
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile)
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, FinishedEntry, HaltedEntry, JournalEntry, PathConflict, RollbackStartedEntry, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+)
 from assent.core.run.journal_check import invalid_paths
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback

@@ -2,8 +2,8 @@
 
 import pytest
 
-from assent.core.json_depth import (MAX_DEPTH, is_too_deep)
-from assent.core.jsonrpc import (InvalidJsonRpc, decode_message)
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.jsonrpc import InvalidJsonRpc, decode_message
 
 
 def nested(depth: int, *, tables: bool) -> object:

@@ -3,7 +3,14 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.plan.keyring import (Keyring, TrustedKey, grouped_key, key_name, listed_keys, public_key)
+from assent.core.plan.keyring import (
+    Keyring,
+    TrustedKey,
+    grouped_key,
+    key_name,
+    listed_keys,
+    public_key,
+)
 
 ADA, BOB = "ab" * 32, "cd" * 32
 RING = Keyring((TrustedKey(ADA, "ada", "keys"), TrustedKey(BOB, "bob", "system")), (BOB,))

@@ -4,8 +4,19 @@ from typing import Any
 
 import pytest
 
-from assent.core.jsonrpc import (InvalidJsonRpc, RpcError, RpcMessage, RpcNotification, RpcRequest, RpcResponse, decode_message, encode_notification, encode_request, encode_response)
-from assent.core.mcp import (McpResult, McpTool, has_tools, parse_result, parse_tools)
+from assent.core.jsonrpc import (
+    InvalidJsonRpc,
+    RpcError,
+    RpcMessage,
+    RpcNotification,
+    RpcRequest,
+    RpcResponse,
+    decode_message,
+    encode_notification,
+    encode_request,
+    encode_response,
+)
+from assent.core.mcp import McpResult, McpTool, has_tools, parse_result, parse_tools
 
 EMPTY = {"type": "object", "properties": {}}
 

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.text.merge import (CHANGED_BY_OTHERS, MOVED_BY_OTHERS, MergeConflict, three_way_merge)
+from assent.core.text.merge import (
+    CHANGED_BY_OTHERS,
+    MOVED_BY_OTHERS,
+    MergeConflict,
+    three_way_merge,
+)
 
 TEXT = [b"line %d\n" % n for n in range(1, 31)]
 

@@ -3,7 +3,15 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.permission.mode import (MODES, CustomMode, Mode, effective_mode, mode_names, resolve_mode, unknown_mode_text)
+from assent.core.permission.mode import (
+    MODES,
+    CustomMode,
+    Mode,
+    effective_mode,
+    mode_names,
+    resolve_mode,
+    unknown_mode_text,
+)
 
 USER = CustomMode("review", "ask", tools=("read",), source="user")
 REVIEW = CustomMode("review", "ask", edit=("docs/**",), source="project", within=USER)

@@ -6,7 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, Footprint, MoveFile, Operation, RunCommand, WriteFile, footprint, inverse, reversibility)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    Footprint,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+    inverse,
+    reversibility,
+)
 
 COMMAND = RunCommand((b"make",), b"", b"sub", ((b"K", b"v"),), 9, True, (b"make", b"clean"))
 STATES = st.sampled_from([A, B, TOOL, LINK])

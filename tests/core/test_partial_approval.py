@@ -9,11 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import NESTED, TREES, A, B, C, Tree, applied, below, is_possible
 
-from assent.core.errors import (ImpossibleOperations, NotFound)
+from assent.core.errors import ImpossibleOperations, NotFound
 from assent.core.plan.commit import commit_command
-from assent.core.plan.draft import (check_tree, segments, stage)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.plan.partial_approval import (PartialPlan, chosen_operations, partial_plan)
+from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 
 MAKE, TEST = RunCommand((b"make",)), RunCommand((b"test",))
 COMMIT = commit_command("Apply")

@@ -8,12 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.errors import (AssentError, NoMatch, Refused, UsageError)
-from assent.core.patch.binary import (MAX_CONTENT_BYTES, blob_id, decoded_row, inflate_exactly, is_full_id, rebuild_content)
+from assent.core.errors import AssentError, NoMatch, Refused, UsageError
+from assent.core.patch.binary import (
+    MAX_CONTENT_BYTES,
+    blob_id,
+    decoded_row,
+    inflate_exactly,
+    is_full_id,
+    rebuild_content,
+)
 from assent.core.patch.file_modes import executable
-from assent.core.patch.file_patch import (BinaryPatch, FilePatch, Hunk)
-from assent.core.patch.hunks import (AppliedHunks, apply_hunks, is_applied)
-from assent.core.patch.names import (common_name, is_epoch, split_label, strip_components, unquoted_name, workspace_path)
+from assent.core.patch.file_patch import BinaryPatch, FilePatch, Hunk
+from assent.core.patch.hunks import AppliedHunks, apply_hunks, is_applied
+from assent.core.patch.names import (
+    common_name,
+    is_epoch,
+    split_label,
+    strip_components,
+    unquoted_name,
+    workspace_path,
+)
 from assent.core.patch.parser import parse_patch
 from assent.render.diff import git_quoted
 

@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import Refused
-from assent.core.paths import (ancestors, base_name, casefolded, display_path, is_inside, normalize, one_line, parent, refuse_own_paths)
+from assent.core.paths import (
+    ancestors,
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    normalize,
+    one_line,
+    parent,
+    refuse_own_paths,
+)
 
 PLANS = b".opencode/plans"
 

@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from assent.core.errors import (DigestMismatch, Refused)
-from assent.core.event import (Event, PermitGiven, RunEnded, RunHalted, RunResumed, StoredEvent)
-from assent.core.plan.operation import (FileState, WriteFile)
+from assent.core.errors import DigestMismatch, Refused
+from assent.core.event import Event, PermitGiven, RunEnded, RunHalted, RunResumed, StoredEvent
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.permit import (Permit, PermittedPlan, permit_text, permitted, permitted_plan)
-from assent.core.run.permit_log import (PermitLog, PermitRun, fold_permit, permit_runs)
+from assent.core.run.permit import Permit, PermittedPlan, permit_text, permitted, permitted_plan
+from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 
 OPS = (WriteFile(b"a", None, FileState("d" * 64, 1, 0o644)),)
 TEXT = permit_text("s1", "c1", "mode", "auto-edit")

@@ -6,8 +6,8 @@ import pytest
 
 from assent.core.digest import sha256
 from assent.core.errors import InvalidPlan
-from assent.core.plan.operation import (FileState, WriteFile)
-from assent.core.plan.plan import (Plan, Scope, declared_reliance, declared_scope, plan_template)
+from assent.core.plan.operation import FileState, WriteFile
+from assent.core.plan.plan import Plan, Scope, declared_reliance, declared_scope, plan_template
 
 DECLARED = b"""---
 scope: {files: [src/*], commands: [make]}

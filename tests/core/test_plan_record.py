@@ -8,10 +8,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import IllegalState
-from assent.core.event import (DraftChanged, Event, PlanApproved, PlanCreated, PlanDiscarded, PlanProposed, PlanRejected, PlanRevised, PlanSelected, RunEnded, RunHalted, RunResumed, RunStarted, StoredEvent, TextRevised, event_tag)
-from assent.core.plan.approval import (Approval, Approver, signed_bytes)
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRejected,
+    PlanRevised,
+    PlanSelected,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+    StoredEvent,
+    TextRevised,
+    event_tag,
+)
+from assent.core.plan.approval import Approval, Approver, signed_bytes
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import (ApprovalRecord, PlanRecord, PlanRun, TextRevision, fold_plan, fold_plan_events)
+from assent.core.plan.record import (
+    ApprovalRecord,
+    PlanRecord,
+    PlanRun,
+    TextRevision,
+    fold_plan,
+    fold_plan_events,
+)
 from assent.core.run.journal import RunOutcome
 
 NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))

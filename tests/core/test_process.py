@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.shell.process import (PLAN_COMMAND_LIMITS, ProcessLimits, signal_of)
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, signal_of
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,21 @@ import pytest
 
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import PermissionPattern
-from assent.core.session.event import (Question, QuestionAsked, QuestionOption)
-from assent.core.session.question import (NO, NOBODY_ANSWERED, PROJECT, SESSION, UNCONFINED, YES, PermissionAnswer, QuestionAnswers, is_permission, permission_options, question_digest, read_permission_answer)
+from assent.core.session.event import Question, QuestionAsked, QuestionOption
+from assent.core.session.question import (
+    NO,
+    NOBODY_ANSWERED,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    PermissionAnswer,
+    QuestionAnswers,
+    is_permission,
+    permission_options,
+    question_digest,
+    read_permission_answer,
+)
 
 STATUS = PermissionPattern("bash", "git status *")
 QUESTION = Question(

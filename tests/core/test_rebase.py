@@ -5,8 +5,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile, footprint)
-from assent.core.plan.rebase import (MAX_MERGE_BYTES, RebaseConflict, RebasedOperation, rebase_operation)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    WriteFile,
+    footprint,
+)
+from assent.core.plan.rebase import (
+    MAX_MERGE_BYTES,
+    RebaseConflict,
+    RebasedOperation,
+    rebase_operation,
+)
 
 BASE = b"".join(b"%d\n" % n for n in range(20))
 OURS = BASE.replace(b"5\n", b"ours\n", 1)

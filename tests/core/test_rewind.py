@@ -8,10 +8,24 @@ from hypothesis import strategies as st
 
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, TextPart, ToolCall, ToolResult)
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
 from assent.core.llm.request import StopReason
-from assent.core.session.event import (CallEnded, CallStarted, Compacted, MessageAdded, PartSaid, SessionEvent, SessionRewound, StepEnded, StepStarted, Todo, TodosChanged, TurnEnded, TurnStarted)
-from assent.core.session.rewind import (UserMessage, chosen_message, rewind_targets, without_rewound)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionEvent,
+    SessionRewound,
+    StepEnded,
+    StepStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
 from assent.core.session.transcript import Transcript
 
 STEP = StepStarted(1, "plan", "m", "plan")

@@ -7,9 +7,25 @@ from hypothesis import strategies as st
 from tests.core.states import A, B
 
 from assent.core.paths import ancestors
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, RunCommand, WriteFile, footprint)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 from assent.core.run.journal import PathConflict
-from assent.core.run.rollback import (BEHIND_SYMLINK, CHANGED_AFTER_RUN, CHANGED_DURING_RUN, UNREADABLE, RunFileChange, command_rollback, file_rollback)
+from assent.core.run.rollback import (
+    BEHIND_SYMLINK,
+    CHANGED_AFTER_RUN,
+    CHANGED_DURING_RUN,
+    UNREADABLE,
+    RunFileChange,
+    command_rollback,
+    file_rollback,
+)
 from assent.core.run.slot_move import PathState
 from assent.core.run.state import Rollback
 from assent.core.undo.inversion import NOT_A_FILE

@@ -8,11 +8,37 @@ from tests.core.states import A, B
 from tests.core.test_journal import START, stories
 
 from assent.core.plan.draft import segments
-from assent.core.plan.operation import (Operation, RunCommand, WriteFile)
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, CommandStartedEntry, CommittedEntry, FinishedEntry, HaltedEntry, JournalEntry, PathConflict, RecoveringEntry, RecoveryChoice, RollbackStartedEntry, RunStep, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry, next_step)
-from assent.core.run.results import (kept_slots, made_folders, run_results)
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    CommandStartedEntry,
+    CommittedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RollbackStartedEntry,
+    RunStep,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+    next_step,
+)
+from assent.core.run.results import kept_slots, made_folders, run_results
 from assent.core.run.slot_move import SlotLayout
-from assent.core.run.state import (Rollback, RunState, SegmentRange, command_ends, effective_entries, fold_run, segment_ranges)
+from assent.core.run.state import (
+    Rollback,
+    RunState,
+    SegmentRange,
+    command_ends,
+    effective_entries,
+    fold_run,
+    segment_ranges,
+)
 
 ONE, TWO, THREE = (WriteFile(path, None, A) for path in (b"one", b"two", b"three"))
 MAKE, TEST = RunCommand((b"make",)), RunCommand((b"make", b"test"))

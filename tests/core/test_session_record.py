@@ -7,11 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.llm.message import (TextPart, ToolResult)
-from assent.core.llm.request import (StopReason, TokenUsage)
-from assent.core.permission.mode import (MODES, Mode, default_agent)
-from assent.core.session.event import (CallEnded, ChildStarted, Compacted, MessageAdded, ModeChanged, PlanLinked, QuestionAsked, SessionDeleted, SessionEvent, SessionRenamed, SessionStarted, StepEnded, StepStarted, Todo, TodosChanged, TurnEnded, TurnStarted, WorkHalted)
-from assent.core.session.record import (SessionRecord, add_usage, fold_session)
+from assent.core.llm.message import TextPart, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.permission.mode import MODES, Mode, default_agent
+from assent.core.session.event import (
+    CallEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PlanLinked,
+    QuestionAsked,
+    SessionDeleted,
+    SessionEvent,
+    SessionRenamed,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+    WorkHalted,
+)
+from assent.core.session.record import SessionRecord, add_usage, fold_session
 
 STARTED = SessionStarted("s", "w", "slug", "plan", "A goal")
 FIRST = SessionRecord("s", "w", "slug", "plan", "t1", "t1", 1, "A goal")

@@ -6,8 +6,24 @@ from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TOOL, TREES, A, B, C, D, Tree, applied, below
 
 from assent.core.paths import ancestors
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveStatus, MoveToSlot, PathState, SlotContent, SlotLayout, SlotMove, SwapWithSlot, backward_status, forward_status, needed_folders, prunable_folders, slot_contents, slot_moves)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotContent,
+    SlotLayout,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    forward_status,
+    needed_folders,
+    prunable_folders,
+    slot_contents,
+    slot_moves,
+)
 
 PLAIN = SlotLayout("r")
 STEPWISE = SlotLayout("r", exchanges=False)

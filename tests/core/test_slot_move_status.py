@@ -6,7 +6,18 @@ from collections.abc import Mapping
 import pytest
 from tests.core.states import TOOL, A, B, Z
 
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveStatus, MoveToSlot, PathState, SlotMove, SwapWithSlot, backward_status, forward_status, involved_paths)
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    forward_status,
+    involved_paths,
+)
 
 SIGNS: dict[str, PathState] = {"-": None, "/": "folder", "A": A, "B": B, "Z": Z, "x": TOOL}
 WORDS = {"t": MoveStatus.TODO, "d": MoveStatus.DONE, "c": MoveStatus.CONFLICT}

@@ -6,10 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.llm.message import (ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult)
+from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
 from assent.core.llm.request import StopReason
-from assent.core.session.event import (CallEnded, CallStarted, Compacted, MessageAdded, PartSaid, SessionEvent, StepEnded, StepRetried, StepStarted, TurnEnded)
-from assent.core.session.transcript import (LOST, NEVER_BEGAN, SUMMARY, Transcript)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionEvent,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.session.transcript import LOST, NEVER_BEGAN, SUMMARY, Transcript
 
 STEP = StepStarted(1, "plan", "m", "plan")
 END = StepEnded(StopReason.CALLS)

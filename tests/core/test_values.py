@@ -8,7 +8,14 @@ import pytest
 from tests.core.states import A
 
 import assent.core
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 
 MODULES = [
     importlib.import_module(f"assent.core.{m.name}")

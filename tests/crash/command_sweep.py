@@ -24,9 +24,9 @@ from assent.core.errors import RunUnfinished
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (RecoveryChoice, drive_to_end)
+from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.planning.drafts import Drafts
-from assent.testing.call_trace import (CallListener, CallTrigger, kill_process)
+from assent.testing.call_trace import CallListener, CallTrigger, kill_process
 
 PATIENCE_S = 60
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")

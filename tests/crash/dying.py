@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.call_trace import (CallTrigger, kill_process)
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.call_trace import CallTrigger, kill_process
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 if __name__ == "__main__":
     moment, at, folder, plan_id = sys.argv[1:]

@@ -26,7 +26,7 @@ from tests.crash.trees import Tree, file, tree
 
 from assent.cli import main
 from assent.core.event import JournalWritten
-from assent.core.run.journal import (FinishedEntry, HaltedEntry, drive_to_end)
+from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
 from assent.executor.disk import Disk
 from assent.ports import EventBatch
 from assent.store.errors import system_error

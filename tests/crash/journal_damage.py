@@ -25,9 +25,9 @@ from tests.crash.trees import Tree, seen
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.run.journal import (RecoveryChoice, drive_to_end)
-from assent.store.hash_chain import (FIELDS, START, link_hash)
-from assent.testing.call_trace import (CallTrigger, kill_process)
+from assent.core.run.journal import RecoveryChoice, drive_to_end
+from assent.store.hash_chain import FIELDS, START, link_hash
+from assent.testing.call_trace import CallTrigger, kill_process
 
 RUN = "stream LIKE 'run/%'"
 WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")

@@ -16,7 +16,7 @@ import msgspec
 
 from assent.app.engine import Engine
 from assent.core.run.journal import drive_to_end
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 MEGABYTE = 1 << 20
 PATH = b"large.bin"

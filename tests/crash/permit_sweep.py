@@ -14,7 +14,7 @@ from tests.crash.sweep import Ended, Sweep, _promised
 
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
-from assent.core.plan.operation import (FileOperation, footprint)
+from assent.core.plan.operation import FileOperation, footprint
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect

@@ -20,7 +20,7 @@ from tests.crash.trees import Tree, file, tree
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
 from assent.core.run.journal import drive_to_end
-from assent.testing.call_trace import (CallListener, CallTrigger, kill_process)
+from assent.testing.call_trace import CallListener, CallTrigger, kill_process
 
 Act = Callable[[Engine], str]
 

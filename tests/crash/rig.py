@@ -17,8 +17,8 @@ from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.runs.runs import RunReport
-from assent.testing.call_trace import (CallListener, ignore_call)
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.call_trace import CallListener, ignore_call
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 STAGE = b".opencode/assent/stage"
 UMASK = 0o022

@@ -26,7 +26,7 @@ from tests.crash.trees import Tree
 from assent.app.engine import Engine
 from assent.core.event import JournalWritten
 from assent.core.run.journal import drive_to_end
-from assent.testing.call_trace import (CallListener, CallTrigger, is_change, kill_process)
+from assent.testing.call_trace import CallListener, CallTrigger, is_change, kill_process
 
 A = TypeVar("A")
 

@@ -7,11 +7,11 @@ import pytest
 from tests.crash.trees import file, plant, seen, tree
 
 from assent.app.engine import Engine
-from assent.core.errors import (ApprovalUsed, Expired)
+from assent.core.errors import ApprovalUsed, Expired
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.store.clock import SystemClock
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 DAY = 24 * 3600
 NOW = 1_800_000_000  # seconds

@@ -12,7 +12,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, WriteFile)
+from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.core.plan.plan import Plan
 from assent.executor.displaced_files import LocalDisplacedFiles
 

@@ -12,10 +12,10 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, Story
 
 from assent.app.engine import Engine
-from assent.core.errors import (IllegalState, StoreError)
+from assent.core.errors import IllegalState, StoreError
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.testing.call_trace import (CallTrigger, fail_with)
+from assent.testing.call_trace import CallTrigger, fail_with
 
 
 def _cases(*names: str) -> list[ParameterSet]:

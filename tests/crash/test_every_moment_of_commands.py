@@ -17,7 +17,13 @@ from tests.executor.command_harness import (
 )
 
 from assent.core.plan.operation import RunCommand
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, OperationResult, RecoveringEntry, RecoveryChoice)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    OperationResult,
+    RecoveringEntry,
+    RecoveryChoice,
+)
 
 UNDO = b"unbuild"
 ENDS = ("done", "rolled_back", "needs_you", "not started")

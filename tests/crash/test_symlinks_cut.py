@@ -8,13 +8,13 @@ import pytest
 from tests.support.file_trees import Entries, laid, lay, states
 
 from assent.core.plan.draft import net_changes
-from assent.core.plan.operation import (DeleteFile, FileOperation, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
 from assent.executor.disk import Disk
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
 from assent.store.memory import MemoryBlobStore
 from assent.testing.call_trace import trace_calls
-from assent.testing.crash_injector import (CrashInjector, SimulatedCrash)
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.plans import approved_plan
 

@@ -16,8 +16,8 @@ from tests.crash.rig import Rig
 from tests.crash.sweep import Report, decides, in_child, killed
 from tests.crash.trees import Tree
 
-from assent.core.run.journal import (RecoveryChoice, drive_to_end)
-from assent.testing.call_trace import (CallListener, CallTrigger, ignore_call, kill_process)
+from assent.core.run.journal import RecoveryChoice, drive_to_end
+from assent.testing.call_trace import CallListener, CallTrigger, ignore_call, kill_process
 
 
 class Left(msgspec.Struct, frozen=True):

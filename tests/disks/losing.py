@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.crash.sweep import killed
 from tests.disks.power import Machine
 
-from assent.testing.call_trace import (CallListener, CallTrigger)
+from assent.testing.call_trace import CallListener, CallTrigger
 
 
 def write(machine: Machine, listen: CallListener) -> None:

@@ -29,7 +29,7 @@ from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
 
 from assent.executor.disk import Disk
-from assent.testing.call_trace import (CallTrigger, kill_process)
+from assent.testing.call_trace import CallTrigger, kill_process
 
 # How each is made, how it is mounted, and how large it has to be.
 TYPES: Final = {

@@ -13,8 +13,8 @@ from tests.crash.trees import Tree, file, tree
 from tests.disks.possible import needs_fuse
 
 from assent.core.digest import sha256
-from assent.core.errors import (ImpossibleOperations, Refused, WorkspaceError)
-from assent.core.plan.operation import (FileState, WriteFile)
+from assent.core.errors import ImpossibleOperations, Refused, WorkspaceError
+from assent.core.plan.operation import FileState, WriteFile
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import drive_to_end
 from assent.executor.file_writer import LocalFileWriter

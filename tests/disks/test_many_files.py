@@ -8,7 +8,7 @@ from tests.crash.rig import approve
 from tests.crash.stories import Story, move, write
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 MANY = 100_000
 EACH = 1_000  # files of one folder

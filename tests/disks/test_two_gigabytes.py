@@ -9,7 +9,7 @@ from tests.crash.rig import approve
 from tests.crash.stories import Story, delete
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 SIZE = (1 << 31) + 4097
 MARK = b"the last bytes"

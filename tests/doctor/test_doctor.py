@@ -17,12 +17,12 @@ from assent.cli.output import CliOutput
 from assent.config.paths import AppPaths
 from assent.core.errors import Refused
 from assent.core.plan.record import PlanRecord
-from assent.core.shell.process import (SandboxState, SandboxStatus)
-from assent.doctor import (approvals, paths)
-from assent.doctor.check import (DoctorCheck, DoctorCheckResult, SafeguardFailed, run_check)
-from assent.doctor.report import (ENGINE, DoctorTarget)
-from assent.doctor.sandbox import (escape_checks, limit_checks)
-from assent.doctor.workspace import (DoctorWorkspace, doctor_workspace)
+from assent.core.shell.process import SandboxState, SandboxStatus
+from assent.doctor import approvals, paths
+from assent.doctor.check import DoctorCheck, DoctorCheckResult, SafeguardFailed, run_check
+from assent.doctor.report import ENGINE, DoctorTarget
+from assent.doctor.sandbox import escape_checks, limit_checks
+from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.runs import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.builder import ProfileBuilder

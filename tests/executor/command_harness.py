@@ -5,18 +5,28 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.paths import (STAGE, is_inside)
-from assent.core.plan.operation import (Operation, RunCommand, WriteFile)
-from assent.core.run.journal import (CommandEndedEntry, FinishedEntry, HaltedEntry, JournalEntry, LiveCommandOutput, OperationResult, RecoveryChoice, RunStep, RunUpdate)
+from assent.core.paths import STAGE, is_inside
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    LiveCommandOutput,
+    OperationResult,
+    RecoveryChoice,
+    RunStep,
+    RunUpdate,
+)
 from assent.core.run.results import run_results
 from assent.core.run.state import fold_run
 from assent.executor.executor import Executor
 from assent.executor.rollback import read_rollbacks
 from assent.store.memory import MemoryBlobStore
-from assent.testing.crash_injector import (CrashInjector, SimulatedCrash)
+from assent.testing.crash_injector import CrashInjector, SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_plan_command_runner import (CommandScript, MemoryPlanCommandRunner)
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 from assent.testing.plans import approved_plan
 
 Files = dict[bytes, MemoryNode]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from tests.executor.file_writers import Call, WatchedHands
 
-from assent.core.paths import (STAGE, ancestors, base_name, is_inside)
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.core.paths import STAGE, ancestors, base_name, is_inside
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 Deed = Callable[[MemoryFileWriter, bytes], None]
 THEIRS = MemoryNode(b"somebody else's", 0o600)

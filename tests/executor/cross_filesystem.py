@@ -13,8 +13,17 @@ from pathlib import Path
 
 from tests.executor.disk_doubles import file_state, put, tree
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveToSlot, SlotLayout, SwapWithSlot, prunable_folders, slot_contents, slot_moves)
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveToSlot,
+    SlotLayout,
+    SwapWithSlot,
+    prunable_folders,
+    slot_contents,
+    slot_moves,
+)
 from assent.executor.file_writer import LocalFileWriter
 
 NO_MOUNT = 77

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 import msgspec
 
 from assent.core.paths import is_inside
-from assent.core.plan.operation import (FileOperation, FileState)
-from assent.core.run.slot_move import (PathState, SlotContent, SlotLayout)
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.core.plan.operation import FileOperation, FileState
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 
 class Call(msgspec.Struct, frozen=True):

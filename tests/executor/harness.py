@@ -4,15 +4,25 @@ from tests.executor.concurrent_changes import Meddler, is_slot
 from tests.executor.file_writers import WatchedHands
 
 from assent.core.digest import sha256
-from assent.core.paths import (TREE, is_inside)
-from assent.core.plan.operation import (MoveFile, footprint)
-from assent.core.run.journal import (FinishedEntry, HaltedEntry, OperationResult, RecoveryChoice, RunStep, StartedEntry, next_step, segment_results, started_entry)
-from assent.core.run.slot_move import (SlotLayout, slot_moves)
+from assent.core.paths import TREE, is_inside
+from assent.core.plan.operation import MoveFile, footprint
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    OperationResult,
+    RecoveryChoice,
+    RunStep,
+    StartedEntry,
+    next_step,
+    segment_results,
+    started_entry,
+)
+from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.executor.executor import Executor
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import MemoryNode
-from assent.testing.plans import (PlanCase, approved_plan)
+from assent.testing.plans import PlanCase, approved_plan
 
 MINE = {b"w/mine": MemoryNode(b"not touched")}
 

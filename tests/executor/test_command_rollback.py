@@ -22,13 +22,19 @@ from tests.executor.command_harness import (
     run,
 )
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, Operation, WriteFile)
-from assent.core.run.journal import (FinishedEntry, HaltedEntry, PathConflict, SegmentEnteredEntry, StartedEntry)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, Operation, WriteFile
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    PathConflict,
+    SegmentEnteredEntry,
+    StartedEntry,
+)
 from assent.core.run.rollback import CHANGED_AFTER_RUN
 from assent.core.run.rollback import CHANGED_DURING_RUN as IN_BETWEEN
-from assent.core.run.slot_move import (SlotContent, SlotLayout)
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.testing.memory_plan_command_runner import CommandScript
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 THEIRS = MemoryNode(b"somebody else's", 0o600)
 

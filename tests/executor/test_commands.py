@@ -23,18 +23,25 @@ from tests.executor.command_harness import (
     run,
 )
 
-from assent.core.errors import (Drift, Refused, RunUnfinished, StoreError)
-from assent.core.plan.operation import (Operation, RunCommand, WriteFile)
+from assent.core.errors import Drift, Refused, RunUnfinished, StoreError
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (CommandProgress, CommandStartedEntry, FinishedEntry, LiveCommandOutput, RecoveryChoice, StepProgress)
-from assent.core.run.permit import (Permit, permit_text, permitted)
+from assent.core.run.journal import (
+    CommandProgress,
+    CommandStartedEntry,
+    FinishedEntry,
+    LiveCommandOutput,
+    RecoveryChoice,
+    StepProgress,
+)
+from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.state import command_ends
-from assent.core.run.workspace_changes import (FileStateChanges, decode_changes)
-from assent.core.shell.process import (OutputChunk, ProcessResult)
-from assent.executor.command import (KEPT_EDGE_BYTES, CapturedOutput, NoPlanCommandRunner)
+from assent.core.run.workspace_changes import FileStateChanges, decode_changes
+from assent.core.shell.process import OutputChunk, ProcessResult
+from assent.executor.command import KEPT_EDGE_BYTES, CapturedOutput, NoPlanCommandRunner
 from assent.executor.executor import Executor
-from assent.testing.memory_plan_command_runner import (CommandScript, MemoryPlanCommandRunner)
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 THEIRS = MemoryNode(b"somebody else's", 0o600)
 

@@ -9,11 +9,11 @@ import pytest
 from tests.executor.disk_doubles import file_state
 
 from assent.core.paths import ancestors
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
-from assent.core.run.slot_move import (SlotContent, SlotLayout)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.executor.disk import Disk
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.folder_handles import (LIMIT, FolderHandles)
+from assent.executor.folder_handles import LIMIT, FolderHandles
 from assent.workspace.files import LocalWorkspaceFiles
 
 LEVELS = 1500

@@ -21,7 +21,7 @@ from tests.executor.disk_doubles import (
 from assent.core.paths import STAGE
 from assent.core.run.slot_move import SlotContent
 from assent.executor.disk import Disk
-from assent.executor.displaced_files import (BLOCK, LocalDisplacedFiles)
+from assent.executor.displaced_files import BLOCK, LocalDisplacedFiles
 from assent.executor.file_writer import LocalFileWriter
 
 OLD, NEW = b"the old content", b"the new content"

@@ -6,13 +6,27 @@ import pytest
 from tests.executor.file_writers import WatchedHands, failing
 
 from assent.core.digest import sha256
-from assent.core.errors import (Drift, StoreError)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.plan.plan import (Plan, ReliedOnFile)
-from assent.executor.drift import (PathDrift, check_blobs, check_disk, drifted_paths, first_segment_files, state_text)
+from assent.core.errors import Drift, StoreError
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.plan.plan import Plan, ReliedOnFile
+from assent.executor.drift import (
+    PathDrift,
+    check_blobs,
+    check_disk,
+    drifted_paths,
+    first_segment_files,
+    state_text,
+)
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 OLD, NEW, OTHER = MemoryNode(b"old"), MemoryNode(b"new!"), MemoryNode(b"other", 0o600)
 LINK = MemoryNode(b"to/it", 0o777, "link")

@@ -9,20 +9,30 @@ from tests.executor.file_writers import Call, WatchedHands, Watcher, failing
 from tests.executor.harness import World
 
 from assent.core.digest import sha256
-from assent.core.errors import (DigestMismatch, Drift, Refused, StoreError)
+from assent.core.errors import DigestMismatch, Drift, Refused, StoreError
 from assent.core.paths import STAGE
-from assent.core.plan.operation import (FileOperation, RunCommand, WriteFile)
+from assent.core.plan.operation import FileOperation, RunCommand, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (AbortedEntry, CommittedEntry, FinishedEntry, JournalEntry, RecoveringEntry, RunStep, SettledEntry, StartedEntry, StepProgress)
-from assent.core.run.permit import (Permit, permit_text, permitted)
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommittedEntry,
+    FinishedEntry,
+    JournalEntry,
+    RecoveringEntry,
+    RunStep,
+    SettledEntry,
+    StartedEntry,
+    StepProgress,
+)
+from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.slot_move import SlotLayout
 from assent.executor.executor import Executor
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
 from assent.testing.crash_injector import SimulatedCrash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
-from assent.testing.plans import (NOW, PlanCase, approved_plan, combined_case, single_cases)
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
+from assent.testing.plans import NOW, PlanCase, approved_plan, combined_case, single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
 CREATE, REPLACE = CASES["create_deep"], CASES["replace"]

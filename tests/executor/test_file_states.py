@@ -18,12 +18,12 @@ from tests.executor.disk_doubles import (
     put,
 )
 
-from assent.core.errors import (Refused, WorkspaceError)
+from assent.core.errors import Refused, WorkspaceError
 from assent.core.plan.operation import FileState
-from assent.core.run.slot_move import (PathState, SlotContent)
-from assent.executor.file_states import (CHUNK, DigestCache)
+from assent.core.run.slot_move import PathState, SlotContent
+from assent.executor.file_states import CHUNK, DigestCache
 from assent.executor.file_writer import LocalFileWriter
-from assent.ports import (PathStateReader, WorkspaceFiles)
+from assent.ports import PathStateReader, WorkspaceFiles
 from assent.ports.file_writer import FileWriter
 from assent.workspace.files import LocalWorkspaceFiles
 

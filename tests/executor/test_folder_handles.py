@@ -11,7 +11,7 @@ import pytest
 from tests.executor.disk_doubles import failing, open_descriptors, put
 
 from assent.executor.disk import Disk
-from assent.executor.folder_handles import (LIMIT, RECHECK_SECONDS, FolderHandles)
+from assent.executor.folder_handles import LIMIT, RECHECK_SECONDS, FolderHandles
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.executor.disk_doubles import WatchedDisk, failing
 
 from assent.executor.disk import Disk
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.pending_sync import (FLUSH_AHEAD_FILES, MAX_SINGLE_SYNCS, PendingSync)
+from assent.executor.pending_sync import FLUSH_AHEAD_FILES, MAX_SINGLE_SYNCS, PendingSync
 
 ENOUGH = FLUSH_AHEAD_FILES + MAX_SINGLE_SYNCS + 1  # the first few might be flushed by name
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.executor.disk_doubles import WatchedDisk, content_of, failing, put, tree
 
-from assent.core.errors import (InvalidPlan, Refused, UsageError, WorkspaceError)
+from assent.core.errors import InvalidPlan, Refused, UsageError, WorkspaceError
 from assent.executor.disk import Disk
-from assent.executor.projection import (MAX_OUTPUTS, LocalProjection, hiding_state)
+from assent.executor.projection import MAX_OUTPUTS, LocalProjection, hiding_state
 from assent.executor.projection_files import LIMIT
-from assent.ports import (PlanFile, Projection)
+from assent.ports import PlanFile, Projection
 
 IGNORE = b".opencode/.gitignore"
 MARKER = b".opencode/assent/workspace.json"

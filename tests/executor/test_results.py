@@ -8,8 +8,15 @@ from tests.executor.concurrent_changes import THEIRS, Meddler, replace
 from tests.executor.file_writers import Call, failing
 from tests.executor.harness import World
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
-from assent.core.run.journal import (AbortedEntry, FinishedEntry, HaltedEntry, OperationResult, PathConflict, RecoveryChoice)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.journal import (
+    AbortedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    OperationResult,
+    PathConflict,
+    RecoveryChoice,
+)
 from assent.core.run.slot_move import SlotLayout
 from assent.testing.memory_workspace import MemoryNode
 from assent.testing.plans import PlanCase

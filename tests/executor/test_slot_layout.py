@@ -13,7 +13,7 @@ from tests.executor.cross_filesystem import NO_MOUNT
 from tests.executor.disk_doubles import content_of, failing, file_state, put, tree
 from tests.house.source import ROOT
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import SlotLayout
 from assent.executor.disk import Disk
 from assent.executor.file_writer import LocalFileWriter

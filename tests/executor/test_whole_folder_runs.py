@@ -6,7 +6,7 @@ import pytest
 from tests.executor.file_writers import Call
 from tests.executor.harness import World
 
-from assent.core.plan.operation import (DeleteFile, WriteFile)
+from assent.core.plan.operation import DeleteFile, WriteFile
 from assent.testing.crash_injector import SimulatedCrash
 from assent.testing.memory_workspace import MemoryNode
 from assent.testing.plans import PlanCase

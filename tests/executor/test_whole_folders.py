@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from tests.executor.disk_doubles import file_state, put, tree
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, WriteFile)
-from assent.core.run.slot_move import (SlotContent, slot_contents, slot_moves)
+from assent.core.plan.operation import DeleteFile, FileOperation, WriteFile
+from assent.core.run.slot_move import SlotContent, slot_contents, slot_moves
 from assent.executor.file_writer import LocalFileWriter
 
 NEW = file_state(b"new")

@@ -5,19 +5,25 @@ from collections.abc import Callable, Mapping
 
 from tests.llm.server import Server
 
-from assent.core.llm.message import (ChatMessage, MessagePart, TextPart)
+from assent.core.llm.message import ChatMessage, MessagePart, TextPart
 from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StreamDelta, StreamEvent)
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StreamDelta,
+    StreamEvent,
+)
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url
-from assent.llm.http_model import (HttpModel, ProviderEndpoint)
+from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.retry import RetryingModel
 from assent.llm.wires.anthropic import AnthropicWire
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.responses import ResponsesWire
-from assent.llm.wires.wire import (WireProtocol, WireTarget)
+from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import Model
 
 KEY = "sk-secret-key"

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from assent.core.llm.message import (MessagePart, ReasoningPart, TextPart, ToolCall)
-from assent.core.llm.request import (PartCompleted, StopReason, StreamEnded, TokenUsage)
+from assent.core.llm.message import MessagePart, ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import PartCompleted, StopReason, StreamEnded, TokenUsage
 from assent.llm.http.sse import SseEvent
 from assent.llm.wires.chat_decoder import ChatDecoder
 from assent.llm.wires.wire import ResponseFailed

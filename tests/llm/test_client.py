@@ -7,12 +7,12 @@ from tests.llm.http_models import HELLO, NAMES, client, insecure, model, parts, 
 from tests.llm.server import Server, Turn, serving, whole
 from tests.llm.wire_responses import Reply
 
-from assent.core.errors import (Interrupted, Unavailable)
+from assent.core.errors import Interrupted, Unavailable
 from assent.core.llm.message import TextPart
 from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import (RequestRetried, StreamDelta, StreamEvent)
+from assent.core.llm.request import RequestRetried, StreamDelta, StreamEvent
 from assent.llm.cancellation import StreamCancelToken
-from assent.llm.http.client import (HttpClient, HttpRequest)
+from assent.llm.http.client import HttpClient, HttpRequest
 from assent.llm.http.response_parser import HttpError
 from assent.llm.http.url import parse_url
 from assent.llm.retry import RetryingModel

@@ -5,9 +5,15 @@ import pytest
 from tests.llm.http_models import HELLO, KEY, NOW, model
 from tests.llm.server import Turn, serving, whole
 
-from assent.core.errors import (ContextOverflow, ModelError, Unauthorized, Unavailable)
+from assent.core.errors import ContextOverflow, ModelError, Unauthorized, Unavailable
 from assent.core.text.redaction import remember_secrets
-from assent.llm.errors import (ErrorContext, connection_error, http_status_error, retry_after, stream_error)
+from assent.llm.errors import (
+    ErrorContext,
+    connection_error,
+    http_status_error,
+    retry_after,
+    stream_error,
+)
 from assent.llm.wires.wire import ResponseFailed
 
 WHO = ErrorContext("acme", "m-1", "https://acme.test/v1", "ACME_KEY", KEY)

@@ -7,12 +7,20 @@ from tests.llm.http_models import HELLO, KEY, NAMES, client, model, parts, pausi
 from tests.llm.server import FAULTS, Turn, serving
 from tests.llm.wire_responses import Reply
 
-from assent.core.errors import (ModelError, Unavailable)
-from assent.core.llm.message import (TextPart, ToolCall)
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StopReason, StreamDelta, StreamEnded, StreamEvent)
+from assent.core.errors import ModelError, Unavailable
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+)
 from assent.llm.cancellation import CancellableModelStream
-from assent.llm.scripted import (ModelScript, ScriptedModel, ScriptedTurn)
-from assent.ports import (Model, ModelStream)
+from assent.llm.scripted import ModelScript, ScriptedModel, ScriptedTurn
+from assent.ports import Model, ModelStream
 
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
 SHORT_S = 0.2

@@ -7,8 +7,8 @@ import pytest
 from tests.llm.http_models import client
 from tests.llm.server import Turn, serving
 
-from assent.core.errors import (Refused, Unavailable)
-from assent.llm.fetch import (MAX_REDIRECTS, HttpPageFetcher)
+from assent.core.errors import Refused, Unavailable
+from assent.llm.fetch import MAX_REDIRECTS, HttpPageFetcher
 from assent.ports import FetchResponse
 
 LIMIT = 1000

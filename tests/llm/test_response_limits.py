@@ -10,19 +10,19 @@ from tests.llm.endless_responses import HEAD, KINDS, endless, event
 from tests.llm.http_models import HELLO, KEY, NAMES, client, retrying
 from tests.llm.server import Server, Turn, serving, whole
 
-from assent.core.errors import (AnswerTooLong, ModelError)
-from assent.core.llm.message import (ReasoningPart, TextPart, ToolCall)
+from assent.core.errors import AnswerTooLong, ModelError
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
 from assent.core.llm.provider import AnswerSettings
-from assent.core.llm.request import (PartCompleted, StreamEvent)
+from assent.core.llm.request import PartCompleted, StreamEvent
 from assent.llm.errors import ErrorContext
 from assent.llm.http.url import parse_url
-from assent.llm.http_model import (HttpModel, ProviderEndpoint)
+from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.model_list import list_model_names
 from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import AnthropicWire
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.responses import ResponsesWire
-from assent.llm.wires.wire import (WireProtocol, WireTarget)
+from assent.llm.wires.wire import WireProtocol, WireTarget
 
 SMALL = AnswerSettings(0.1, 0.1, 0.1, calls=20, events=2000, total_mb=4)
 WIRES: dict[str, Callable[[WireTarget], WireProtocol]] = {

@@ -4,7 +4,7 @@ import zlib
 
 import pytest
 
-from assent.llm.http.response_parser import (HEAD_LIMIT, HttpError, ResponseHead, ResponseParser)
+from assent.llm.http.response_parser import HEAD_LIMIT, HttpError, ResponseHead, ResponseParser
 
 OK = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -9,10 +9,16 @@ import pytest
 from tests.llm.http_models import parts, retrying, shown
 from tests.llm.server import FAULTS
 
-from assent.core.errors import (ModelError, UsageError)
-from assent.core.llm.message import (ChatMessage, ReasoningPart, TextPart, ToolCall)
-from assent.core.llm.request import (ModelRequest, RequestRetried, StopReason, StreamEnded, TokenUsage)
-from assent.llm.scripted import (ModelScript, ScriptedFault, ScriptedModel, read_script)
+from assent.core.errors import ModelError, UsageError
+from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    RequestRetried,
+    StopReason,
+    StreamEnded,
+    TokenUsage,
+)
+from assent.llm.scripted import ModelScript, ScriptedFault, ScriptedModel, read_script
 
 DOCS = Path(__file__).parents[2] / "docs" / "models.md"
 SCRIPT = {

@@ -8,8 +8,21 @@ from tests.llm.http_models import HELLO, KEY, NAMES, model, parts, wire
 from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
 
-from assent.core.llm.message import (ChatMessage, ImagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, StopReason, StreamEnded, TokenUsage, ToolDefinition)
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import (
+    ModelRequest,
+    StopReason,
+    StreamEnded,
+    TokenUsage,
+    ToolDefinition,
+)
 from assent.llm.wires.wire import WireTarget
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object", "properties": {}})

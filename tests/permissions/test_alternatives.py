@@ -6,8 +6,8 @@ from collections import Counter
 import pytest
 
 from assent.cli.stage import stage
-from assent.permissions.commands.read_only.alternatives import (FAMILIES, unlisted_command_reason)
-from assent.permissions.commands.read_only.classifier import (ReadOnlyVerdict, classify_read_only)
+from assent.permissions.commands.read_only.alternatives import FAMILIES, unlisted_command_reason
+from assent.permissions.commands.read_only.classifier import ReadOnlyVerdict, classify_read_only
 from assent.tools.registry import TOOLS
 
 

@@ -6,7 +6,12 @@ from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
 from assent.core.shell.parser import parse_command_line
 from assent.permissions.commands.read_only.argument_parser import parse_arguments
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
 
 OPTIONS = OptionSpec.of("abv --all --verbose", "nk --lines", "f --file", "U --color", number=True)
 TOOL = ReadOnlyCommandSpec("tool", OPTIONS, OperandSpec(texts=1, texts_unless=("-f", "--file")))

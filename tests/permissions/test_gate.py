@@ -6,11 +6,17 @@ from hypothesis import strategies as st
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.mode import (MODES, CustomMode, Mode)
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer)
+from assent.core.permission.mode import MODES, CustomMode, Mode
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
-from assent.core.tool import (VERDICTS_BY_STRICTNESS, Action, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import (
+    VERDICTS_BY_STRICTNESS,
+    Action,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+)
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.read_files import files_read_by
 from assent.permissions.gate import RuleGate

@@ -2,11 +2,11 @@
 
 import pytest
 
-from assent.core.permission.grant import (Grant, PermissionPattern)
-from assent.core.permission.rule import (PermissionPolicy, RuleLayer)
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.rule import PermissionPolicy, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.read_files import files_read_by
 from assent.permissions.gate import RuleGate

@@ -9,8 +9,14 @@ from pathlib import Path
 import pytest
 from tests.permissions.hostile_repository import Hostile
 
-from assent.permissions.commands.read_only.classifier import (ReadOnlyCommand, read_only_stages)
-from assent.permissions.commands.read_only.git_environment import (GIT_CONFIG_ENVIRONMENT, GIT_ENVIRONMENT, SAFE_DIRECTORY, SETTINGS, VARIABLES)
+from assent.permissions.commands.read_only.classifier import ReadOnlyCommand, read_only_stages
+from assent.permissions.commands.read_only.git_environment import (
+    GIT_CONFIG_ENVIRONMENT,
+    GIT_ENVIRONMENT,
+    SAFE_DIRECTORY,
+    SETTINGS,
+    VARIABLES,
+)
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

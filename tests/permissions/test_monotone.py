@@ -4,11 +4,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
-from assent.core.permission.grant import (Grant, PermissionPattern)
-from assent.core.permission.mode import (MODES, CustomMode, stricter_mode)
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer)
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import MODES, CustomMode, stricter_mode
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
 from assent.core.session.agent import Agent
-from assent.core.tool import (VERDICTS_BY_STRICTNESS, Action, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import (
+    VERDICTS_BY_STRICTNESS,
+    Action,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+)
 from assent.permissions.commands.read_only.read_files import files_read_by
 from assent.permissions.gate import RuleGate
 

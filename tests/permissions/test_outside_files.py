@@ -5,8 +5,14 @@ import pytest
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.grant import Grant
 from assent.core.permission.mode import MODES
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleAction, RuleLayer, RuleLayerName)
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict)
+from assent.core.permission.rule import (
+    PermissionPolicy,
+    PermissionRule,
+    RuleAction,
+    RuleLayer,
+    RuleLayerName,
+)
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.gate import RuleGate
 
 A = (ResourceAccess(Action.OUTSIDE, "/near/*"), ResourceAccess(Action.READ, "/near/a.txt"))

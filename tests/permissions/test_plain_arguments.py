@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.shell.parser import parse_command_line
-from assent.permissions.commands.read_only.classifier import (classify_read_only, read_only_command)
+from assent.permissions.commands.read_only.classifier import classify_read_only, read_only_command
 
 RUNS = r"""
 jq . x

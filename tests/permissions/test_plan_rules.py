@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
 from assent.permissions.plan_rules import PolicyPlanRules
 
 ROOT = "/w/p"

@@ -5,9 +5,13 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from assent.core.errors import Refused
-from assent.permissions.commands.read_only.classifier import (ReadOnlyVerdict, check_spec_examples, classify_read_only)
-from assent.permissions.commands.read_only.registry import (REGISTRY, TABLES)
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.classifier import (
+    ReadOnlyVerdict,
+    check_spec_examples,
+    classify_read_only,
+)
+from assent.permissions.commands.read_only.registry import REGISTRY, TABLES
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
 FINE = ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")
 

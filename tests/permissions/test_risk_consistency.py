@@ -9,11 +9,11 @@ from tests.shell.lists import CORPUS, every, listed
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.operation import RunCommand
-from assent.core.tool import (Action, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import (PredictedEffects, predict_effects)
+from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
 from assent.permissions.gate import RuleGate
-from assent.permissions.operation_risks import (RiskInput, operation_risks)
+from assent.permissions.operation_risks import RiskInput, operation_risks
 from assent.permissions.risk_rating import LEVELS
 
 ROOT, HOME = "/srv/app", "/home/ada"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.permissions.commands.read_only.classifier import (check_spec_examples, classify_read_only)
+from assent.permissions.commands.read_only.classifier import check_spec_examples, classify_read_only
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables.versions import TABLE
 

@@ -5,7 +5,7 @@ from tests.support.engine import PassedOn, RacingStore, World
 from tests.support.session import Script, work
 
 from assent.core.errors import StoreError
-from assent.core.event import (NotesCarried, PlanCreated, StoredEvent)
+from assent.core.event import NotesCarried, PlanCreated, StoredEvent
 from assent.core.plan.record import PlanRecord
 from assent.ports import EventBatch
 from assent.render.approval_notes import HEADING

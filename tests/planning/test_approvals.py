@@ -6,8 +6,17 @@ import msgspec
 import pytest
 from tests.support.engine import NamedSigner, RacingStore, World
 
-from assent.core.errors import (ApprovalUsed, AssentError, ConcurrentChange, DigestMismatch, Expired, NotApproved, Refused, StoreError)
-from assent.core.event import (PlanApproved, RunStarted)
+from assent.core.errors import (
+    ApprovalUsed,
+    AssentError,
+    ConcurrentChange,
+    DigestMismatch,
+    Expired,
+    NotApproved,
+    Refused,
+    StoreError,
+)
+from assent.core.event import PlanApproved, RunStarted
 from assent.core.plan.approval import Approval
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end

@@ -9,10 +9,17 @@ from tests.support.signing_host import Machine, NamedKeys
 
 from assent.app.bundles import open_bundles
 from assent.core.digest import sha256
-from assent.core.errors import (ApprovalUsed, AssentError, CorruptFile, Expired, NotIndependent, UntrustedKey)
-from assent.core.event import (PlanApproved, StoredEvent)
+from assent.core.errors import (
+    ApprovalUsed,
+    AssentError,
+    CorruptFile,
+    Expired,
+    NotIndependent,
+    UntrustedKey,
+)
+from assent.core.event import PlanApproved, StoredEvent
 from assent.core.plan.bundle import Bundle
-from assent.core.plan.bundle_format import (bundle_bytes, read_bundle)
+from assent.core.plan.bundle_format import bundle_bytes, read_bundle
 from assent.core.run.journal import drive_to_end
 from assent.ports import EventBatch
 from assent.store.memory import MemoryEventStore

@@ -5,15 +5,15 @@ import pytest
 from tests.support.engine import RacingStore, World
 
 from assent.app.engine import Engine
-from assent.core.errors import (ConcurrentChange, IllegalState, NotFound, UsageError)
-from assent.core.event import (CommentAdded, CommentsSent, Event, PlanRejected)
-from assent.core.plan.comment import (Comment, CommentAnchor)
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
+from assent.core.event import CommentAdded, CommentsSent, Event, PlanRejected
+from assent.core.plan.comment import Comment, CommentAnchor
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.planning.comments import MAX_COMMENT_BYTES
 from assent.render.lines import Line
-from assent.render.review import (review_lines, review_texts)
+from assent.render.review import review_lines, review_texts
 
 TEXT = b"# Work\n\nFirst do this.\nThen do that.\n"
 KEY = "-----BEGIN PRIVATE KEY-----\n" + ("q" * 64 + "\n") * 3 + "-----END PRIVATE KEY-----\n"

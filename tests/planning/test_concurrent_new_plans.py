@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 def test_a_plan_is_made_while_another_process_makes_its_own(tmp_path: Path) -> None:

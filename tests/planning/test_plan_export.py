@@ -5,7 +5,7 @@ from tests.agent.test_text_plan_builds import approve, load
 from tests.runs.test_permits import undo
 from tests.support.engine import World
 
-from assent.core.errors import (AssentError, IllegalState, ImpossibleOperations, NotApproved, Refused)
+from assent.core.errors import AssentError, IllegalState, ImpossibleOperations, NotApproved, Refused
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.record import PlanRecord

@@ -9,7 +9,7 @@ import pytest
 
 from assent.app.engine import Engine
 from assent.core.plan.record import PlanRecord
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 @pytest.fixture

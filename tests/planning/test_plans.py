@@ -9,12 +9,12 @@ import pytest
 from msgspec import structs
 from tests.support.engine import World
 
-from assent.core.errors import (NotFound, WorkspaceMismatch)
+from assent.core.errors import NotFound, WorkspaceMismatch
 from assent.core.event import StoredEvent
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.ports import (EventBatch, EventStore)
+from assent.ports import EventBatch, EventStore
 
 
 def new(world: World) -> PlanRecord:

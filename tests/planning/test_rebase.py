@@ -14,9 +14,9 @@ from tests.support.engine import RacingStore, World
 from tests.support.file_trees import Entries, changed, laid, lay, states, stories
 from tests.support.session import told, turn
 
-from assent.core.errors import (ConcurrentChange, Drift)
+from assent.core.errors import ConcurrentChange, Drift
 from assent.core.event import PlanRebased
-from assent.core.plan.operation import (MoveFile, footprint)
+from assent.core.plan.operation import MoveFile, footprint
 from assent.core.run.journal import drive_to_end
 from assent.core.text.merge import three_way_merge
 from assent.workspace.source_folder import LocalSourceFolder

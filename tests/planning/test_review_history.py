@@ -4,9 +4,9 @@ from tests.support.engine import PassedOn, RacingStore, World
 
 from assent.app.engine import Engine
 from assent.core.errors import StoreError
-from assent.core.event import (ReviewShown, StoredEvent)
+from assent.core.event import ReviewShown, StoredEvent
 from assent.core.plan.record import PlanRecord
-from assent.planning.review_history import (NOT_COMPARED, NOT_RECORDED)
+from assent.planning.review_history import NOT_COMPARED, NOT_RECORDED
 from assent.ports import EventBatch
 
 

@@ -8,10 +8,15 @@ import msgspec
 import pytest
 from tests.support.snapshot import Folder, changed, state
 
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
-from assent.core.run.workspace_changes import (SkippedFile, SnapshotGaps, SnapshotLimits, WorkspaceChanges)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.run.workspace_changes import (
+    SkippedFile,
+    SnapshotGaps,
+    SnapshotLimits,
+    WorkspaceChanges,
+)
 from assent.planning.ports import WorkspaceConfig
-from assent.planning.snapshot.recorder import (MAX_READ_CHECKS, SnapshotRecorder)
+from assent.planning.snapshot.recorder import MAX_READ_CHECKS, SnapshotRecorder
 from assent.store.memory import MemoryBlobStore
 from assent.workspace.files import LocalWorkspaceFiles
 

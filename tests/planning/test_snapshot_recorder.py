@@ -11,9 +11,9 @@ from tests.support.snapshot import Act, Folder, changed, later, state
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.plan.operation import (DeleteFile, WriteFile)
-from assent.core.run.workspace_changes import (SkippedFile, WorkspaceChanges)
-from assent.runs.command_end import (ChangedFile, changed_files)
+from assent.core.plan.operation import DeleteFile, WriteFile
+from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
+from assent.runs.command_end import ChangedFile, changed_files
 from assent.store.memory import MemoryBlobStore
 
 

@@ -29,12 +29,12 @@ from assent.cli.render.run_stream import RunStream
 from assent.cli.render.text_plan_build import RefusedCall
 from assent.config.agent_file import AgentFile
 from assent.config.custom_commands import CommandFile
-from assent.config.keyring import (KeyFile, SystemFile)
+from assent.config.keyring import KeyFile, SystemFile
 from assent.core.errors import AssentError
 from assent.core.event import Event
 from assent.core.llm.message import MessagePart
 from assent.core.plan.operation import Operation
-from assent.core.run.journal import (JournalEntry, RunStep, StepProgress)
+from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import DoctorReport
 from assent.tools.registry import TOOLS
 

@@ -4,7 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.planning.projections import tasks
-from assent.render.approval_notes import (HEADING, ApprovalNote, note_item, notes_in_text, notes_section)
+from assent.render.approval_notes import (
+    HEADING,
+    ApprovalNote,
+    note_item,
+    notes_in_text,
+    notes_section,
+)
 
 
 def noted(note: str, approval: str = "1") -> ApprovalNote:

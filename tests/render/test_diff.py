@@ -14,9 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.render.values import delete, link, move, state, write
 
-from assent.core.plan.operation import (DeleteFile, FileKind, MoveFile, Operation, RunCommand, WriteFile)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileKind,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 from assent.core.text.line_diff import line_changes
-from assent.render.diff import (LIMIT, git_quoted, operation_diff, text_diff, unified_diff)
+from assent.render.diff import LIMIT, git_quoted, operation_diff, text_diff, unified_diff
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "+x", "-x", "@@ -1 +1 @@", "\\", "\r"]))
 CONTENT = st.builds(

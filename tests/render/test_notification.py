@@ -4,9 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.event import (Event, PlanProposed, RunHalted, StoredEvent)
-from assent.core.session.event import (Question, QuestionAsked, StepStarted, TurnEnded, TurnEndReason, TurnStarted)
-from assent.render.notification import (BELL, HALTED, PRESENTED, NotificationFilter, NotificationMethod, notification_sequence, notification_text)
+from assent.core.event import Event, PlanProposed, RunHalted, StoredEvent
+from assent.core.session.event import (
+    Question,
+    QuestionAsked,
+    StepStarted,
+    TurnEnded,
+    TurnEndReason,
+    TurnStarted,
+)
+from assent.render.notification import (
+    BELL,
+    HALTED,
+    PRESENTED,
+    NotificationFilter,
+    NotificationMethod,
+    notification_sequence,
+    notification_text,
+)
 
 ASKED = QuestionAsked("q", "c", (Question("Colour", "Which one?"),))
 PERMISSION = QuestionAsked("q", "c", (Question("Permission", "May it?", by="gate"),))

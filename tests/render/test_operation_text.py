@@ -6,7 +6,13 @@ from assent.cli.ansi import ansi
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import LiveCommandOutput
 from assent.render.command_output import CommandOutputLines
-from assent.render.operation_text import (command_lines, confinement_text, operation_brief, operation_subject, undo_gaps)
+from assent.render.operation_text import (
+    command_lines,
+    confinement_text,
+    operation_brief,
+    operation_subject,
+    undo_gaps,
+)
 
 MAKE = RunCommand((b"make",))
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"

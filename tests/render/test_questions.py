@@ -4,9 +4,18 @@ import msgspec
 import pytest
 
 from assent.core.permission.grant import PermissionPattern
-from assent.core.session.event import (Question, QuestionOption)
-from assent.core.session.question import (NO, PROJECT, SESSION, UNCONFINED, YES, permission_options)
-from assent.render.questions import (MAX_LINES, answer_hint, is_truncated, max_detail_lines, open_questions_lines, parse_answer, question_lines, unknown_number_error)
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
+from assent.render.questions import (
+    MAX_LINES,
+    answer_hint,
+    is_truncated,
+    max_detail_lines,
+    open_questions_lines,
+    parse_answer,
+    question_lines,
+    unknown_number_error,
+)
 
 ESCAPE = bytes([27]).decode()
 COLOUR = Question("Colour", "Which one?", (QuestionOption("Red", "warm"), QuestionOption("Blue")))

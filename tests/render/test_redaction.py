@@ -9,15 +9,22 @@ from assent.agent.session_copy import exported_session
 from assent.cli.output import CliOutput
 from assent.core.errors import ModelError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (TextPart, ToolCall, ToolResult)
-from assent.core.session.event import (CallEnded, MessageAdded, PartSaid, Question, SessionEvent, SessionStarted)
-from assent.core.session.record import (SessionRecord, fold_session)
+from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.session.event import (
+    CallEnded,
+    MessageAdded,
+    PartSaid,
+    Question,
+    SessionEvent,
+    SessionStarted,
+)
+from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.redaction import redaction_text
-from assent.render.log import (event_row, log_lines)
+from assent.render.log import event_row, log_lines
 from assent.render.questions import question_lines
-from assent.render.redaction import (KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row)
+from assent.render.redaction import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row
 from assent.render.rows import session_row
-from assent.render.sessions import (markdown_lines, transcript_lines)
+from assent.render.sessions import markdown_lines, transcript_lines
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 MASK = redaction_text("AWS access key")

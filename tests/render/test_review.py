@@ -6,12 +6,19 @@ from tests.render.values import DIGEST, delete, move, review, state, write
 
 from assent.cli.ansi import ansi
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (Operation, RunCommand, reversibility)
-from assent.core.plan.plan import (ReliedOnFile, Scope)
+from assent.core.plan.operation import Operation, RunCommand, reversibility
+from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.render.diff import operation_diff
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import Line
-from assent.render.review import (OperationReview, Review, next_command, review_json, review_lines, review_texts)
+from assent.render.review import (
+    OperationReview,
+    Review,
+    next_command,
+    review_json,
+    review_lines,
+    review_texts,
+)
 
 COMMAND = RunCommand(
     (b"make", b"it so"), b"", b"sub", ((b"A", b"b c"),), 60, network=True, undo=(b"make", b"clean")

@@ -5,12 +5,19 @@ import pytest
 from tests.render.values import delete, move, review, write
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (Operation, RunCommand)
-from assent.core.plan.plan import (Plan, ReliedOnFile, Scope)
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.plan import Plan, ReliedOnFile, Scope
 from assent.render.diff import LIMIT
 from assent.render.lines import Line
-from assent.render.review import (OperationReview, review_diff_json, review_diff_lines, review_lines)
-from assent.render.review_changes import (FIRST_REVIEW, ChangedOperation, ReviewChanges, review_changes, review_changes_lines, review_changes_row)
+from assent.render.review import OperationReview, review_diff_json, review_diff_lines, review_lines
+from assent.render.review_changes import (
+    FIRST_REVIEW,
+    ChangedOperation,
+    ReviewChanges,
+    review_changes,
+    review_changes_lines,
+    review_changes_row,
+)
 
 CONTENTS = (b"", b"x\n", b"one\n", b"two\n", b"\0\1", b"\0\2")
 BLOBS = {sha256(content): content for content in CONTENTS}

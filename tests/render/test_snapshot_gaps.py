@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
-from assent.core.run.workspace_changes import (SnapshotGaps, SnapshotLimits)
+from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
 from assent.render.snapshot_gaps import snapshot_gap_warnings
 
 MAKE = RunCommand((b"make",))

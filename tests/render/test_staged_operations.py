@@ -1,12 +1,19 @@
 """Operations on a line each, one in full, and todos."""
 
 from assent.core.permission.risk_codes import RISK_CODES
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, RunCommand, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
 from assent.core.session.event import Todo
-from assent.render.lines import (BLANK, Line)
+from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview
-from assent.render.staged_operations import (NONE, NOT_SHOWN, diff_line_counts, operation_detail_lines, operation_title, staged_lines)
-from assent.tui.sidebar.todos import (todo_count, todo_lines)
+from assent.render.staged_operations import (
+    NONE,
+    NOT_SHOWN,
+    diff_line_counts,
+    operation_detail_lines,
+    operation_title,
+    staged_lines,
+)
+from assent.tui.sidebar.todos import todo_count, todo_lines
 
 FILE = FileState("0" * 64, 1, 0o644)
 DIFF = """diff --git a/a b/a

@@ -7,19 +7,34 @@ import msgspec
 import pytest
 from tests.render.values import DIGEST, delete, move, write
 
-from assent.core.event import (JournalWritten, PlanCreated, PlanProposed, PlanSelected, StoredEvent, WorkspaceMinted)
+from assent.core.event import (
+    JournalWritten,
+    PlanCreated,
+    PlanProposed,
+    PlanSelected,
+    StoredEvent,
+    WorkspaceMinted,
+)
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (Operation, RunCommand)
+from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, TextRevision)
-from assent.core.run.journal import (CommittedEntry, OperationResult, RunOutcome)
+from assent.core.plan.record import PlanRecord, TextRevision
+from assent.core.run.journal import CommittedEntry, OperationResult, RunOutcome
 from assent.core.text.hidden_chars import hidden_kinds
 from assent.core.undo.applied_change import PUT_BACK
 from assent.core.undo.inversion import Inversion
 from assent.render.lines import Line
-from assent.render.log import (event_row, log_lines)
-from assent.render.rows import (Row, operation_row, plan_row, row_path, run_row)
-from assent.render.status import (history_lines, operation_lines, operation_removed_lines, plan_lines, plan_list_lines, run_lines, status_lines)
+from assent.render.log import event_row, log_lines
+from assent.render.rows import Row, operation_row, plan_row, row_path, run_row
+from assent.render.status import (
+    history_lines,
+    operation_lines,
+    operation_removed_lines,
+    plan_lines,
+    plan_list_lines,
+    run_lines,
+    status_lines,
+)
 from assent.render.undo import undo_lines
 
 RECORD = PlanRecord(

@@ -2,12 +2,30 @@
 
 import msgspec
 
-from assent.core.event import (PlanRevised, StoredEvent)
-from assent.core.llm.message import (ImagePart, TextPart, ToolCall, ToolResult)
+from assent.core.event import PlanRevised, StoredEvent
+from assent.core.llm.message import ImagePart, TextPart, ToolCall, ToolResult
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (BatchPlanned, CallEnded, ChildEnded, ChildStarted, Compacted, MessageAdded, PartSaid, PlannedCall, SessionEvent, SessionStarted, StepRetried)
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    PlannedCall,
+    SessionEvent,
+    SessionStarted,
+    StepRetried,
+)
 from assent.render.child_names import ChildNames
-from assent.render.turn_stream import (activity_lines, batch_row, child_lines, stream_result_row, stream_row)
+from assent.render.turn_stream import (
+    activity_lines,
+    batch_row,
+    child_lines,
+    stream_result_row,
+    stream_row,
+)
 
 ESCAPE = bytes([27]).decode()
 

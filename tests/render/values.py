@@ -2,7 +2,7 @@
 
 from assent.core.digest import sha256
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (DeleteFile, FileKind, FileState, MoveFile, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileKind, FileState, MoveFile, WriteFile
 from assent.render.review import Review
 
 DIGEST = "d" * 64

@@ -8,8 +8,8 @@ from tests.support.git_repository import Repository, repository
 
 from assent.core.errors import Refused
 from assent.core.plan.commit import commit_command
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
-from assent.core.run.workspace_changes import (FileStateChanges, state_changes)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.run.workspace_changes import FileStateChanges, state_changes
 
 pytestmark = needs_bubblewrap
 

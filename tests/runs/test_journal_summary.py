@@ -2,14 +2,27 @@
 
 import msgspec
 
-from assent.core.plan.operation import (DeleteFile, FileState, RunCommand, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileState, RunCommand, WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, FinishedEntry, HaltedEntry, JournalEntry, PathConflict, RecoveringEntry, RecoveryChoice, RollbackStartedEntry, SegmentEnteredEntry, SegmentSweptEntry, StartedEntry)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    StartedEntry,
+)
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
-from assent.core.run.workspace_changes import (WorkspaceChanges, encode_changes)
+from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.undo.applied_change import PUT_BACK
-from assent.runs.journal_summary import (MOVE_ASIDE, journal_summary)
+from assent.runs.journal_summary import MOVE_ASIDE, journal_summary
 from assent.store.memory import MemoryBlobStore
 
 PLAN = Plan(b"", (RunCommand((b"make",), undo=(b"make", b"clean all")), RunCommand((b"false",))))

@@ -5,7 +5,7 @@ from tests.runs.test_runs_with_commands import approved, files, script, write
 from tests.sandbox.profiles import left_over, long_time
 
 from assent.core.run.journal import drive_to_end
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 def test_law_6_what_left_the_session_of_an_ended_command_ends_as_well(site: EngineFixture) -> None:

@@ -8,15 +8,23 @@ from tests.support.engine import PassedOn, World
 
 from assent.app.engine import Engine
 from assent.core.digest import sha256
-from assent.core.errors import (STORED, AssentError, Drift, Refused, RunUnfinished, StoreError, WorkspaceError)
-from assent.core.event import (JournalWritten, PermitGiven, RunEnded, StoredEvent)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile)
+from assent.core.errors import (
+    STORED,
+    AssentError,
+    Drift,
+    Refused,
+    RunUnfinished,
+    StoreError,
+    WorkspaceError,
+)
+from assent.core.event import JournalWritten, PermitGiven, RunEnded, StoredEvent
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import PermitSource
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.disk import Disk
-from assent.ports import (EventBatch, EventStore)
+from assent.ports import EventBatch, EventStore
 from assent.runs.runs import RunReport
 
 AT = "2026-01-01T12:00:00.000Z"

@@ -9,9 +9,16 @@ from tests.support.session import NoProcess
 
 from assent.core.digest import sha256
 from assent.core.errors import Refused
-from assent.core.plan.operation import (FileState, RunCommand, WriteFile)
+from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.planning.ports import WorkspaceConfig
 from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore
@@ -21,7 +28,7 @@ MAKE = RunCommand((b"make",))
 
 
 class Noted(NoProcess):
-    """Implements ports.Process: notes what it should do, and says that it did."""
+    """Implements ports.ProcessRunner: notes what it should do, and says that it did."""
 
     def __init__(self, hold: SandboxState = SandboxState.HELD) -> None:
         self._hold = hold

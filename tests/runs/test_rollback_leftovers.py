@@ -3,7 +3,7 @@
 from assent.core.plan.operation import FileState
 from assent.runs.rollback_leftovers import kept_slots_text
 from assent.store.memory import MemoryBlobStore
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 SLOTS = (b"stage/one", b"stage/other")
 

@@ -7,10 +7,10 @@ from tests.support.threads import Worker
 from assent.app.engine import Engine
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (CommandEndedEntry, LiveCommandOutput, drive_to_end)
+from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.runs.journal import StoreJournal
 from assent.runs.runs import RunReport
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 
 
 def interrupted(engine: Engine, record: PlanRecord) -> RunReport:

@@ -8,12 +8,12 @@ import pytest
 from tests.support.engine import PassedOn, World
 
 from assent.core.digest import sha256
-from assent.core.errors import (ApprovalUsed, Busy, StaleError, StoreError, WorkspaceError)
+from assent.core.errors import ApprovalUsed, Busy, StaleError, StoreError, WorkspaceError
 from assent.core.paths import STAGE
-from assent.core.run.journal import (RunStep, drive_to_end)
+from assent.core.run.journal import RunStep, drive_to_end
 from assent.executor.disk import Disk
 from assent.executor.projection import LocalProjection
-from assent.ports import (PlanFile, Projection)
+from assent.ports import PlanFile, Projection
 from assent.store.locks import FileLocks
 
 OLD = {"one": b"old one\n", "two": b"old two\n", "three": b"old three\n"}

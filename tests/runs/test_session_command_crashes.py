@@ -11,10 +11,10 @@ from tests.support.fake_commands import Acting, ActingWorld
 
 from assent.app.engine import Engine
 from assent.core.blob_references import blob_references
-from assent.core.errors import (Busy, RunUnfinished, StoreError)
-from assent.core.event import (CommandEnded, CommandStarted, StoredEvent)
+from assent.core.errors import Busy, RunUnfinished, StoreError
+from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.core.run.journal import drive_to_end
-from assent.core.shell.process import (OutputChunk, ProcessResult)
+from assent.core.shell.process import OutputChunk, ProcessResult
 from assent.ports import EventBatch
 from assent.runs.session_commands import UNKNOWN_END
 from assent.store.locks import FileLocks

@@ -11,22 +11,22 @@ from tests.support.session import NoProcess
 
 from assent.app.engine import Engine
 from assent.core.digest import sha256
-from assent.core.errors import (Busy, Refused)
-from assent.core.event import (CommandEnded, CommandStarted)
+from assent.core.errors import Busy, Refused
+from assent.core.event import CommandEnded, CommandStarted
 from assent.core.permission.mode import Mode
-from assent.core.plan.operation import (DeleteFile, FileState, WriteFile)
-from assent.core.run.workspace_changes import (SnapshotLimits, WorkspaceChanges, decode_changes)
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult)
-from assent.core.tool import (CommandEffect, ToolOutcome)
-from assent.runs.command_end import (ChangedFile, changed_files_text)
-from assent.runs.session_commands import (CommandStream, SessionCommandRequest, SessionCommands)
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile
+from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges, decode_changes
+from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
+from assent.core.tool import CommandEffect, ToolOutcome
+from assent.runs.command_end import ChangedFile, changed_files_text
+from assent.runs.session_commands import CommandStream, SessionCommandRequest, SessionCommands
 from assent.store.locks import FileLocks
 
 OK = (OutputChunk(b"out\n"), OutputChunk(b"err\n", error=True), ProcessResult(0))
 
 
 class Scripted(NoProcess):
-    """Implements ports.Process: a command does what the test says, and ends as it says."""
+    """Implements ports.ProcessRunner: a command does what the test says, and ends as it says."""
 
     def __init__(self, act: Callable[[], object], *parts: OutputChunk | ProcessResult) -> None:
         self._act = act

@@ -10,8 +10,8 @@ from tests.runs.test_session_commands import Scripted
 from tests.support.engine import OpenLocks, World
 
 from assent.app.engine import Engine
-from assent.core.errors import (Busy, NotFound, StoreError)
-from assent.core.event import (CommandStarted, RunsDeleted)
+from assent.core.errors import Busy, NotFound, StoreError
+from assent.core.event import CommandStarted, RunsDeleted
 from assent.core.plan.operation import footprint
 from assent.core.shell.process import ProcessResult
 from assent.core.tool import CommandEffect
@@ -173,7 +173,7 @@ class Holding(OpenLocks):
 
 
 class Counting:
-    """Implements ports.Collector: remembers what was needed."""
+    """Implements ports.GarbageCollector: remembers what was needed."""
 
     def __init__(self) -> None:
         self.asked = 0

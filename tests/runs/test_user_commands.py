@@ -14,12 +14,12 @@ from tests.support.threads import Worker, plain_process
 
 import assent
 from assent.app.engine import Engine
-from assent.core.errors import (Busy, Refused)
-from assent.core.event import (CommandEnded, CommandStarted)
+from assent.core.errors import Busy, Refused
+from assent.core.event import CommandEnded, CommandStarted
 from assent.core.llm.message import TextPart
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult)
+from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult
 from assent.store.locks import FileLocks
 
 
@@ -165,7 +165,7 @@ def test_who_goes_away_ends_it_and_the_model_hears_of_it(world: World) -> None:
 
 
 class Chatty(Scripted):
-    """Implements ports.Process: says much more than anybody keeps."""
+    """Implements ports.ProcessRunner: says much more than anybody keeps."""
 
     def run_command(
         self, errand: CommandSpec, folder: bytes, limits: ProcessLimits, *, confined: bool = True

@@ -9,15 +9,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner import bubblewrap
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
-from assent.sandbox.selftest.confinement import (bubblewrap_confinement, profile_factory)
+from assent.sandbox.selftest.confinement import bubblewrap_confinement, profile_factory
 from assent.sandbox.selftest.decoy_plan import SelfTestPaths
-from assent.sandbox.selftest.escape_tests import (EscapeOutcome, EscapeTestResult)
+from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
 from assent.sandbox.selftest.probe_environment import PipelineRunner
 from assent.sandbox.selftest.selftest import ConfinementFactory
 

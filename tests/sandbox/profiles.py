@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bind_mounts import bind_arguments
-from assent.sandbox.runner.bubblewrap import (ALWAYS, BubblewrapRunner)
+from assent.sandbox.runner.bubblewrap import ALWAYS, BubblewrapRunner
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 

@@ -9,8 +9,15 @@ from tests.sandbox.profiles import HOME, Outcome, inside, needs_bubblewrap, prof
 
 from assent.core.errors import Refused
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.runner.bind_mounts import (PathInfo, PathKind, PathLookup, bind_arguments, mount_points, tmp_folder)
-from assent.sandbox.runner.bubblewrap import (MIN_VERSION, bwrap_version, sandbox_unavailable)
+from assent.sandbox.runner.bind_mounts import (
+    PathInfo,
+    PathKind,
+    PathLookup,
+    bind_arguments,
+    mount_points,
+    tmp_folder,
+)
+from assent.sandbox.runner.bubblewrap import MIN_VERSION, bwrap_version, sandbox_unavailable
 from assent.sandbox.runner.bwrap_program import find_bwrap
 
 FOLDER, FILE, MISSING = (

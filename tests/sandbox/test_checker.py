@@ -10,15 +10,19 @@ import msgspec
 import pytest
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, confined, real_tool, script, unconfined
 
-from assent.core.shell.process import (SandboxState, SandboxStatus)
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.confinement import bubblewrap_confinement
 from assent.sandbox.selftest.decoy_plan import SelfTestPaths
-from assent.sandbox.selftest.kernel_restrictions import (KERNEL_RESTRICTIONS, KernelRestriction, restricted_status)
+from assent.sandbox.selftest.kernel_restrictions import (
+    KERNEL_RESTRICTIONS,
+    KernelRestriction,
+    restricted_status,
+)
 from assent.sandbox.selftest.package_install import install_command
 from assent.sandbox.selftest.probe_environment import PipelineRunner
 from assent.sandbox.selftest.selftest import ConfinementFactory
-from assent.sandbox.selftest.status_cache import (FILE, CachedStatus, cache_key)
+from assent.sandbox.selftest.status_cache import FILE, CachedStatus, cache_key
 
 HELD = SandboxStatus(SandboxState.HELD)
 

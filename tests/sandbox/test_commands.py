@@ -9,7 +9,13 @@ from tests.sandbox.profiles import TIMES, Outcome, gathered, left_over, long_tim
 from tests.sandbox.workspace import Room, furnished
 
 from assent.core.errors import Refused
-from assent.core.shell.process import (CommandSpec, ProcessLimits, ProcessResult, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    CommandSpec,
+    ProcessLimits,
+    ProcessResult,
+    SandboxState,
+    SandboxStatus,
+)
 
 PYTHON = b"/usr/bin/python3"
 needs_python = pytest.mark.skipif(not os.path.exists(PYTHON), reason="no Python of the system's")

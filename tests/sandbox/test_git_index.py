@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.profile.git_index import (mark_unchanged, masked_indexes)
+from assent.sandbox.profile.git_index import mark_unchanged, masked_indexes
 from assent.sandbox.profile.profile import SandboxProfile
 
 FILES = (".env", "a", "config/prod/.env", "config/prod/app.toml", "config/.env.local", "z" * 200)

@@ -13,7 +13,7 @@ from tests.sandbox.profiles import left_over, long_time, needs_bubblewrap
 
 from assent.core.hook import Hook
 from assent.ports import HookResults
-from assent.sandbox.hooks import (HookEnvironment, LocalHookRunner)
+from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable

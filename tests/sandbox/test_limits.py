@@ -18,7 +18,7 @@ from tests.sandbox.profiles import (
     shell,
 )
 
-from assent.core.shell.process import (PLAN_COMMAND_LIMITS, ProcessLimits, Program)
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.sandbox.runner.resource_usage import ResourceUsage

@@ -3,8 +3,14 @@
 import platform
 
 from assent import __version__
-from assent.sandbox.selftest.machine import (TOOLS, HostProgram, find_program, missing_programs, versions)
-from assent.sandbox.selftest.package_install import (INSTALLERS, install_command)
+from assent.sandbox.selftest.machine import (
+    TOOLS,
+    HostProgram,
+    find_program,
+    missing_programs,
+    versions,
+)
+from assent.sandbox.selftest.package_install import INSTALLERS, install_command
 
 
 def test_versions_name_what_is_here() -> None:

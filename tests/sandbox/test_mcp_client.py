@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.sandbox.profiles import left_over
 
-from assent.core.errors import (AssentError, Refused)
-from assent.core.mcp import (McpResult, McpTool, mcp_tool_name)
+from assent.core.errors import AssentError, Refused
+from assent.core.mcp import McpResult, McpTool, mcp_tool_name
 from assent.sandbox.mcp_client import McpClient
 from assent.sandbox.stdio_transport import StdioTransport
 

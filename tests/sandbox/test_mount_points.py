@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from tests.sandbox.profiles import HOME, TOOL, gathered, needs_bubblewrap, profile
 
-from assent.core.shell.process import (ProcessLimits, Program)
+from assent.core.shell.process import ProcessLimits, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.mount_points import (MountPointFolder, MountPointRecord, MountPoints)
+from assent.sandbox.runner.mount_points import MountPointFolder, MountPointRecord, MountPoints
 
 ENDLESS = 2**62
 

@@ -7,10 +7,17 @@ import pytest
 from tests.sandbox.profiles import Outcome, gathered, needs_bubblewrap
 
 from assent.core.errors import Refused
-from assent.core.permission.path_limits import (PathLimits, PathPredicate)
-from assent.core.shell.process import (CommandSpec, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.core.shell.process import (
+    CommandSpec,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import (MAX_MASKS, ProfileBuilder)
+from assent.sandbox.profile.builder import MAX_MASKS, ProfileBuilder
 from assent.sandbox.selftest.checker import SandboxChecker
 
 ENVIRONMENT = {"PATH": os.defpath}

@@ -20,7 +20,7 @@ from tests.sandbox.profiles import (
     shell,
 )
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.sandbox.runner.resource_usage import child_pids

@@ -23,7 +23,7 @@ from tests.sandbox.profiles import (
     shell,
 )
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 

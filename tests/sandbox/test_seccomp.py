@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 from tests.sandbox.profiles import Outcome, inside, needs_bubblewrap, outside, profile, python
 
-from assent.sandbox.runner.seccomp import (ALWAYS, FAMILIES, NUMBERS, PAIRS, READ_ONLY, TERMINAL, UNIX, is_supported, seccomp_filter)
+from assent.sandbox.runner.seccomp import (
+    ALWAYS,
+    FAMILIES,
+    NUMBERS,
+    PAIRS,
+    READ_ONLY,
+    TERMINAL,
+    UNIX,
+    is_supported,
+    seccomp_filter,
+)
 
 MARKS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 COLUMN = {"x86_64": 0, "aarch64": 1}

@@ -20,16 +20,22 @@ from tests.sandbox.leaky_sandboxes import (
 )
 
 from assent.app.shell import make_decoy_plan
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState)
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+)
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.runner.seccomp import (is_supported, seccomp_filter)
+from assent.sandbox.runner.seccomp import is_supported, seccomp_filter
 from assent.sandbox.selftest.checker import status_from_results
 from assent.sandbox.selftest.decoy_plan import SelfTestPaths
-from assent.sandbox.selftest.escape_tests import (APPROVE, ESCAPE_TESTS, UNCHANGED, EscapeOutcome)
+from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED, EscapeOutcome
 from assent.sandbox.selftest.interpreter import COMMAND
-from assent.sandbox.selftest.limit_tests import (FORK, QUICK, run_limit_tests)
-from assent.sandbox.selftest.probe_environment import (PipelineRunner, ProbeClaim, ProbeObservation)
-from assent.sandbox.selftest.selftest import (evaluate_attempt, run_selftest)
+from assent.sandbox.selftest.limit_tests import FORK, QUICK, run_limit_tests
+from assent.sandbox.selftest.probe_environment import PipelineRunner, ProbeClaim, ProbeObservation
+from assent.sandbox.selftest.selftest import evaluate_attempt, run_selftest
 
 TRIES = 10
 EVERYTHING = {trial.name for trial in (*ESCAPE_TESTS, APPROVE, UNCHANGED)}

@@ -5,7 +5,13 @@ from pathlib import Path
 
 from assent.sandbox.profile.credentials import credential_paths
 from assent.sandbox.profile.symlinks import is_covered
-from assent.sandbox.profile.toolchains import (active_environments, base_programs, known_folders, named_folders, path_folders)
+from assent.sandbox.profile.toolchains import (
+    active_environments,
+    base_programs,
+    known_folders,
+    named_folders,
+    path_folders,
+)
 
 HOME = b"/home/ada"
 

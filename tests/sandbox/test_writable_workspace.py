@@ -12,12 +12,12 @@ from tests.sandbox.profiles import TIMES, Outcome, gathered, left_over, long_tim
 from tests.sandbox.workspace import Room, furnished
 
 from assent.core.errors import Refused
-from assent.core.shell.process import (CommandSpec, ProcessLimits, SandboxState, SandboxStatus)
-from assent.sandbox.runner.command import (shell_program, user_environment)
+from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
+from assent.sandbox.runner.command import shell_program, user_environment
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.confinement import bubblewrap_confinement
 from assent.sandbox.selftest.escape_tests import EscapeOutcome
-from assent.sandbox.selftest.write_tests import (WRITE_TESTS, run_write_tests)
+from assent.sandbox.selftest.write_tests import WRITE_TESTS, run_write_tests
 
 
 @needs_bubblewrap

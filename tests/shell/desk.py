@@ -16,7 +16,14 @@ from tests.shell.scratch import build
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.errors import Refused
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.core.shell.parser import (ListOperator, Pipeline)
+from assent.core.shell.parser import ListOperator, Pipeline
 from assent.core.shell.process import StderrMode
 
 LINE, COMMAND, ARGUMENT = "\x1d", "\x1e", "\x1f"  # no accepted line can hold these

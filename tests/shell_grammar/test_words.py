@@ -12,7 +12,7 @@ from tests.shell_grammar.lines import line
 from tests.shell_grammar.recorder import bash_runs, runs_of
 
 from assent.core.errors import Refused
-from assent.core.shell.parser import (Pipeline, parse_command_line)
+from assent.core.shell.parser import Pipeline, parse_command_line
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)  # a seed does not get simpler
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")

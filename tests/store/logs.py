@@ -3,7 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
-from assent.core.event import (PlanSelected, StoredEvent)
+from assent.core.event import PlanSelected, StoredEvent
 from assent.ports import EventBatch
 from assent.store.sqlite import SqliteEventStore
 

@@ -15,7 +15,7 @@ from assent.ports import CollectionResult
 from assent.store.blob_timestamps import REFRESH_AFTER_S
 from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import FileBlobStore
-from assent.store.garbage_collector import (EVERY, GRACE, BlobGarbageCollector)
+from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
 from assent.testing.crash_injector import SimulatedCrash
 
 HOUR = 3600.0

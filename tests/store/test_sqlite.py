@@ -9,8 +9,8 @@ from threading import Thread
 import pytest
 from tests.store.logs import AT, filled, note, texts
 
-from assent.core.errors import (ConcurrentChange, StoreError)
-from assent.store.database import (MAX_WAL_BYTES, Database)
+from assent.core.errors import ConcurrentChange, StoreError
+from assent.store.database import MAX_WAL_BYTES, Database
 from assent.store.sqlite import SqliteEventStore
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from assent.core.errors import (Busy, StoreError)
-from assent.core.permission.trust import (TrustedFile, TrustList)
+from assent.core.errors import Busy, StoreError
+from assent.core.permission.trust import TrustedFile, TrustList
 from assent.store.atomic_file import write_atomically
 from assent.store.locks import FileLocks
 from assent.store.trust_list import TrustListFile

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from assent.app.engine import Engine
 from assent.core.digest import sha256
-from assent.core.event import (Event, StoredEvent)
+from assent.core.event import Event, StoredEvent
 from assent.core.ids import format_id
 from assent.core.permission.mode import CustomModes
 from assent.core.plan.record import PlanRecord
@@ -18,11 +18,27 @@ from assent.executor.disk import Disk
 from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.projection import (PLANS, LocalProjection)
-from assent.planning.ports import (NoGarbageCollector, NoHookRunner, Ports, RetentionLimits, WorkspaceConfig)
-from assent.ports import (EventBatch, EventStore, GarbageCollector, HookRunner, Locks, LogCheck, Projection, Signer, StreamTrace)
+from assent.executor.projection import PLANS, LocalProjection
+from assent.planning.ports import (
+    NoGarbageCollector,
+    NoHookRunner,
+    Ports,
+    RetentionLimits,
+    WorkspaceConfig,
+)
+from assent.ports import (
+    EventBatch,
+    EventStore,
+    GarbageCollector,
+    HookRunner,
+    Locks,
+    LogCheck,
+    Projection,
+    Signer,
+    StreamTrace,
+)
 from assent.runs.runs import RunReport
-from assent.store.memory import (MemoryBlobStore, MemoryEventStore)
+from assent.store.memory import MemoryBlobStore, MemoryEventStore
 from assent.workspace.files import LocalWorkspaceFiles
 
 R = TypeVar("R")

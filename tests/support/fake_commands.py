@@ -10,12 +10,12 @@ from tests.support.engine import World
 from assent.app.engine import Engine
 from assent.core.errors import RunUnfinished
 from assent.core.plan.operation import RunCommand
-from assent.core.run.workspace_changes import (NO_FILES, FileStateChanges, WorkspaceChanges)
-from assent.core.shell.process import (INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped)
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.projection import (PLANS, LocalProjection)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.executor.projection import PLANS, LocalProjection
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.workspace.files import LocalWorkspaceFiles
 
@@ -23,7 +23,7 @@ Act = Callable[[Path], None]
 
 
 class Acting:
-    """Implements ports.Commander: the name of a command is the number of an act."""
+    """Implements ports.PlanCommandRunner: the name of a command is the number of an act."""
 
     outlived = ""  # what still runs of a command whose starter died
 

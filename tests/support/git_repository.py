@@ -11,7 +11,7 @@ from tests.sandbox.workspace import Room
 
 from assent.core.plan.commit import commit_command
 from assent.core.plan.operation import FileState
-from assent.core.run.workspace_changes import (FileStateChange, FileStateChanges)
+from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
 from assent.planning.ports import WorkspaceConfig
 from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.memory import MemoryBlobStore

@@ -6,9 +6,17 @@ from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (MessagePart, TextPart, ToolCall)
+from assent.core.llm.message import MessagePart, TextPart, ToolCall
 from assent.core.llm.provider import Prices
-from assent.core.llm.request import (ModelRequest, PartCompleted, StopReason, StreamDelta, StreamEnded, StreamEvent, TokenUsage)
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.core.session.prompt_context import PromptContext
 from assent.llm.cancellation import CancellableModelStream
 from assent.ports import OpenedModel

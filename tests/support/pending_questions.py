@@ -10,7 +10,7 @@ from tests.support.engine import PassedOn, World
 from tests.support.session import Answers, OpenGate, Person, tooling
 
 from assent.agent.edit_formatter import EditFormatter
-from assent.agent.permission_request import (PermissionRequest, PermissionRequester)
+from assent.agent.permission_request import PermissionRequest, PermissionRequester
 from assent.agent.session_repository import SessionRepository
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.engine import Engine
@@ -20,12 +20,20 @@ from assent.core.llm.request import StopReason
 from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.mode import Mode
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (PartSaid, Question, RiskLevel, SessionEvent, SessionStarted, StepEnded, StepStarted)
+from assent.core.session.event import (
+    PartSaid,
+    Question,
+    RiskLevel,
+    SessionEvent,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+)
 from assent.core.session.question import PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import PendingQuestion
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict)
-from assent.ports import (EventBatch, EventStore)
+from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
+from assent.ports import EventBatch, EventStore
 from assent.store.sqlite import SqliteEventStore
 
 R = TypeVar("R")

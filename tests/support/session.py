@@ -9,18 +9,49 @@ from tests.support.engine import World
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (StopReason, StreamDelta, TokenUsage)
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
 from assent.core.permission.grant import PermissionPattern
-from assent.core.plan.operation import (DeleteFile, FileState, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile
 from assent.core.session.agent import Agent
-from assent.core.session.event import (PartSaid, Question, RiskLevel, StepEnded, StepStarted, Todo, TurnEnded)
+from assent.core.session.event import (
+    PartSaid,
+    Question,
+    RiskLevel,
+    StepEnded,
+    StepStarted,
+    Todo,
+    TurnEnded,
+)
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
-from assent.core.tool import (Action, Decision, EditEffect, Effect, EnterPlanEffect, MemoryEffect, PermissionContext, PlanTextEffect, PresentPlanEffect, QuestionsEffect, ResourceAccess, TodosEffect, ToolOutcome, Verdict)
-from assent.ports import (FetchResponse, Turn)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.core.tool import (
+    Action,
+    Decision,
+    EditEffect,
+    Effect,
+    EnterPlanEffect,
+    MemoryEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    ResourceAccess,
+    TodosEffect,
+    ToolOutcome,
+    Verdict,
+)
+from assent.ports import FetchResponse, Turn
 from assent.tools.dispatcher import ToolDispatcher
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 Answers = tuple[tuple[str, ...], ...] | None
 AGENTS = {name: Agent(name) for name in ("plan", "build", "explore")}
@@ -90,7 +121,7 @@ class Person:
 
 
 class NoPrograms:
-    """Implements ports.Process, Shell and Fetch where nothing can be run or fetched."""
+    """Implements ports.ProcessRunner, ReadOnlyShell and PageFetcher; nothing can be run."""
 
     def sandbox_status(self) -> SandboxStatus:
         return SandboxStatus(SandboxState.OFF)
@@ -220,7 +251,7 @@ def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> Tool
 
 
 class Script:
-    """Implements ports.Driver: each answer is a text or calls, (tool, arguments)."""
+    """Implements ports.AgentDriver: each answer is a text or calls, (tool, arguments)."""
 
     def __init__(self, *answers: str | Sequence[tuple[str, dict[str, Any]]]) -> None:
         self.answers = list(answers)

@@ -10,8 +10,8 @@ from tests.support.engine import NamedSigner, World
 from assent.app.engine import Engine
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.projection import (PLANS, LocalProjection)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.executor.projection import PLANS, LocalProjection
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.workspace.files import LocalWorkspaceFiles
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, FileState, WriteFile, inverse)
-from assent.core.run.workspace_changes import (SnapshotLimits, WorkspaceChanges)
+from assent.core.plan.operation import DeleteFile, FileState, WriteFile, inverse
+from assent.core.run.workspace_changes import SnapshotLimits, WorkspaceChanges
 from assent.executor.disk import Disk
 from assent.planning.ports import WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder

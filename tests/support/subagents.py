@@ -9,16 +9,23 @@ import msgspec
 from tests.support.engine import World
 from tests.support.session import NoProcess, NoPrograms, NoShell, Person
 
-from assent.agent.tool_environment import (TaskLimits, ToolEnvironment)
+from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (StopReason, StreamDelta)
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta
 from assent.core.permission.mode import CustomMode
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.session.agent import Agent
-from assent.core.session.event import (CallEnded, MessageAdded, PartSaid, StepEnded, StepStarted, TurnEnded)
+from assent.core.session.event import (
+    CallEnded,
+    MessageAdded,
+    PartSaid,
+    StepEnded,
+    StepStarted,
+    TurnEnded,
+)
 from assent.core.session.record import SessionRecord
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.read_files import files_read_by
@@ -59,7 +66,7 @@ class Cast:
 
 
 class Actor:
-    """Implements ports.Driver with answers of a cast."""
+    """Implements ports.AgentDriver with answers of a cast."""
 
     def __init__(self, cast: Cast, steps: int = 0) -> None:
         self.cast = cast

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from tests.sandbox.workspace import Room
 
-from assent.core.shell.process import (SandboxState, SandboxStatus)
+from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.sandbox.process_runner import LocalProcessRunner
 
 R = TypeVar("R")

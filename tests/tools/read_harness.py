@@ -8,9 +8,17 @@ import msgspec
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, WriteFile)
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
-from assent.core.tool import (PermissionContext, ToolOutcome)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
+from assent.core.tool import PermissionContext, ToolOutcome
 from assent.ports import FetchResponse
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
@@ -18,14 +26,14 @@ from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.store.memory import MemoryBlobStore
 from assent.tools.overlay import Overlay
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 from assent.workspace.files import LocalWorkspaceFiles
 
 PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 class Programs:
-    """Implements ports.Process: the system's programs, in the real sandbox if they are `held`."""
+    """Implements ports.ProcessRunner: the system's programs, in the real sandbox if `held`."""
 
     def __init__(self, root: bytes, hold: SandboxState) -> None:
         self.ran: list[tuple[bytes, ...]] = []
@@ -69,7 +77,7 @@ class Programs:
 
 
 class NoFetch:
-    """Implements ports.Fetch: gives back what it was made with, and remembers."""
+    """Implements ports.PageFetcher: gives back what it was made with, and remembers."""
 
     def __init__(self, page: FetchResponse | None = None) -> None:
         self.page = page

@@ -6,9 +6,9 @@ import pytest
 from tests.tools.call_harness import Desk
 
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (Question, QuestionOption, Todo)
+from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.shell.process import SandboxState
-from assent.core.tool import (QuestionsEffect, TodosEffect)
+from assent.core.tool import QuestionsEffect, TodosEffect
 from assent.tools.registry import TOOLS
 from assent.tools.schema import schema
 from assent.tools.tool_aliases import resolve_alias

@@ -11,13 +11,23 @@ from assent.core.errors import NotFound
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.mode import Mode
-from assent.core.plan.operation import (DeleteFile, FileState)
+from assent.core.plan.operation import DeleteFile, FileState
 from assent.core.session.agent import Agent
 from assent.core.session.event import RiskLevel
 from assent.core.session.question import PermissionAnswer
-from assent.core.tool import (Action, Decision, EditEffect, PermissionContext, PlanTextEffect, PresentPlanEffect, ResourceAccess, ToolOutcome, Verdict)
-from assent.tools.dispatcher import (ToolCallResult, ToolDispatcher)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import (
+    Action,
+    Decision,
+    EditEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    ResourceAccess,
+    ToolOutcome,
+    Verdict,
+)
+from assent.tools.dispatcher import ToolCallResult, ToolDispatcher
+from assent.tools.tool import Tool, ToolContext
 
 YES = PermissionAnswer(yes=True)
 READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}

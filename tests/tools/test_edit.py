@@ -6,7 +6,7 @@ import pytest
 from tests.tools.call_harness import Desk
 
 from assent.core.digest import sha256
-from assent.core.tool import (EditEffect, Verdict)
+from assent.core.tool import EditEffect, Verdict
 
 
 @pytest.fixture

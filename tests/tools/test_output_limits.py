@@ -9,7 +9,7 @@ from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
 from assent.tools.line_page import read_page
 from assent.tools.list import LIST
-from assent.tools.output_limits import (BYTES, KEPT_BYTES, LINES, limited_outcome, truncated)
+from assent.tools.output_limits import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
 from assent.tools.read import READ
 from assent.tools.safe_regex import regex_reach
 from assent.tools.schema import tool_definition

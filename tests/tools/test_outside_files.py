@@ -10,14 +10,14 @@ import pytest
 from tests.tools.call_harness import on_disk
 from tests.tools.read_harness import Place
 
-from assent.core.errors import (AssentError, NotFound, Refused)
+from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.llm.message import ImagePart
-from assent.core.tool import (Action, EditEffect, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.list import LIST
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.read import READ
 from assent.tools.registry import TOOLS
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 from assent.workspace.outside_files import LocalOutsideFiles
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

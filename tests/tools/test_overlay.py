@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.tools.read_harness import Place
 
-from assent.core.errors import (AssentError, NotFound, Refused)
+from assent.core.errors import AssentError, NotFound, Refused
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from tests.tools.call_harness import Desk
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
-from assent.core.tool import (EditEffect, Verdict)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import EditEffect, Verdict
 
 ALL = """\
 *** Begin Patch

@@ -5,8 +5,16 @@ from pathlib import Path
 import pytest
 from tests.tools.call_harness import Desk
 
-from assent.core.session.event import (Question, QuestionOption, Todo)
-from assent.core.tool import (EnterPlanEffect, MemoryEffect, PermissionContext, PlanTextEffect, PresentPlanEffect, QuestionsEffect, TodosEffect)
+from assent.core.session.event import Question, QuestionOption, Todo
+from assent.core.tool import (
+    EnterPlanEffect,
+    MemoryEffect,
+    PermissionContext,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TodosEffect,
+)
 
 
 @pytest.fixture

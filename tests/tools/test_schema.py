@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from assent.tools.registry import TOOLS
-from assent.tools.schema import (schema, tool_definition)
+from assent.tools.schema import schema, tool_definition
 from assent.tools.tool import Tool
 
 OURS = (

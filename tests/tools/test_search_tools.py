@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.tools.read_harness import Place
 
-from assent.core.errors import (NotFound, Refused, UsageError)
+from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.shell.process import SandboxState
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP

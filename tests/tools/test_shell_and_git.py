@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from tests.tools.read_harness import Place
 
-from assent.core.errors import (Refused, UsageError)
+from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import Mode
-from assent.core.shell.process import (OutputChunk, ProcessResult, SandboxState)
-from assent.core.tool import (CommandEffect, PermissionContext, ToolOutcome)
+from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
+from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
 from assent.tools.argument_aliases import translate_arguments
-from assent.tools.command_output import (DRAFT_NOTE, collect_output, quote_argument)
+from assent.tools.command_output import DRAFT_NOTE, collect_output, quote_argument
 from assent.tools.git import GIT
 from assent.tools.output_limits import KEPT_BYTES
 from assent.tools.shell import SHELL

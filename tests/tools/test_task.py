@@ -8,9 +8,9 @@ from tests.tools.call_harness import Desk
 
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
-from assent.core.tool import (Action, ResourceAccess, TaskEffect, ToolOutcome)
+from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
 from assent.tools.schema import tool_definition
-from assent.tools.task import (MAX_PROMPT_CHARS, TASK, TaskArgs, run, touches)
+from assent.tools.task import MAX_PROMPT_CHARS, TASK, TaskArgs, run, touches
 
 NOWHERE = None  # it looks at nothing around it
 

@@ -6,12 +6,18 @@ import pytest
 from tests.tools.call_harness import Desk
 
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (Question, QuestionOption, Todo)
+from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.text.tool_mentions import without_missing_tools
-from assent.core.tool import (MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect)
-from assent.tools.argument_aliases import (ARGUMENTS, IGNORED_ARGUMENTS, IGNORED_VALUES, UNSUPPORTED_ARGUMENTS, normalized_name)
+from assent.core.tool import MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect
+from assent.tools.argument_aliases import (
+    ARGUMENTS,
+    IGNORED_ARGUMENTS,
+    IGNORED_VALUES,
+    UNSUPPORTED_ARGUMENTS,
+    normalized_name,
+)
 from assent.tools.registry import TOOLS
-from assent.tools.tool_aliases import (ALIASES, UNSUPPORTED, resolve_alias)
+from assent.tools.tool_aliases import ALIASES, UNSUPPORTED, resolve_alias
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMES = {

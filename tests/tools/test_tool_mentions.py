@@ -10,13 +10,18 @@ from tests.adversarial.harness import Stage, events
 
 import assent
 from assent.agent.loop.system_prompt import prompt_layers
-from assent.agent.reminders import (ReminderContext, build_rules, child_rules, mode_rules, reminder)
+from assent.agent.reminders import ReminderContext, build_rules, child_rules, mode_rules, reminder
 from assent.app.lazy import lazy_yaml
-from assent.config.agents import (agent_folders, load_agents)
+from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
-from assent.core.text.tool_mentions import (TOOL_NAMES, mentions_tool, missing_tools, without_missing_tools)
+from assent.core.text.tool_mentions import (
+    TOOL_NAMES,
+    mentions_tool,
+    missing_tools,
+    without_missing_tools,
+)
 from assent.executor.disk import Disk
 from assent.tools.registry import TOOLS
 

@@ -7,8 +7,8 @@ import pytest
 from tests.tools.call_harness import PLAN, Desk
 
 from assent.core.digest import sha256
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, WriteFile)
-from assent.core.tool import (EditEffect, PermissionContext, PlanTextEffect, ResourceAccess)
+from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import EditEffect, PermissionContext, PlanTextEffect, ResourceAccess
 
 
 @pytest.fixture

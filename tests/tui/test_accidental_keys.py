@@ -14,7 +14,7 @@ from textual.events import Key
 
 from assent.core.plan.lifecycle import PlanState
 from assent.tui.host import StartOptions
-from assent.tui.key_timing import (ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK)
+from assent.tui.key_timing import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK
 from assent.tui.panels.approval.footer import ASKING
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.confirm import ConfirmPanel

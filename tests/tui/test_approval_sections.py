@@ -6,12 +6,22 @@ import pytest
 from assent.core.digest import sha256
 from assent.core.plan.comment import CommentAnchor
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (FileState, RunCommand, WriteFile)
-from assent.render.lines import (BLANK, Line)
-from assent.render.review import (OperationReview, Review)
+from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.render.lines import BLANK, Line
+from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges
-from assent.tui.line_view.view import (LinePosition, Section)
-from assent.tui.panels.approval.sections import (ReviewContext, anchor_at, context_lines, number_of, operation_section, review_sections, title_lines, undo_limits, unseen_text)
+from assent.tui.line_view.view import LinePosition, Section
+from assent.tui.panels.approval.sections import (
+    ReviewContext,
+    anchor_at,
+    context_lines,
+    number_of,
+    operation_section,
+    review_sections,
+    title_lines,
+    undo_limits,
+    unseen_text,
+)
 
 DIGEST = "0123456789abcdef" * 4
 TEXT = b"# Plan\n\nfirst\nsecond " + b"x" * 1500 + b"\nthird\n"

@@ -6,7 +6,16 @@ from itertools import product
 import msgspec
 import pytest
 
-from assent.tui.panels.approval.state import (APPROVING, DECIDING, MOVING, PLAN_ACTIONS, ApprovalAction, ApprovalStage, ApprovalState, handle_approval_key)
+from assent.tui.panels.approval.state import (
+    APPROVING,
+    DECIDING,
+    MOVING,
+    PLAN_ACTIONS,
+    ApprovalAction,
+    ApprovalStage,
+    ApprovalState,
+    handle_approval_key,
+)
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 SPECIAL = ("enter", "escape", "space", "tab", "backspace", "delete", "ctrl+c", "ctrl+g", "ctrl+j",

@@ -5,8 +5,19 @@ import pytest
 from assent.core.llm.request import TokenUsage
 from assent.core.session.event import Question
 from assent.render.lines import Line
-from assent.tui.conversation.block_sections import (block_section, is_foldable)
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, ChildSessionBlock, NoteBlock, QuestionBlock, ReasoningBlock, RemovedBlock, ToolCallBlock, TurnEndBlock, UserMessageBlock)
+from assent.tui.conversation.block_sections import block_section, is_foldable
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
 from assent.tui.conversation.markdown import MarkdownRenderer
 
 QUESTION = Question("Colour", "Which colour?")

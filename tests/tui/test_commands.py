@@ -7,12 +7,12 @@ from tests.cli.scripts import PLANS
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 
-from assent.tui.commands.registry import (COMMANDS, GROUPS)
+from assent.tui.commands.registry import COMMANDS, GROUPS
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.help import HelpPanel
 from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.model_list import (AgentList, ModelList)
+from assent.tui.panels.model_list import AgentList, ModelList
 from assent.tui.panels.palette import CommandPalette
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.plan_list import PlanList

@@ -12,13 +12,13 @@ from textual.events import AppBlur, AppFocus
 
 from assent.tui.app import TerminalApp
 from assent.tui.commands.registry import COMMANDS
-from assent.tui.host import (ScreenHost, StartOptions)
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.lines import LinesPanel
-from assent.tui.panels.model_list import (AgentList, ModelList)
+from assent.tui.panels.model_list import AgentList, ModelList
 from assent.tui.panels.palette import CommandPalette
 from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.theme_list import ThemeList

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.tui.prompt.completion import (Completion, CompletionTarget, completed_text, completion_target, input_kind, matching_commands, matching_files, matching_history)
+from assent.tui.prompt.completion import (
+    Completion,
+    CompletionTarget,
+    completed_text,
+    completion_target,
+    input_kind,
+    matching_commands,
+    matching_files,
+    matching_history,
+)
 from assent.tui.prompt.history import PromptHistory
 from assent.tui.prompt.paste_placeholders import PastePlaceholders
 

@@ -3,7 +3,7 @@
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
-from assent.render.onboarding import (LocalModelServer, SetupFindings, onboarding_lines)
+from assent.render.onboarding import LocalModelServer, SetupFindings, onboarding_lines
 from assent.tui.panels.run import RunPanel
 
 

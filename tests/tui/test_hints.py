@@ -13,9 +13,20 @@ from tests.tui.harness import Seat, Stage
 import assent
 from assent.cli.registry import COMMANDS
 from assent.core.errors import NotFound
-from assent.render.lines import (GUTTER, Line)
+from assent.render.lines import GUTTER, Line
 from assent.tui.commands.dispatcher import find
-from assent.tui.hints import (ONLY_SHELL, SAY, SAY_NEXT, SHELL, TABLE, error_text, lines_with_screen_commands, next_step, screen_command, with_screen_commands)
+from assent.tui.hints import (
+    ONLY_SHELL,
+    SAY,
+    SAY_NEXT,
+    SHELL,
+    TABLE,
+    error_text,
+    lines_with_screen_commands,
+    next_step,
+    screen_command,
+    with_screen_commands,
+)
 
 ESC = "Esc, where it is at work"
 

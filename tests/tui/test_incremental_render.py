@@ -11,7 +11,7 @@ from assent.core.llm.request import StreamDelta
 from assent.render.lines import Line
 from assent.tui.conversation.markdown import MarkdownRenderer
 from assent.tui.conversation.view import ConversationView
-from assent.tui.line_view.sections import (Section, SectionList)
+from assent.tui.line_view.sections import Section, SectionList
 
 PIECES = (
     "\n# A head", "ing\r\n", "\r\n", "> quo", "ted\n\n\n", "``", "`py\n", "# no heading\n", "```",

@@ -8,7 +8,7 @@ from tests.tui.harness import Seat, Stage
 
 from assent.core.permission.mode import CustomMode
 from assent.tui.app import TerminalApp
-from assent.tui.host import (ScreenHost, StartOptions)
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import next_mode
 from assent.tui.keymap import KEYS
 

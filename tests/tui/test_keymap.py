@@ -8,7 +8,7 @@ from tests.cli.scripts import PLAN_TEXT, turn, write
 from tests.tui.harness import Seat, Stage
 
 from assent.tui.app import TerminalApp
-from assent.tui.host import (ScreenHost, StartOptions)
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import KEY_ACTIONS
 from assent.tui.keymap import KEYS
 from assent.tui.panels.approval.panel import ApprovalPanel

@@ -12,13 +12,13 @@ from tests.tui.thread_gates import LOOKS, PATIENCE_S, PRESENTED, Gate, here, ses
 from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
 from assent.tui.app import TerminalApp
-from assent.tui.conversation.view import (load_session, session_events)
+from assent.tui.conversation.view import load_session, session_events
 from assent.tui.host import StartOptions
 from assent.tui.key_actions import KEY_ACTIONS
 from assent.tui.panels.model_list import ModelList
 from assent.tui.panels.session_list import SessionList
 from assent.tui.sidebar import sidebar
-from assent.tui.sidebar.data import (PlanFileText, SidebarData)
+from assent.tui.sidebar.data import PlanFileText, SidebarData
 from assent.tui.sidebar.plan_watcher import PlanFileWatcher
 from assent.tui.sidebar.sidebar import Sidebar
 

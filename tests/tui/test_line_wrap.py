@@ -6,8 +6,15 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK
-from assent.render.lines import (GUTTER, Line, Style)
-from assent.tui.line_view.line_wrap import (CODE_STYLES, MIN_WIDTH, TEXT_STYLES, _split, _split_long, wrapped_line)
+from assent.render.lines import GUTTER, Line, Style
+from assent.tui.line_view.line_wrap import (
+    CODE_STYLES,
+    MIN_WIDTH,
+    TEXT_STYLES,
+    _split,
+    _split_long,
+    wrapped_line,
+)
 
 STYLES: tuple[Style, ...] = (
     "plain",

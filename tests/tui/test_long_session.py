@@ -6,9 +6,9 @@ from textual.strip import Strip
 
 from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
-from assent.core.llm.request import (StopReason, TokenUsage)
-from assent.core.session.event import (PartSaid, StepEnded, StepStarted)
-from assent.tui.conversation.view import (ConversationView, load_session, session_events)
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import PartSaid, StepEnded, StepStarted
+from assent.tui.conversation.view import ConversationView, load_session, session_events
 from assent.tui.host import StartOptions
 
 PARTS = 10_000

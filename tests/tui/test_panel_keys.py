@@ -11,10 +11,10 @@ from tests.tui.panel_actions import Reader, proposed
 
 from assent.core.run.journal import LiveCommandOutput
 from assent.tui.line_view.view import LineView
-from assent.tui.panels import (debounced, run)
+from assent.tui.panels import debounced, run
 from assent.tui.panels.approval import state
-from assent.tui.panels.approval.sections import (OPERATION, RISKS)
-from assent.tui.panels.approval.state import (MOVING, PLAN_ACTIONS)
+from assent.tui.panels.approval.sections import OPERATION, RISKS
+from assent.tui.panels.approval.state import MOVING, PLAN_ACTIONS
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.panel import Panel

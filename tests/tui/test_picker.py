@@ -16,7 +16,7 @@ from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.palette import CommandPalette
-from assent.tui.panels.picker import (Picker, PickerRow, list_sections)
+from assent.tui.panels.picker import Picker, PickerRow, list_sections
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.session_list import SessionList

@@ -5,9 +5,18 @@ from itertools import product
 import pytest
 
 from assent.core.permission.grant import PermissionPattern
-from assent.core.session.event import (Question, QuestionOption)
-from assent.core.session.question import (NO, PROJECT, SESSION, UNCONFINED, YES, permission_options)
-from assent.tui.panels.question.state import (ANSWER_KEYS, NO_ANSWER, QuestionAction, QuestionSelection, choose, empty_selection, handle_question_key, key_of)
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
+from assent.tui.panels.question.state import (
+    ANSWER_KEYS,
+    NO_ANSWER,
+    QuestionAction,
+    QuestionSelection,
+    choose,
+    empty_selection,
+    handle_question_key,
+    key_of,
+)
 
 ALWAYS = (PermissionPattern("bash", "git status *"),)
 ASKED = Question(

@@ -24,7 +24,7 @@ from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.session_controller import BUSY
 from assent.tui.status import poller
-from assent.tui.workers.messages import (ShellOver, TurnOver)
+from assent.tui.workers.messages import ShellOver, TurnOver
 
 
 def test_a_session_that_is_read_slowly_does_not_cover_the_one_chosen_after_it(

@@ -12,8 +12,8 @@ from assent.core.errors import AssentError
 from assent.core.session.event import TurnStarted
 from assent.tui.app import TerminalApp
 from assent.tui.host import StartOptions
-from assent.tui.result_messages import (APPROVED, PLAN_STATES)
 from assent.tui.prompt.input import PromptInput
+from assent.tui.result_messages import APPROVED, PLAN_STATES
 from assent.tui.workers.dispatcher import CUT_OFF
 
 GOING_ON = StartOptions(going_on=True)

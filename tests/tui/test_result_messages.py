@@ -5,14 +5,19 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 
 from assent.core.plan.feedback import Feedback
-from assent.core.plan.operation import (DeleteFile, FileState, Operation)
+from assent.core.plan.operation import DeleteFile, FileState, Operation
 from assent.render.lines import Line
-from assent.tui.result_messages import (approved_lines, feedback_sent_lines, operation_names, run_ended_lines)
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
+from assent.tui.result_messages import (
+    approved_lines,
+    feedback_sent_lines,
+    operation_names,
+    run_ended_lines,
+)
 
 DIGEST = "3a0cf9bd" + "0" * 56
 

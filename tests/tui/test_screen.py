@@ -8,14 +8,14 @@ from tests.tui.harness import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import (ReasoningPart, TextPart, ToolCall, ToolResult)
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted)
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.render.lines import Line
 from assent.tui.host import StartOptions
 from assent.tui.panels.panel import Panel
 from assent.tui.status.line import status_parts
-from assent.tui.workers.message_queue import (MAX_JOINED, MessageQueue)
+from assent.tui.workers.message_queue import MAX_JOINED, MessageQueue
 from assent.tui.workers.messages import SessionActivity
 
 

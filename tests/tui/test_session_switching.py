@@ -14,7 +14,7 @@ from assent.core.session.record import SessionRecord
 from assent.tui.commands.settings import ON
 from assent.tui.host import StartOptions
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.session_controller import (BUSY, NOTED, OTHER_MODE)
+from assent.tui.session_controller import BUSY, NOTED, OTHER_MODE
 
 MADE = "made.txt"
 

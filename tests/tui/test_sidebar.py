@@ -8,16 +8,16 @@ import pytest
 from tests.tui.widget_app import Sight, shown
 
 from assent.app.engine import Engine
-from assent.core.llm.request import (StopReason, TokenUsage)
+from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import (SessionEvent, StepEnded, StepStarted, Todo, TodosChanged)
+from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
+from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 from assent.tui.panels.operation import OperationPanel
 from assent.tui.prompt.history import load_prompt_history
 from assent.tui.sidebar.context import UsageLimits
-from assent.tui.sidebar.data import (read_sidebar_data, unknown_limits)
+from assent.tui.sidebar.data import read_sidebar_data, unknown_limits
 from assent.tui.sidebar.sidebar import Sidebar
 
 LOW, HIGH = (44, 20), (60, 46)

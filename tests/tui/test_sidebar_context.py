@@ -5,10 +5,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import (StopReason, TokenUsage)
-from assent.core.session.event import (SessionEvent, StepEnded, StepStarted, TurnEnded)
-from assent.render.lines import (BLANK, Line)
-from assent.tui.sidebar.context import (EMPTY, FULL, SessionUsage, UsageLimits, context_lines, dollars_text, token_count_text, usage_bar)
+from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
+from assent.render.lines import BLANK, Line
+from assent.tui.sidebar.context import (
+    EMPTY,
+    FULL,
+    SessionUsage,
+    UsageLimits,
+    context_lines,
+    dollars_text,
+    token_count_text,
+    usage_bar,
+)
 from assent.tui.sidebar.context import add_usage as taken_one
 
 

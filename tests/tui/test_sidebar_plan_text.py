@@ -6,9 +6,15 @@ from hypothesis import strategies as st
 
 from assent.core.digest import sha256
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import (PlanRecord, TextRevision)
-from assent.render.lines import (GUTTER, Line)
-from assent.tui.sidebar.plan_text import (DIFFERS, changed_lines, plan_header_lines, plan_title, text_lines)
+from assent.core.plan.record import PlanRecord, TextRevision
+from assent.render.lines import GUTTER, Line
+from assent.tui.sidebar.plan_text import (
+    DIFFERS,
+    changed_lines,
+    plan_header_lines,
+    plan_title,
+    text_lines,
+)
 
 TEXT = b"# Fix it\n\nwords\n"
 PATH = b".opencode/plans/s/PLAN_p.md"

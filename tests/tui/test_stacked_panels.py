@@ -7,7 +7,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.test_question import ASK, TOUCH, asked, press
 
 from assent.core.session.answer import QuestionReply
-from assent.tui.app import (ANSWER_KEPT, TerminalApp)
+from assent.tui.app import ANSWER_KEPT, TerminalApp
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.text_input import TextInputPanel

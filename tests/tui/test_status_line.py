@@ -8,7 +8,7 @@ from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import QuestionAsked
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import (PendingQuestion, StoredQuestion)
+from assent.core.session.stored_question import PendingQuestion, StoredQuestion
 from assent.runs.undo.targets import UndoneAmount
 from assent.tui.status.line import status_parts
 from assent.tui.status.snapshot import StatusSnapshot

@@ -6,15 +6,15 @@ from types import FrameType
 
 import pytest
 
-from assent.core.event import (Event, StoredEvent)
-from assent.core.llm.message import (TextPart, ToolResult)
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import TextPart, ToolResult
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (CallEnded, CallStarted, PartSaid, TurnEnded)
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnded
 from assent.core.text.redaction import redaction_text
 from assent.render import redaction
-from assent.render.redaction import (FULL, MAX_KEY_CHARS, SMALL, StreamRedactor)
-from assent.tui.conversation.blocks import (AssistantMessageBlock, ToolCallBlock)
-from assent.tui.conversation.timeline import (LIVE, Timeline)
+from assent.render.redaction import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
+from assent.tui.conversation.blocks import AssistantMessageBlock, ToolCallBlock
+from assent.tui.conversation.timeline import LIVE, Timeline
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 PIECE = 64 << 10

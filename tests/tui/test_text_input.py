@@ -7,7 +7,7 @@ from textual.events import Key, Paste
 
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.text_input import (NO_TAB, TextInputArea, TextInputPanel, hidden_chars_text)
+from assent.tui.panels.text_input import NO_TAB, TextInputArea, TextInputPanel, hidden_chars_text
 
 LATE = "abcdefghijklmnopqrstuvwxyz"
 

@@ -4,13 +4,43 @@ from typing import Any
 
 import pytest
 
-from assent.core.event import (Event, StoredEvent)
-from assent.core.llm.message import (ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (StopReason, StreamDelta, TokenUsage)
-from assent.core.session.event import (BatchPlanned, CallEnded, CallStarted, ChildEnded, ChildStarted, Compacted, MessageAdded, ModeChanged, PartSaid, PlannedCall, Question, QuestionAnswered, QuestionAsked, StepEnded, StepRetried, StepStarted, TurnEnded, TurnStarted)
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PartSaid,
+    PlannedCall,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
 from assent.core.text.redaction import redaction_text
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, ChildSessionBlock, NoteBlock, QuestionBlock, ReasoningBlock, RemovedBlock, ToolCallBlock, TurnEndBlock, UserMessageBlock)
-from assent.tui.conversation.timeline import (Timeline, timeline_blocks)
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.timeline import Timeline, timeline_blocks
 
 AT = "2026-01-01T00:00:{:02d}.000Z"
 STEP = StepStarted(1, "plan", "m", "plan")

@@ -3,10 +3,29 @@
 from tests.tui.test_timeline import stored
 
 from assent.core.event import Event
-from assent.core.llm.message import (TextPart, ToolCall, ToolResult)
-from assent.core.session.event import (BatchPlanned, CallEnded, MessageAdded, PartSaid, PlannedCall, Question, QuestionAnswered, QuestionAsked, QuestionOption, SessionRewound, StepStarted)
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, NoteBlock, RemovedBlock, ToolCallBlock, UserMessageBlock)
-from assent.tui.conversation.timeline import (Timeline, timeline_blocks)
+from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    MessageAdded,
+    PartSaid,
+    PlannedCall,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionOption,
+    SessionRewound,
+    StepStarted,
+)
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    NoteBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.timeline import Timeline, timeline_blocks
 
 STEP = StepStarted(1, "plan", "m", "plan")
 PERMISSION = Question(

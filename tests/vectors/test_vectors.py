@@ -11,7 +11,7 @@ from tests.vectors.random_vectors import approvals, front_matters, plans
 from tools.vectors import EXPECTED, Json, approval_of, load, plan_of
 
 from assent.core.plan.approval import signed_bytes
-from assent.core.plan.plan import (declared_reliance, declared_scope)
+from assent.core.plan.plan import declared_reliance, declared_scope
 from assent.store.signing_key import FileSigner
 
 SOURCE = Path(second.__file__ or "").read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.executor.disk_doubles import WatchedDisk, failing, open_descriptors, put
 
-from assent.core.errors import (Refused, WorkspaceError)
-from assent.executor.file_attributes import (OwnershipRights, lost_attributes)
+from assent.core.errors import Refused, WorkspaceError
+from assent.executor.file_attributes import OwnershipRights, lost_attributes
 from assent.ports import ReplacementLoss
 from assent.workspace.files import LocalWorkspaceFiles
 

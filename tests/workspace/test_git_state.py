@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.ports import (DETACHED_HEAD, GitState)
-from assent.workspace.git_state import (current_branch, git_state)
+from assent.ports import DETACHED_HEAD, GitState
+from assent.workspace.git_state import current_branch, git_state
 
 AUTHOR = {
     "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.workspace.git_state import current_branch
-from assent.workspace.instructions import (LIMIT, read_instructions)
+from assent.workspace.instructions import LIMIT, read_instructions
 
 
 class Place:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.executor.disk_doubles import put
 
-from assent.core.errors import (AssentError, Refused, UsageError)
+from assent.core.errors import AssentError, Refused, UsageError
 from assent.executor.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.real_path import real_path

@@ -8,10 +8,10 @@ from assent.agent.formatters import formatted_edit
 from assent.agent.services import AgentServices
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
-from assent.core.paths import (display_path, one_line)
-from assent.core.plan.operation import (FileOperation, FileState, WriteFile, footprint)
+from assent.core.paths import display_path, one_line
+from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.tool import EditEffect
-from assent.render.diff import (LIMIT, operation_diff)
+from assent.render.diff import LIMIT, operation_diff
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
 

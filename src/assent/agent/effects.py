@@ -6,11 +6,11 @@ from math import ceil
 import msgspec
 
 from assent.agent.edit_formatter import EditFormatter
-from assent.agent.permission_question import (is_answered, refusal_reason)
-from assent.agent.permission_request import (PermissionRequester, QuestionOutcome)
-from assent.agent.reminders import (ModeSwitch, mode_events)
+from assent.agent.permission_question import is_answered, refusal_reason
+from assent.agent.permission_request import PermissionRequester, QuestionOutcome
+from assent.agent.reminders import ModeSwitch, mode_events
 from assent.agent.services import AgentServices
-from assent.agent.session_plans import (EMPTY_PLAN, SessionPlans)
+from assent.agent.session_plans import EMPTY_PLAN, SessionPlans
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
@@ -19,11 +19,26 @@ from assent.core.llm.request import StreamDelta
 from assent.core.paths import one_line
 from assent.core.plan.operation import RunCommand
 from assent.core.run.permit import PermitSource
-from assent.core.session.event import (Question, SessionEvent, TodosChanged)
+from assent.core.session.event import Question, SessionEvent, TodosChanged
 from assent.core.session.question import yes_no_question
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import MIN_SECONDS
-from assent.core.tool import (CommandEffect, Decision, EditEffect, Effect, EffectResult, EnterPlanEffect, MemoryEffect, PlanTextEffect, PresentPlanEffect, QuestionsEffect, TaskEffect, TodosEffect, ToolOutcome, Verdict)
+from assent.core.tool import (
+    CommandEffect,
+    Decision,
+    EditEffect,
+    Effect,
+    EffectResult,
+    EnterPlanEffect,
+    MemoryEffect,
+    PlanTextEffect,
+    PresentPlanEffect,
+    QuestionsEffect,
+    TaskEffect,
+    TodosEffect,
+    ToolOutcome,
+    Verdict,
+)
 from assent.planning.approvals import NO_SCOPE
 from assent.planning.command_operation import MAX_COMMAND_S
 from assent.planning.plans import check_length

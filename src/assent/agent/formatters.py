@@ -7,9 +7,9 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.paths import (base_name, display_path, one_line)
-from assent.core.plan.operation import (FileOperation, FileState, WriteFile)
-from assent.core.shell.process import (ProcessLimits, ProcessResult, Program, SandboxState)
+from assent.core.paths import base_name, display_path, one_line
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.shell.process import ProcessLimits, ProcessResult, Program, SandboxState
 from assent.core.tool import EditEffect
 from assent.ports import ProcessRunner
 

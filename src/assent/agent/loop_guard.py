@@ -5,8 +5,20 @@ from threading import Lock
 
 import msgspec
 
-from assent.agent.loop_detector import (CallFailure, CallHistory, CallRepeat, LoopLimits, LoopStage, canonical_arguments, detect_repeat, failure_warning, loop_stage, normalized_error, retry_objection)
-from assent.core.tool import (Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict)
+from assent.agent.loop_detector import (
+    CallFailure,
+    CallHistory,
+    CallRepeat,
+    LoopLimits,
+    LoopStage,
+    canonical_arguments,
+    detect_repeat,
+    failure_warning,
+    loop_stage,
+    normalized_error,
+    retry_objection,
+)
+from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 
 LAYER = "loop"
 MAX_FRUITLESS_ANSWERS = (

@@ -1,7 +1,7 @@
 """Remembered facts that every later session of a workspace is told."""
 
-from assent.core.errors import (NotFound, Refused)
-from assent.core.event import (FactForgotten, FactRemembered)
+from assent.core.errors import NotFound, Refused
+from assent.core.event import FactForgotten, FactRemembered
 from assent.planning.ports import Ports
 from assent.planning.workspace_repository import WorkspaceRepository
 

@@ -5,11 +5,17 @@ from collections.abc import Iterator
 from assent.agent.services import AgentServices
 from assent.agent.sessions import Sessions
 from assent.core.errors import AssentError
-from assent.core.event import (Event, PlanApproved, PlanProposed, RunHalted, RunStarted)
+from assent.core.event import Event, PlanApproved, PlanProposed, RunHalted, RunStarted
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.planning.reviews import Reviews
-from assent.render.pending_decisions import (PendingDecision, build_decision, plan_decision, question_decision, run_decision)
+from assent.render.pending_decisions import (
+    PendingDecision,
+    build_decision,
+    plan_decision,
+    question_decision,
+    run_decision,
+)
 
 UNREADABLE_PLAN = "A plan that waits cannot be shown here: "
 

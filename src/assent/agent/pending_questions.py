@@ -4,14 +4,24 @@ import msgspec
 
 from assent.agent.grants import Grants
 from assent.agent.session_repository import SessionRepository
-from assent.core.errors import (Busy, ConcurrentChange, NotFound)
+from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import GrantGiven
-from assent.core.session.answer import (LIST_COMMAND, WITHDRAWN, AcceptedAnswer, QuestionReply, accepted_answer, answered_elsewhere_text, check_answerable, check_reply, grant_from_reply)
-from assent.core.session.event import (PartSaid, QuestionAnswered, SessionEvent, StepStarted)
+from assent.core.session.answer import (
+    LIST_COMMAND,
+    WITHDRAWN,
+    AcceptedAnswer,
+    QuestionReply,
+    accepted_answer,
+    answered_elsewhere_text,
+    check_answerable,
+    check_reply,
+    grant_from_reply,
+)
+from assent.core.session.event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import (PendingQuestion, StoredQuestion, stored_questions)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.core.session.stored_question import PendingQuestion, StoredQuestion, stored_questions
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
 

@@ -7,8 +7,13 @@ import msgspec
 
 from assent.core.paths import typed_line
 from assent.core.session.event import Question
-from assent.core.session.question import (PERMISSION, QuestionAnswers, read_permission_answer, yes_no_question)
-from assent.core.tool import (Action, Decision, ResourceAccess)
+from assent.core.session.question import (
+    PERMISSION,
+    QuestionAnswers,
+    read_permission_answer,
+    yes_no_question,
+)
+from assent.core.tool import Action, Decision, ResourceAccess
 
 T = TypeVar("T")
 R = TypeVar("R")

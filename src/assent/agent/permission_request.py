@@ -16,11 +16,33 @@ from assent.core.paths import one_line
 from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.mode import Mode
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (AnswerTaken, Question, QuestionAsked, SessionEvent, StepStarted)
-from assent.core.session.question import (PERMISSION, PermissionAnswer, QuestionAnswers, grant_confirmation, is_permission, permission_options, question_digest, read_permission_answer, yes_no_question)
+from assent.core.session.event import (
+    AnswerTaken,
+    Question,
+    QuestionAsked,
+    SessionEvent,
+    StepStarted,
+)
+from assent.core.session.question import (
+    PERMISSION,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
+    is_permission,
+    permission_options,
+    question_digest,
+    read_permission_answer,
+    yes_no_question,
+)
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import (NO_CALL, StoredQuestion, calls_awaiting_answers, has_passed, stored_questions)
-from assent.core.tool import (Decision, EditEffect, ResourceAccess)
+from assent.core.session.stored_question import (
+    NO_CALL,
+    StoredQuestion,
+    calls_awaiting_answers,
+    has_passed,
+    stored_questions,
+)
+from assent.core.tool import Decision, EditEffect, ResourceAccess
 
 MAX_ROUNDS = 3  # of choosing and confirming, before it is a no
 MAX_TASK_CHARS = 120  # characters of a task

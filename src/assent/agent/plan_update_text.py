@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from assent.core.event import (PlanApproved, PlanRejected)
+from assent.core.event import PlanApproved, PlanRejected
 from assent.core.paths import one_line
 from assent.core.plan.approval import Approval
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (OperationResult, RunOutcome)
+from assent.core.run.journal import OperationResult, RunOutcome
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
 

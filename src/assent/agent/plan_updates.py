@@ -6,16 +6,31 @@ import msgspec
 
 from assent.agent import plan_update_text
 from assent.agent.services import AgentServices
-from assent.core.digest import (operation_ids, sha256)
+from assent.core.digest import operation_ids, sha256
 from assent.core.errors import StoreError
-from assent.core.event import (DraftChanged, Event, OperationsDeclined, PlanApproved, PlanCreated, PlanDiscarded, PlanProposed, PlanRebased, PlanRejected, PlanSelected, RunEnded, RunHalted, StoredEvent, TextRevised)
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    OperationsDeclined,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRebased,
+    PlanRejected,
+    PlanSelected,
+    RunEnded,
+    RunHalted,
+    StoredEvent,
+    TextRevised,
+)
 from assent.core.llm.message import TextPart
 from assent.core.permission.mode import default_agent
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (FinishedEntry, OperationResult, RunOutcome)
-from assent.core.session.event import (MessageAdded, PlanLinked, SessionEvent)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
+from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
 from assent.core.session.record import SessionRecord
 from assent.render.diff import text_diff
 from assent.runs.applied_changes import AppliedChanges

@@ -7,14 +7,30 @@ from functools import partial
 
 import msgspec
 
-from assent.core.errors import (SANDBOX, NotReadOnly, Refused, without_sandbox)
-from assent.core.paths import (display_path, is_inside)
+from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
+from assent.core.paths import display_path, is_inside
 from assent.core.permission.path_limits import PathLimits
 from assent.core.shell.glob import expand_glob
 from assent.core.shell.lexer import ShellWord
-from assent.core.shell.parser import (ListOperator, ParsedCommand)
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus, StderrMode)
-from assent.permissions.commands.read_only.classifier import (ChangeFolder, ReadOnlyCommand, ReadOnlyStage, ReadOnlyVerdict, classify_read_only, read_only_command, read_only_stages)
+from assent.core.shell.parser import ListOperator, ParsedCommand
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+    StderrMode,
+)
+from assent.permissions.commands.read_only.classifier import (
+    ChangeFolder,
+    ReadOnlyCommand,
+    ReadOnlyStage,
+    ReadOnlyVerdict,
+    classify_read_only,
+    read_only_command,
+    read_only_stages,
+)
 from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.ports import ProcessRunner
 

@@ -3,11 +3,17 @@
 import msgspec
 
 from assent.agent.services import AgentServices
-from assent.core.errors import (Busy, IllegalState)
+from assent.core.errors import Busy, IllegalState
 from assent.core.event import StoredEvent
-from assent.core.session.event import (SessionEvent, SessionRewound, TodosChanged)
+from assent.core.session.event import SessionEvent, SessionRewound, TodosChanged
 from assent.core.session.record import SessionRecord
-from assent.core.session.rewind import (MAX_MESSAGE_CHARS, UserMessage, chosen_message, messages_before, rewind_targets)
+from assent.core.session.rewind import (
+    MAX_MESSAGE_CHARS,
+    UserMessage,
+    chosen_message,
+    messages_before,
+    rewind_targets,
+)
 from assent.core.text.redaction import redact
 from assent.runs.undo.targets import UndoTargets
 
@@ -52,7 +58,9 @@ def rewind_event(events: list[StoredEvent], message: str) -> tuple[SessionEvent,
     return back, TodosChanged(spoken.todos)
 
 
-def rewind_preview(desk: AgentServices, record: SessionRecord, spoken: UserMessage) -> RewindPreview:
+def rewind_preview(
+    desk: AgentServices, record: SessionRecord, spoken: UserMessage
+) -> RewindPreview:
     """Returns the turns that began with a message or after it, and what they and others ran."""
     back = UndoTargets(desk.ports, desk.runs.repository())
     plans = {record.plan_id} - {""}

@@ -7,12 +7,12 @@ from assent.agent.memory import WorkspaceMemory
 from assent.agent.pending_questions import PendingQuestions
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import (PlanLinked, Todo)
+from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import Drafts
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.permits import Permits

@@ -12,11 +12,19 @@ from assent.agent.subagents.ancestry import parent_sessions
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import NotFound
 from assent.core.paths import display_path
-from assent.core.permission.mode import (CustomMode, Mode, custom_mode_name, default_agent, effective_mode, stricter_mode, unknown_mode_text)
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.permission.mode import (
+    CustomMode,
+    Mode,
+    custom_mode_name,
+    default_agent,
+    effective_mode,
+    stricter_mode,
+    unknown_mode_text,
+)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.agent import Agent
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (Action, PermissionContext, ResourceAccess, Verdict)
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.tools.overlay import Overlay
 from assent.tools.tool import ToolContext
 

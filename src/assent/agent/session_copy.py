@@ -7,7 +7,21 @@ import msgspec
 from assent.core.event import StoredEvent
 from assent.core.llm.request import TokenUsage
 from assent.core.permission.mode import Mode
-from assent.core.session.event import (CallEnded, CallStarted, Compacted, MessageAdded, PartSaid, SessionEvent, SessionRenamed, StepEnded, StepRetried, StepStarted, TodosChanged, TurnEnded, TurnStarted)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionEvent,
+    SessionRenamed,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
 from assent.core.session.record import SessionRecord
 from assent.render.log import event_row
 from assent.render.redaction import redacted_row

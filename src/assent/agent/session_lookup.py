@@ -4,9 +4,9 @@ from msgspec.structs import replace
 
 from assent.agent.session_repository import SessionRepository
 from assent.core.errors import NotFound
-from assent.core.permission.mode import (CustomModes, missing_mode)
+from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
-from assent.core.session.record import (SessionRecord, with_current_mode)
+from assent.core.session.record import SessionRecord, with_current_mode
 from assent.planning.ports import Ports
 from assent.planning.workspace_repository import WorkspaceRepository
 

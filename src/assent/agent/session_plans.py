@@ -4,7 +4,7 @@ from collections.abc import Generator
 
 from assent.agent.services import AgentServices
 from assent.core.errors import AssentError
-from assent.core.ids import (plan_name, plan_name_of)
+from assent.core.ids import plan_name, plan_name_of
 from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord

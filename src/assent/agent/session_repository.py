@@ -2,10 +2,10 @@
 
 import msgspec
 
-from assent.core.errors import (Busy, ConcurrentChange, NotFound)
+from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.event import StoredEvent
-from assent.core.session.event import (SessionEvent, SessionStarted)
-from assent.core.session.record import (SessionRecord, fold_session)
+from assent.core.session.event import SessionEvent, SessionStarted
+from assent.core.session.record import SessionRecord, fold_session
 from assent.planning.ports import Ports
 from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch

@@ -7,27 +7,37 @@ from typing import Literal
 from assent.agent.cancellation.token import RunningTurns
 from assent.agent.cancellation.watcher import CancelWatcher
 from assent.agent.hook_guard import fire_prompt_hooks
-from assent.agent.reminders import (ModeSwitch, ReminderContext, fork_text, mode_events, reminder)
-from assent.agent.rewind import (RewindPreview, check_rewind, rewind_event, rewind_preview)
+from assent.agent.reminders import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
+from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
 from assent.agent.services import AgentServices
-from assent.agent.session_copy import (exported_session, fork_events, fork_mode)
+from assent.agent.session_copy import exported_session, fork_events, fork_mode
 from assent.agent.session_lookup import SessionLookup
 from assent.agent.session_repository import SessionRepository
 from assent.agent.tool_environment import ToolEnvironment
-from assent.agent.turn_retry import (last_turn_end, retry_message)
+from assent.agent.turn_retry import last_turn_end, retry_message
 from assent.agent.turns import SessionTurn
-from assent.core.errors import (AssentError, Interrupted, NotFound, UsageError)
+from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
-from assent.core.ids import (plan_name_of, slug)
-from assent.core.llm.message import (ImagePart, TextPart)
+from assent.core.ids import plan_name_of, slug
+from assent.core.llm.message import ImagePart, TextPart
 from assent.core.llm.request import StreamDelta
-from assent.core.permission.mode import (default_agent, effective_mode, resolve_mode)
+from assent.core.permission.mode import default_agent, effective_mode, resolve_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.cancellation import interrupted_turn
-from assent.core.session.event import (MessageAdded, SessionDeleted, SessionEvent, SessionRenamed, SessionStarted, Todo, TodosChanged, TurnEnded, WorkHalted)
-from assent.core.session.record import (SessionRecord, fold_session, with_current_mode)
-from assent.core.session.rewind import (UserMessage, chosen_message, rewind_targets, without_rewound)
+from assent.core.session.event import (
+    MessageAdded,
+    SessionDeleted,
+    SessionEvent,
+    SessionRenamed,
+    SessionStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    WorkHalted,
+)
+from assent.core.session.record import SessionRecord, fold_session, with_current_mode
+from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
 from assent.core.session.transcript import Transcript
 from assent.core.text.redaction import redact
 from assent.ports import AgentDriver

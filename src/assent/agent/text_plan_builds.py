@@ -6,28 +6,38 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
-from assent.agent.reminders import (ModeSwitch, mode_events)
+from assent.agent.reminders import ModeSwitch, mode_events
 from assent.agent.services import AgentServices
-from assent.agent.session_repository import (MAX_TRIES, SessionRepository)
+from assent.agent.session_repository import MAX_TRIES, SessionRepository
 from assent.agent.sessions import Sessions
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import operation_ids
-from assent.core.errors import (Busy, ConcurrentChange, IllegalState, PlanTextDiffers)
-from assent.core.event import (Event, StoredEvent)
+from assent.core.errors import Busy, ConcurrentChange, IllegalState, PlanTextDiffers
+from assent.core.event import Event, StoredEvent
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StreamDelta
 from assent.core.permission.mode import default_agent
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (OperationResult, ReportedOutcome, RunOutcome, recorded_outcome)
-from assent.core.session.event import (MessageAdded, ModeChanged, PlanLinked, SessionEvent, SessionStarted, Todo, TodosChanged, TurnEnded, TurnStarted)
-from assent.core.session.record import (SessionRecord, fold_session)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import OperationResult, ReportedOutcome, RunOutcome, recorded_outcome
+from assent.core.session.event import (
+    MessageAdded,
+    ModeChanged,
+    PlanLinked,
+    SessionEvent,
+    SessionStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.core.session.record import SessionRecord, fold_session
 from assent.core.tool import EditEffect
 from assent.core.undo.applied_change import combined_operations
 from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
-from assent.ports import (AgentDriver, EventBatch)
+from assent.ports import AgentDriver, EventBatch
 from assent.runs.runs import RunReport
 from assent.runs.undo.targets import UndoTargets
 

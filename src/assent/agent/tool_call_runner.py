@@ -9,31 +9,55 @@ from typing import Protocol
 import msgspec
 
 from assent.agent.decision_text import decision_line
-from assent.agent.effects import (EffectDone, EffectRequest, EffectRunner)
+from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
 from assent.agent.hook_guard import HookGuard
 from assent.agent.parallel import run_parallel
 from assent.agent.permission_question import drain
 from assent.agent.permission_request import PermissionRequest as Asked
 from assent.agent.services import AgentServices
-from assent.agent.subagents.children import (ChildSessions, RequestedTasks)
+from assent.agent.subagents.children import ChildSessions, RequestedTasks
 from assent.agent.subagents.report import declined_children
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ToolCall, ToolResult)
+from assent.core.llm.message import ToolCall, ToolResult
 from assent.core.llm.request import StreamDelta
 from assent.core.paths import one_line
 from assent.core.permission.mode import custom_mode_name
 from assent.core.permission.protected_paths import configures_agents
 from assent.core.session.agent import Agent
-from assent.core.session.event import (BatchPlanned, CallEnded, CallStarted, SessionEvent, TurnEnded, TurnEndReason)
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    SessionEvent,
+    TurnEnded,
+    TurnEndReason,
+)
 from assent.core.session.question import PermissionAnswer
 from assent.core.session.record import SessionRecord
 from assent.core.session.transcript import LOST
-from assent.core.tool import (Action, CommandEffect, Decision, EditEffect, EffectResult, PermissionContext, ResourceAccess, TaskEffect, ToolOutcome, Verdict)
+from assent.core.tool import (
+    Action,
+    CommandEffect,
+    Decision,
+    EditEffect,
+    EffectResult,
+    PermissionContext,
+    ResourceAccess,
+    TaskEffect,
+    ToolOutcome,
+    Verdict,
+)
 from assent.planning.ports import NoHookRunner
-from assent.ports import (CallGuard, ProcessRunner)
-from assent.tools.dispatcher import (AskPermission, PreparedCall, ToolCallResult, ToolPermissionRequest, notify_guards)
+from assent.ports import CallGuard, ProcessRunner
+from assent.tools.dispatcher import (
+    AskPermission,
+    PreparedCall,
+    ToolCallResult,
+    ToolPermissionRequest,
+    notify_guards,
+)
 from assent.tools.tool import ToolContext
 
 INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
@@ -76,7 +100,11 @@ class ToolCallRunner:
     """The calls of a turn. `ending` says why the turn must end with them, `words` more of it."""
 
     def __init__(
-        self, ground: TurnContext, desk: AgentServices, tooling: ToolEnvironment, children: ChildSessions
+        self,
+        ground: TurnContext,
+        desk: AgentServices,
+        tooling: ToolEnvironment,
+        children: ChildSessions,
     ) -> None:
         self._ground = ground
         self._desk = desk

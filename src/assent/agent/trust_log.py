@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from assent.core.event import (TrustGiven, TrustRevoked)
-from assent.core.permission.trust import (ProjectFile, TrustedFile)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.core.event import TrustGiven, TrustRevoked
+from assent.core.permission.trust import ProjectFile, TrustedFile
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
 
 

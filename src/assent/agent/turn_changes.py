@@ -10,12 +10,12 @@ from assent.agent.session_repository import SessionRepository
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, footprint)
-from assent.core.session.event import (MessageAdded, PlanLinked, TurnStarted)
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
+from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
 from assent.core.session.record import SessionRecord
-from assent.core.undo.applied_change import (combined_operations, undo_gaps)
-from assent.render.diff import (LIMIT, operation_diff)
-from assent.render.turn_changes import (TurnChanges, file_change)
+from assent.core.undo.applied_change import combined_operations, undo_gaps
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.turn_changes import TurnChanges, file_change
 from assent.runs.undo.targets import UndoTargets
 
 MAX_TITLE_CHARS = 60  # characters of what the person had said

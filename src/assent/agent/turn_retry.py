@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assent.core.errors import IllegalState
 from assent.core.event import StoredEvent
-from assent.core.session.event import (CallEnded, TurnEnded, TurnStarted)
+from assent.core.session.event import CallEnded, TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
 
 MAX_ERRORS = 3  # errors that are carried forward

@@ -5,25 +5,33 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from assent.agent.cancellation.tools import cancellable_environment
 from assent.agent.effects import EffectDone
 from assent.agent.permission_question import drain
-from assent.agent.plan_updates import (OwnChanges, PlanUpdates)
-from assent.agent.reminders import (ReminderContext, reminder)
+from assent.agent.plan_updates import OwnChanges, PlanUpdates
+from assent.agent.reminders import ReminderContext, reminder
 from assent.agent.services import AgentServices
 from assent.agent.session_context import SessionContext
-from assent.agent.session_repository import (SessionRepository, folded_session)
+from assent.agent.session_repository import SessionRepository, folded_session
 from assent.agent.subagents.ancestry import requested_end
 from assent.agent.subagents.children import ChildSessions
-from assent.agent.tool_call_runner import (ToolCallRunner, abandoned_call)
+from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.agent.tool_environment import ToolEnvironment
-from assent.core.errors import (AssentError, Interrupted, StoreError)
-from assent.core.event import (Event, StoredEvent)
-from assent.core.llm.message import (ChatMessage, ToolCall)
-from assent.core.llm.request import (StreamDelta, ToolDefinition)
+from assent.core.errors import AssentError, Interrupted, StoreError
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ChatMessage, ToolCall
+from assent.core.llm.request import StreamDelta, ToolDefinition
 from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
 from assent.core.session.cancellation import INTERRUPTED_WORK
-from assent.core.session.event import (CallEnded, PlanLinked, SessionEvent, SessionRewound, TurnEnded, TurnEndReason, TurnStarted)
-from assent.core.session.record import (SessionRecord, with_current_mode)
-from assent.core.session.transcript import (LOST, Transcript)
+from assent.core.session.event import (
+    CallEnded,
+    PlanLinked,
+    SessionEvent,
+    SessionRewound,
+    TurnEnded,
+    TurnEndReason,
+    TurnStarted,
+)
+from assent.core.session.record import SessionRecord, with_current_mode
+from assent.core.session.transcript import LOST, Transcript
 from assent.core.tool import PermissionContext
 from assent.tools.tool import ToolContext
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from assent.app.lazy import lazy_yaml
-from assent.app.settings import (locate_workspace, user_paths)
-from assent.config.agents import (agent_folders, load_agents)
+from assent.app.settings import locate_workspace, user_paths
+from assent.config.agents import agent_folders, load_agents
 from assent.core.session.agent import Agent
 from assent.executor.disk import Disk
 

@@ -5,14 +5,14 @@ import os
 import msgspec
 
 from assent.app.engine import Engine
-from assent.app.engine_ports import (MOUNT_POINTS, folder_name, open_ports)
+from assent.app.engine_ports import MOUNT_POINTS, folder_name, open_ports
 from assent.app.plan_command_runner import LazyPlanCommandRunner
 from assent.app.plan_rules import LazyPlanRules
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.planning.ports import NoHookRunner
-from assent.ports import (HookRunner, PlanCommandRunner)
+from assent.ports import HookRunner, PlanCommandRunner
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:

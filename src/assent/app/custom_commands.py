@@ -4,12 +4,19 @@ from pathlib import Path
 
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.lazy import lazy_yaml
-from assent.app.settings import (locate_workspace, open_workspace_trust, user_paths)
-from assent.config.custom_commands import (command_folders, load_custom_commands)
+from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
+from assent.config.custom_commands import command_folders, load_custom_commands
 from assent.core.errors import Refused
-from assent.core.paths import (display_path, one_line)
-from assent.core.session.custom_command import (SlashCommand, TemplateFile, TemplatePart, TemplateShell, joined_template, template_parts)
-from assent.core.tool import (Action, PermissionContext, ResourceAccess, Verdict)
+from assent.core.paths import display_path, one_line
+from assent.core.session.custom_command import (
+    SlashCommand,
+    TemplateFile,
+    TemplatePart,
+    TemplateShell,
+    joined_template,
+    template_parts,
+)
+from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.tools.overlay import Overlay
 
 MAX_FILE_BYTES = 256 << 10  # bytes of a file that goes along

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from assent.app.lazy_property import lazy_property
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import Drafts
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.orphan_slots import OrphanSlots

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from assent.app.host_identity import HOST
-from assent.config.paths import (AppPaths, private_paths)
+from assent.config.paths import AppPaths, private_paths
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.paths import normalize
@@ -16,8 +16,8 @@ from assent.core.run.workspace_changes import SnapshotLimits
 from assent.core.shell.process import SandboxState
 from assent.executor.command import NoPlanCommandRunner
 from assent.executor.executor import Executor
-from assent.planning.ports import (Ports, RetentionLimits, WorkspaceConfig)
-from assent.ports import (PlanCommandRunner, Signer, TrustedKeys)
+from assent.planning.ports import Ports, RetentionLimits, WorkspaceConfig
+from assent.ports import PlanCommandRunner, Signer, TrustedKeys
 
 MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
 

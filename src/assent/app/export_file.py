@@ -2,9 +2,9 @@
 
 import os
 
-from assent.core.errors import (Refused, UsageError)
+from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
-from assent.store.atomic_file import (PRIVATE, write_atomically)
+from assent.store.atomic_file import PRIVATE, write_atomically
 
 
 def write_export(folder: str, name: str, content: bytes) -> None:

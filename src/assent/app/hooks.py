@@ -11,7 +11,7 @@ from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
 from assent.llm.providers import PROVIDERS
-from assent.sandbox.hooks import (HookEnvironment, LocalHookRunner)
+from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 
 
 def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHookRunner:

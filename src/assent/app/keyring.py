@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from functools import cached_property
 
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
-from assent.config.keyring import (KeyringReader, SystemFile, key_file_problem)
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.config.keyring import KeyringReader, SystemFile, key_file_problem
 from assent.config.paths import AppPaths
-from assent.core.errors import (Refused, UsageError)
-from assent.core.plan.keyring import (Keyring, TrustedKey, key_name, public_key)
+from assent.core.errors import Refused, UsageError
+from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.executor.disk import Disk
 from assent.store.keyring import KeyFileWriter
 

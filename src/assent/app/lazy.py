@@ -8,8 +8,23 @@ import msgspec
 
 from assent.config.front_matter import Reader
 from assent.core.permission.path_limits import PathLimits
-from assent.core.shell.process import (MIN_SECONDS, CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxStatus)
-from assent.ports import (FetchResponse, HookResults, HookRunner, PageFetcher, ProcessRunner, ReadOnlyShell)
+from assent.core.shell.process import (
+    MIN_SECONDS,
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
+from assent.ports import (
+    FetchResponse,
+    HookResults,
+    HookRunner,
+    PageFetcher,
+    ProcessRunner,
+    ReadOnlyShell,
+)
 
 
 class PathLimitedProcessRunner(ProcessRunner, Protocol):

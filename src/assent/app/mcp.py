@@ -9,17 +9,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import McpSettings
 from assent.core.errors import AssentError
-from assent.core.mcp import (MAX_NAME, KnownMcpTool, mcp_tool_name)
+from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
 from assent.core.paths import is_inside
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.sandbox.mcp_client import McpClient
-from assent.sandbox.runner.user_program import (START, user_program)
+from assent.sandbox.runner.user_program import START, user_program
 from assent.sandbox.stdio_transport import StdioTransport
 from assent.tools.output_limits import limited_outcome
-from assent.tools.tool import (RawArguments, Tool, ToolContext)
+from assent.tools.tool import RawArguments, Tool, ToolContext
 from assent.tools.tool_aliases import is_reserved_name
 
 # All that a server inherits; what else it needs stands in its own `environment`.

@@ -8,17 +8,17 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.settings import Settings
-from assent.core.errors import (ModelError, UsageError)
-from assent.llm.catalog import (ModelCatalog, ModelInfo)
+from assent.core.errors import ModelError, UsageError
+from assent.llm.catalog import ModelCatalog, ModelInfo
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
-from assent.llm.http_model import (HttpModel, ProviderEndpoint)
-from assent.llm.providers import (ProviderAccount, provider_accounts, usable_accounts)
+from assent.llm.http_model import HttpModel, ProviderEndpoint
+from assent.llm.providers import ProviderAccount, provider_accounts, usable_accounts
 from assent.llm.retry import RetryingModel
 from assent.llm.selector import ModelSelector
-from assent.llm.wires.wire import (WireProtocol, WireTarget)
+from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import OpenedModel
 
 SCRIPTED = "scripted:"
@@ -95,7 +95,7 @@ class ModelRegistry:
         return HttpModel(_wire(account, asked), door, self._client)
 
     def _scripted(self, name: str) -> OpenedModel:
-        from assent.llm.scripted import (ScriptedModel, read_script)
+        from assent.llm.scripted import ScriptedModel, read_script
 
         script = read_script(self._folder / name.removeprefix(SCRIPTED), name)
         return OpenedModel(RetryingModel(ScriptedModel(script, name), self._settings.retry), name)

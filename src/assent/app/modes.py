@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from stat import S_IMODE
 
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.app.unknown_names import unknown_tool_warnings
-from assent.config.config_file import (ConfigFile, edit_command, parse_toml, path_text, read_content)
+from assent.config.config_file import ConfigFile, edit_command, parse_toml, path_text, read_content
 from assent.config.file_ownership import ownership_problem
-from assent.config.modes import (MODE_SKIPPED, read_modes)
-from assent.core.errors import (Refused, UsageError)
+from assent.config.modes import MODE_SKIPPED, read_modes
+from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
 from assent.executor.disk import Disk
 from assent.render.modes import mode_toml
@@ -49,7 +49,7 @@ class ModeManager:
 
     def add(self, modes: Sequence[CustomMode]) -> None:
         """Writes modes to the end of the user's file, if that is theirs and stays readable."""
-        from assent.store.atomic_file import (PRIVATE, write_atomically)
+        from assent.store.atomic_file import PRIVATE, write_atomically
 
         source, before = self._user_file()
         more = "\n".join(map(mode_toml, modes))

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from assent.core.plan.operation import RunCommand
-from assent.core.run.workspace_changes import (NO_FILES, FileStateChanges, WorkspaceChanges)
-from assent.core.shell.process import (OutputChunk, ProcessResult, never_stopped)
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
+from assent.core.shell.process import OutputChunk, ProcessResult, never_stopped
 from assent.ports import PlanCommandRunner
 
 

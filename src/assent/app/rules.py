@@ -6,15 +6,15 @@ from pathlib import Path
 import msgspec
 
 from assent.app.lazy import lazy_yaml
-from assent.app.settings import (load_settings, locate_workspace, open_workspace_trust, user_paths)
+from assent.app.settings import load_settings, locate_workspace, open_workspace_trust, user_paths
 from assent.app.unknown_names import unknown_rule_warnings
-from assent.config.agents import (agent_folders, load_agents)
+from assent.config.agents import agent_folders, load_agents
 from assent.config.config_file import Opener
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
-from assent.config.permissions import (RuleSources, load_policy, rules_in)
+from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
 from assent.core.session.agent import Agent
 from assent.permissions.gate import RuleGate
 from assent.permissions.plan_rules import PolicyPlanRules

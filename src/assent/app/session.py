@@ -10,28 +10,28 @@ import msgspec
 
 from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.system_prompt import (PromptLayer, prompt_layers)
-from assent.agent.reminders import (ReminderContext, reminder)
+from assent.agent.loop.system_prompt import PromptLayer, prompt_layers
+from assent.agent.reminders import ReminderContext, reminder
 from assent.agent.subagents.agent_types import subagents_line
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
 from assent.app.lazy import lazy_yaml
 from assent.app.models import ModelRegistry
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
-from assent.app.tool_environment import (InvocationOptions, WorkspaceSetup, open_tool_environment)
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.app.tool_environment import InvocationOptions, WorkspaceSetup, open_tool_environment
 from assent.app.unknown_names import unknown_rule_warnings
-from assent.config.agents import (agent_folders, load_agents)
+from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
-from assent.config.settings import (NotifySettings, Settings)
+from assent.config.settings import NotifySettings, Settings
 from assent.core.llm.provider import may_choose
 from assent.core.paths import display_path
-from assent.core.permission.mode import (Mode, default_agent)
+from assent.core.permission.mode import Mode, default_agent
 from assent.core.session.agent import Agent
 from assent.core.session.prompt_context import PromptContext
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
-from assent.ports import (Asker, OpenedModel)
+from assent.ports import Asker, OpenedModel
 from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import read_instructions
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.loader import (LoadedSettings, SettingsLoader)
-from assent.config.paths import (AppPaths, app_paths)
+from assent.config.loader import LoadedSettings, SettingsLoader
+from assent.config.paths import AppPaths, app_paths
 from assent.config.settings import Settings
-from assent.config.trust_list import (FILE, WorkspaceTrust)
+from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
-from assent.app.engine_ports import (MOUNT_POINTS, folder_name, open_ports)
-from assent.app.settings import (load_settings, locate_workspace, user_paths)
+from assent.app.engine_ports import MOUNT_POINTS, folder_name, open_ports
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.builder import ProfileBuilder
@@ -18,7 +18,7 @@ from assent.sandbox.runner.mount_points import MountPoints
 from assent.sandbox.runner.watchdog import CommandLocks
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.confinement import bubblewrap_confinement
-from assent.sandbox.selftest.decoy_plan import (DecoyPlan, SelfTestPaths)
+from assent.sandbox.selftest.decoy_plan import DecoyPlan, SelfTestPaths
 
 
 def open_shell(folder: str) -> LocalReadOnlyShell:

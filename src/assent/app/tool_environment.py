@@ -8,21 +8,21 @@ import msgspec
 
 from assent.agent.loop_detector import LoopLimits
 from assent.agent.loop_guard import LoopGuard
-from assent.agent.tool_environment import (TaskLimits, ToolEnvironment)
-from assent.app.lazy import (LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads)
+from assent.agent.tool_environment import TaskLimits, ToolEnvironment
+from assent.app.lazy import LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads
 from assent.app.outside_files import LazyOutsideFiles
-from assent.app.rules import (open_policy, rule_gate)
+from assent.app.rules import open_policy, rule_gate
 from assent.app.secrets import known_secrets
-from assent.app.unknown_names import (check_rule_names, unknown_tool_warnings)
+from assent.app.unknown_names import check_rule_names, unknown_tool_warnings
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.permission.rule_argument import parse_rule_argument
 from assent.core.session.agent import Agent
 from assent.core.text.redaction import Redactor
-from assent.core.tool import (Decision, GuardedCall, PermissionContext, ResourceAccess)
+from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.permissions.gate import RuleGate
-from assent.ports import (AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell)
+from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool

@@ -9,7 +9,7 @@ from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.permission.rule import PermissionRule
-from assent.core.permission.rule_match import (OPENCODE_NAMES, PERMISSION_ALIASES)
+from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.tool import PERMISSIONS
 from assent.tools.registry import TOOLS
 from assent.tools.tool_aliases import is_reserved_name

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping
 from itertools import islice
 
-from assent.app.settings import (locate_workspace, user_paths)
+from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
-from assent.core.paths import (STATE, display_path, is_inside)
+from assent.core.paths import STATE, display_path, is_inside
 
 MAX_FILES = 50_000  # files that are offered for completion
 DEFAULT_EDITOR = "vi"

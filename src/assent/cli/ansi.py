@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
-from assent.render.lines import (Line, Style)
+from assent.render.lines import Line, Style
 
 _CODES: dict[Style, str] = {
     "heading": "\x1b[1m",

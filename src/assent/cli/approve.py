@@ -7,23 +7,23 @@ from typing import Any
 import click
 import msgspec
 
-from assent.cli.approval_prompt import (TERMINAL, ApprovalPromptOptions, prompt_for_approval)
+from assent.cli.approval_prompt import TERMINAL, ApprovalPromptOptions, prompt_for_approval
 from assent.cli.build import build_and_answer
-from assent.cli.bundle_options import (or_bundle_file, parse_duration, split_values)
+from assent.cli.bundle_options import or_bundle_file, parse_duration, split_values
 from assent.cli.input import argument_text
-from assent.cli.invocation import (Invocation, examples, with_invocation, with_output_format)
+from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
 from assent.cli.terminal import read_reply
-from assent.core.errors import (Declined, UsageError)
+from assent.core.errors import Declined, UsageError
 from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import (PlanAction, next_state)
+from assent.core.plan.lifecycle import PlanAction, next_state
 from assent.core.plan.record import PlanRecord
 from assent.planning.approval_notes import check_note
 from assent.planning.partial_approval import PartialApproval
 from assent.render.comments import comments_sent_lines
 from assent.render.lines import Line
-from assent.render.partial_approval import (excluded_lines, excluded_rows)
-from assent.render.review import (of_plan, review_json, review_lines)
-from assent.render.rows import (Row, plan_row)
+from assent.render.partial_approval import excluded_lines, excluded_rows
+from assent.render.review import of_plan, review_json, review_lines
+from assent.render.rows import Row, plan_row
 from assent.render.status import plan_lines
 
 NO_MORE: Row = {}

@@ -6,12 +6,20 @@ from threading import Lock
 from assent.cli.ansi import ansi
 from assent.cli.output import want_color
 from assent.cli.screen_lock import ScreenLock
-from assent.cli.terminal import (has_terminal, read_reply, terminal_height, write_line)
+from assent.cli.terminal import has_terminal, read_reply, terminal_height, write_line
 from assent.core.session.event import Question
-from assent.core.session.question import (REMEMBERED, YES)
+from assent.core.session.question import REMEMBERED, YES
 from assent.core.text.hidden_chars import visible_line
 from assent.ports import Asker
-from assent.render.questions import (ALL, answer_hint, is_truncated, max_detail_lines, parse_answer, question_lines, unknown_number_error)
+from assent.render.questions import (
+    ALL,
+    answer_hint,
+    is_truncated,
+    max_detail_lines,
+    parse_answer,
+    question_lines,
+    unknown_number_error,
+)
 
 NOT_REMEMBERED = "Nothing is remembered."
 

@@ -10,17 +10,27 @@ import msgspec
 
 from assent.cli.approval_prompt import prompt_for_approval
 from assent.cli.bundle_options import or_bundle_file
-from assent.cli.errors import (as_assent_error, build_interrupted, run_interrupted)
-from assent.cli.interrupts import (INTERRUPTED, interruptible)
-from assent.cli.invocation import (Invocation, examples, with_invocation, with_output_format)
-from assent.cli.render.orphan_slots import (orphans_cleared_lines, orphans_cleared_row, orphans_waiting_lines, orphans_waiting_row)
-from assent.cli.run_answer import (EXIT_CODES, answer_run, answer_undo, restore_todos_after_undo)
-from assent.core.errors import (Interrupted, RunUnfinished, UsageError)
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (CommandProgress, RecoveryChoice, RunUpdate)
+from assent.cli.errors import as_assent_error, build_interrupted, run_interrupted
+from assent.cli.interrupts import INTERRUPTED, interruptible
+from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
+from assent.cli.render.orphan_slots import (
+    orphans_cleared_lines,
+    orphans_cleared_row,
+    orphans_waiting_lines,
+    orphans_waiting_row,
+)
+from assent.cli.run_answer import EXIT_CODES, answer_run, answer_undo, restore_todos_after_undo
+from assent.core.errors import Interrupted, RunUnfinished, UsageError
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
 from assent.core.run.orphan_slot import OrphanSlot
 from assent.render.command_output import progress_brief
-from assent.render.removed_leftovers import (NO_LEFTOVERS, RemovedLeftovers, removed_leftovers_lines, with_removed_leftovers)
+from assent.render.removed_leftovers import (
+    NO_LEFTOVERS,
+    RemovedLeftovers,
+    removed_leftovers_lines,
+    with_removed_leftovers,
+)
 from assent.runs.runs import RunReport
 
 R = TypeVar("R")

@@ -7,22 +7,34 @@ from typing import Any
 
 from assent.app.bundles import open_bundles
 from assent.cli.ansi import ansi
-from assent.cli.approval_prompt import (TERMINAL, not_approved_text)
-from assent.cli.build import (build_and_answer, recover_first)
-from assent.cli.input import (argument_text, read_chunks)
+from assent.cli.approval_prompt import TERMINAL, not_approved_text
+from assent.cli.build import build_and_answer, recover_first
+from assent.cli.input import argument_text, read_chunks
 from assent.cli.invocation import Invocation
-from assent.cli.output import (ignore_closed_stdout, want_color)
-from assent.cli.render.bundle import (BundleApproval, approval_row, bundle_approved_lines, bundle_lines, bundle_row, bundle_written_lines)
-from assent.cli.terminal import (ask_for_digest, has_terminal)
+from assent.cli.output import ignore_closed_stdout, want_color
+from assent.cli.render.bundle import (
+    BundleApproval,
+    approval_row,
+    bundle_approved_lines,
+    bundle_lines,
+    bundle_row,
+    bundle_written_lines,
+)
+from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.digest import sha256
-from assent.core.errors import (CorruptFile, Declined, DigestMismatch, UsageError)
+from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path
 from assent.core.plan.approval import Approval
 from assent.core.plan.bundle import Bundle
-from assent.core.plan.bundle_format import (MAX_FILE_BYTES, approval_bytes, bundle_bytes, read_approval)
+from assent.core.plan.bundle_format import (
+    MAX_FILE_BYTES,
+    approval_bytes,
+    bundle_bytes,
+    read_approval,
+)
 from assent.core.plan.record import PlanRecord
 from assent.render.lines import Line
-from assent.render.review import (Review, review_json, review_lines)
+from assent.render.review import Review, review_json, review_lines
 from assent.render.rows import plan_row
 
 STDOUT = "-"

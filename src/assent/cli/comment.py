@@ -5,12 +5,18 @@ import re
 import click
 
 from assent.cli.input import argument_text
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.core.errors import UsageError
-from assent.core.plan.comment import (Comment, PlacedComment)
+from assent.core.plan.comment import Comment, PlacedComment
 from assent.core.plan.operation_reference import matching_operations
 from assent.core.plan.record import PlanRecord
-from assent.render.comments import (comment_lines, comment_row, comment_rows, one_comment_lines, part_lines)
+from assent.render.comments import (
+    comment_lines,
+    comment_row,
+    comment_rows,
+    one_comment_lines,
+    part_lines,
+)
 from assent.render.lines import Line
 
 LOCATION_PATTERN = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")

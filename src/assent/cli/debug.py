@@ -5,10 +5,10 @@ from contextlib import closing
 import click
 
 from assent.app.explanation import explain_context
-from assent.app.session import (SessionOptions, SessionRuntime, open_session_runtime)
+from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import DenyingAsker
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.render.debug import (prompt_lines, prompt_row, tools_lines, tools_row)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.debug import prompt_lines, prompt_row, tools_lines, tools_row
 
 _mode = click.option("--mode", default="", help="The mode, also one of your own.")
 _agent = click.option("--agent", default="", help="The agent (default: the mode's own).")

@@ -2,7 +2,7 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.tty import why_no_screen
 from assent.cli.tui_host import LocalScreenHost
 from assent.core.errors import UsageError

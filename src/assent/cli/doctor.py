@@ -6,10 +6,10 @@ from functools import partial
 import click
 import msgspec
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput
 from assent.cli.render.doctor import doctor_lines
-from assent.doctor.report import (DoctorTarget, doctor_target, run_doctor)
+from assent.doctor.report import DoctorTarget, doctor_target, run_doctor
 
 
 @click.command(epilog=examples("assent doctor\nassent doctor --strict\nassent doctor --json"))

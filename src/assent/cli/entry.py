@@ -8,10 +8,10 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 from shlex import join
 
-from assent.cli.errors import (EXPECTED, as_assent_error)
-from assent.cli.goal.options import (Goal, read_folder_goal, read_goal)
+from assent.cli.errors import EXPECTED, as_assent_error
+from assent.cli.goal.options import Goal, read_folder_goal, read_goal
 from assent.cli.output import CliOutput
-from assent.cli.terminal import (open_closed_streams, write_line)
+from assent.cli.terminal import open_closed_streams, write_line
 from assent.cli.tty import why_no_screen
 from assent.core.errors import UsageError
 
@@ -67,7 +67,7 @@ def _screen(goal: Goal | None) -> int | None:
     """Opens the screen where a line says nothing to a model and a person sits at a terminal."""
     if goal is None or goal.words or goal.headless:
         return None
-    from assent.cli.tui import (screen, wants_screen)
+    from assent.cli.tui import screen, wants_screen
 
     if not wants_screen(goal):
         return None

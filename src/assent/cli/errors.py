@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping
 
-from assent.core.errors import (AssentError, Interrupted, RunUnfinished)
+from assent.core.errors import AssentError, Interrupted, RunUnfinished
 
 EXPECTED = (AssentError, OSError, KeyboardInterrupt)
 STATUS_COMMAND = "assent status"

@@ -5,12 +5,12 @@ from shlex import quote
 import click
 
 from assent.app.bundles import open_evidence
-from assent.cli.bundle import (content_of, write_file)
+from assent.cli.bundle import content_of, write_file
 from assent.cli.input import argument_text
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
-from assent.cli.render.evidence import (statement_lines, statement_row)
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.evidence import statement_lines, statement_row
 from assent.core.digest import sha256
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.core.plan.keyring import public_key
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line

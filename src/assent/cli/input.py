@@ -9,7 +9,7 @@ from shlex import quote
 from stat import S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import BinaryIO
 
-from assent.core.errors import (AssentError, Refused, UsageError)
+from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.paths import display_path
 
 CHUNK = 1 << 20

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from assent.app.engine import Engine
-from assent.cli.errors import (EXPECTED, as_assent_error)
-from assent.cli.goal.options import (OUTPUT_FORMATS, OutputFormat)
+from assent.cli.errors import EXPECTED, as_assent_error
+from assent.cli.goal.options import OUTPUT_FORMATS, OutputFormat
 from assent.cli.output import CliOutput
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import RunUpdate

@@ -4,12 +4,20 @@ import click
 
 from assent.app.keyring import KeyManager
 from assent.cli.ansi import ansi
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
 from assent.cli.output import want_color
-from assent.cli.render.keys import (key_lines, key_revoked_lines, key_rows, key_trusted_lines, own_key_lines, own_key_row, trust_key_lines)
-from assent.cli.terminal import (ask_for_digest, has_terminal)
-from assent.core.errors import (Declined, UsageError)
-from assent.core.plan.keyring import (key_name, public_key)
+from assent.cli.render.keys import (
+    key_lines,
+    key_revoked_lines,
+    key_rows,
+    key_trusted_lines,
+    own_key_lines,
+    own_key_row,
+    trust_key_lines,
+)
+from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.core.errors import Declined, UsageError
+from assent.core.plan.keyring import key_name, public_key
 
 QUESTION = "Type the first 8 digits of the key to trust it: "
 NOT_TRUSTED = "The key is not trusted; nothing was changed."

@@ -2,8 +2,8 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.render.mcp import (servers_json, servers_lines)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.mcp import servers_json, servers_lines
 from assent.core.errors import AssentError
 from assent.core.mcp import KnownMcpTool
 

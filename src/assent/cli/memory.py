@@ -2,7 +2,7 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.render.redaction import redacted_row
 from assent.render.sessions import memory_lines
 

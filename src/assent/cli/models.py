@@ -7,14 +7,21 @@ from contextlib import closing
 import click
 import msgspec
 
-from assent.cli.goal.command import (MAX_STDIN_BYTES, TRUNCATED_NOTE)
+from assent.cli.goal.command import MAX_STDIN_BYTES, TRUNCATED_NOTE
 from assent.cli.input import read_piped
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.output import (CliOutput, ignore_closed_stdout)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import CliOutput, ignore_closed_stdout
 from assent.cli.render.models import models_lines
 from assent.cli.render.shell import VisibleOutput
-from assent.core.llm.message import (ChatMessage, TextPart)
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StopReason, StreamDelta, StreamEnded)
+from assent.core.llm.message import ChatMessage, TextPart
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+)
 from assent.ports import ModelStream
 
 

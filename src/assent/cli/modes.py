@@ -6,13 +6,13 @@ import click
 
 from assent.app.modes import ModeManager
 from assent.cli.input import read_all
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.terminal import (has_terminal, read_reply)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined
-from assent.core.permission.mode import (CustomMode, resolve_mode)
-from assent.core.text.hidden_chars import (visible, visible_path)
+from assent.core.permission.mode import CustomMode, resolve_mode
+from assent.core.text.hidden_chars import visible, visible_path
 from assent.render.lines import Line
-from assent.render.modes import (find_mode, mode_lines, mode_row, mode_rows, mode_toml, modes_lines)
+from assent.render.modes import find_mode, mode_lines, mode_row, mode_rows, mode_toml, modes_lines
 
 LIMIT = 64 * 1024
 YES = ("y", "yes")

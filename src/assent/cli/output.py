@@ -12,10 +12,10 @@ import msgspec
 
 from assent.cli.ansi import ansi
 from assent.cli.errors import output_failed
-from assent.cli.terminal import (silence, silence_stdout)
+from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
-from assent.core.run.journal import (CommandProgress, LiveCommandOutput, RunUpdate, StepProgress)
-from assent.core.text.hidden_chars import (fold_long, hidden_kind, visible_line)
+from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
+from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
 from assent.render.lines import Line
 
 if TYPE_CHECKING:

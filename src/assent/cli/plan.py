@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import click
 
-from assent.cli.input import (argument_text, read_all)
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.input import argument_text, read_all
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import text_diff_lines
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.planning.plans import MAX_TEXT
 from assent.render.diff import text_diff
-from assent.render.lines import (BLANK, Line, untrusted_lines)
-from assent.render.rows import (Row, plan_row)
-from assent.render.status import (history_lines, plan_lines, plan_list_lines)
+from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.rows import Row, plan_row
+from assent.render.status import history_lines, plan_lines, plan_list_lines
 
 
 @click.group(epilog=examples("assent plan new greet --goal 'Say hello'\nassent plan list"))

@@ -9,18 +9,36 @@ import click
 from assent.cli.ansi import ansi
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
-from assent.cli.input import (argument_text, is_stdin_silent, read_piped)
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.input import argument_text, is_stdin_silent, read_piped
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import want_color
-from assent.cli.terminal import (ask_for_digest, has_terminal)
-from assent.core.errors import (Declined, DigestMismatch, UsageError)
-from assent.core.permission.grant import (GrantScope, PermissionPattern)
-from assent.core.session.answer import (AcceptedAnswer, QuestionReply)
-from assent.core.session.event import (Question, QuestionAsked)
-from assent.core.session.question import (NO, PROJECT, SESSION, UNCONFINED, YES, QuestionAnswers, grant_confirmation, grant_text, is_permission, read_permission_answer, yes_no_question)
+from assent.cli.terminal import ask_for_digest, has_terminal
+from assent.core.errors import Declined, DigestMismatch, UsageError
+from assent.core.permission.grant import GrantScope, PermissionPattern
+from assent.core.session.answer import AcceptedAnswer, QuestionReply
+from assent.core.session.event import Question, QuestionAsked
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    QuestionAnswers,
+    grant_confirmation,
+    grant_text,
+    is_permission,
+    read_permission_answer,
+    yes_no_question,
+)
 from assent.core.session.stored_question import PendingQuestion
-from assent.render.pending_questions import (answer_given_lines, pending_question_lines, pending_question_list_lines, pending_question_row, your_answer_lines)
-from assent.render.questions import (parse_answer, unknown_number_error)
+from assent.render.pending_questions import (
+    answer_given_lines,
+    pending_question_lines,
+    pending_question_list_lines,
+    pending_question_row,
+    your_answer_lines,
+)
+from assent.render.questions import parse_answer, unknown_number_error
 from assent.render.redaction import redacted_row
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}

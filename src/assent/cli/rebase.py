@@ -2,8 +2,8 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.render.rebase import (RebaseSummary, rebase_lines, rebase_row)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.rebase import RebaseSummary, rebase_lines, rebase_row
 from assent.render.rows import plan_row
 
 

@@ -5,27 +5,34 @@ from collections.abc import Iterable, Sequence
 import click
 
 from assent.cli.bundle_options import or_bundle_file
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.output import (NOT_SHOWN, text_diff_lines)
-from assent.cli.render.decision_log import (decision_lines, decision_rows)
-from assent.cli.render.orphan_slots import (orphan_lines, orphan_rows)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.output import NOT_SHOWN, text_diff_lines
+from assent.cli.render.decision_log import decision_lines, decision_rows
+from assent.cli.render.orphan_slots import orphan_lines, orphan_rows
 from assent.cli.render.shell import sandbox_status_lines
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.mode import unknown_mode_text
 from assent.core.plan.operation import RunCommand
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.render.approval_notes import (approval_note_rows, pending_note_lines)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.render.approval_notes import approval_note_rows, pending_note_lines
 from assent.render.diff import text_diff
 from assent.render.diff_lines import diff_lines
-from assent.render.drift import (REBASE, DriftedFile, drift_lines, drift_rows)
+from assent.render.drift import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.lines import Line
-from assent.render.log import (event_row, log_check_lines, log_check_row, log_lines)
-from assent.render.operation_text import (command_lines, operation_brief, operation_subject)
-from assent.render.partial_approval import (excluded_count_lines, excluded_ids)
-from assent.render.review import (OperationReview, review_diff_json, review_diff_lines, review_json, review_lines, review_texts)
-from assent.render.rows import (Row, plan_row, session_row)
-from assent.render.status import (open_item_lines, open_item_row, status_lines)
+from assent.render.log import event_row, log_check_lines, log_check_row, log_lines
+from assent.render.operation_text import command_lines, operation_brief, operation_subject
+from assent.render.partial_approval import excluded_count_lines, excluded_ids
+from assent.render.review import (
+    OperationReview,
+    review_diff_json,
+    review_diff_lines,
+    review_json,
+    review_lines,
+    review_texts,
+)
+from assent.render.rows import Row, plan_row, session_row
+from assent.render.status import open_item_lines, open_item_row, status_lines
 
 LAST = (1 << 63) - 1  # the greatest number that an event can have
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from assent import __version__
-from assent.cli.registry import (COMMANDS, overview)
+from assent.cli.registry import COMMANDS, overview
 from assent.core.errors import UsageError
 
 

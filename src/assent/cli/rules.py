@@ -5,15 +5,21 @@ from pathlib import Path
 
 import click
 
-from assent.app.rules import (WorkspaceRules, open_rules, rules_from_file)
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
-from assent.cli.render.rules import (grant_row, grants_revoked_lines, layer_row, rules_lines, rules_tested_lines)
+from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.rules import (
+    grant_row,
+    grants_revoked_lines,
+    layer_row,
+    rules_lines,
+    rules_tested_lines,
+)
 from assent.cli.rules_explain import explain_call
-from assent.core.errors import (NotFound, UsageError)
+from assent.core.errors import NotFound, UsageError
 from assent.core.permission.grant import Grant
-from assent.core.permission.rule import (PermissionRule, RuleLayer)
+from assent.core.permission.rule import PermissionRule, RuleLayer
 from assent.core.permission.rule_match import agent_layers
-from assent.core.permission.rule_parser import (failed_examples, rule_text)
+from assent.core.permission.rule_parser import failed_examples, rule_text
 from assent.core.session.agent import Agent
 from assent.render.redaction import redacted_row
 

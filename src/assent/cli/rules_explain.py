@@ -4,11 +4,11 @@ from contextlib import closing
 
 import click
 
-from assent.app.explanation import (explain, explain_context, is_known)
-from assent.app.session import (InvocationOptions, SessionOptions, open_session_runtime)
+from assent.app.explanation import explain, explain_context, is_known
+from assent.app.session import InvocationOptions, SessionOptions, open_session_runtime
 from assent.cli.asker import DenyingAsker
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
-from assent.cli.render.rules_explain import (explanation_lines, explanation_row)
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.rules_explain import explanation_lines, explanation_row
 from assent.core.errors import UsageError
 
 HELP = "assent rules explain edit src/a.py"

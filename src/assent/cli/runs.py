@@ -2,17 +2,23 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
-from assent.cli.render.runs import (command_row, item_row, pruned_lines, run_detail_lines, run_list_lines)
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.render.runs import (
+    command_row,
+    item_row,
+    pruned_lines,
+    run_detail_lines,
+    run_list_lines,
+)
 from assent.cli.terminal import read_reply
-from assent.core.errors import (Declined, UsageError)
+from assent.core.errors import Declined, UsageError
 from assent.core.plan.operation import RunCommand
 from assent.core.shell.quote import script_line
 from assent.core.text.hidden_chars import visible_line
-from assent.render.operation_text import (argv_text, operation_subject)
+from assent.render.operation_text import argv_text, operation_subject
 from assent.render.redaction import redacted_row
 from assent.render.rows import Row
-from assent.runs.history import (CommandReport, PastOperation, PastRun, total_size)
+from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
 from assent.runs.retention import PrunedRuns
 
 YES = "yes"

@@ -6,14 +6,25 @@ from typing import Literal
 import click
 
 from assent.cli.input import argument_text
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation)
-from assent.cli.output import (CliOutput, encoded)
+from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.output import CliOutput, encoded
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
-from assent.render.rows import (Row, session_row)
-from assent.render.sessions import (halted_line, markdown_lines, rewind_point_lines, rewind_point_rows, rewound_lines, rewound_row, session_lines, session_list_lines, transcript_lines, with_children)
+from assent.render.rows import Row, session_row
+from assent.render.sessions import (
+    halted_line,
+    markdown_lines,
+    rewind_point_lines,
+    rewind_point_rows,
+    rewound_lines,
+    rewound_row,
+    session_lines,
+    session_list_lines,
+    transcript_lines,
+    with_children,
+)
 
 RESUME_TEXT = "Go on where you stopped."
 FINISHED_ENDS = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
@@ -184,7 +195,7 @@ def diff(call: Invocation, reference: str, turn: int | None) -> None:
 
     What children did, and builds of the session's plans, count for the turn that had begun before.
     """
-    from assent.render.turn_changes import (turn_lines, turn_list_lines, turn_row)
+    from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
 
     record, summary = _found(call, reference), call.engine.turn_changes
     about = {"session": record.session, "slug": record.slug}

@@ -7,8 +7,8 @@ import click
 
 from assent.cli.input import read_chunks
 from assent.cli.interrupts import interruptible
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.stage_import import (patch, stage_from)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.stage_import import patch, stage_from
 from assent.cli.stage_run import run
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
@@ -16,7 +16,7 @@ from assent.core.plan.operation import Operation
 from assent.planning.drafts import Staged
 from assent.render.lines import Line
 from assent.render.rows import operation_row
-from assent.render.status import (operation_lines, operation_removed_lines)
+from assent.render.status import operation_lines, operation_removed_lines
 
 MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 

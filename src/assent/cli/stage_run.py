@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from assent.cli.input import read_all
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.core.errors import UsageError
 from assent.core.plan.operation import RunCommand
 from assent.planning.command_operation import MAX_COMMAND_BYTES

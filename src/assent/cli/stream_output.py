@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from assent.cli.clock import now
-from assent.cli.output import (CliOutput, encoded, error_row, flush_run_output, ignore_closed_stdout)
-from assent.cli.render.run_stream import (RunStream, StreamItem)
+from assent.cli.output import CliOutput, encoded, error_row, flush_run_output, ignore_closed_stdout
+from assent.cli.render.run_stream import RunStream, StreamItem
 from assent.core.errors import AssentError
 from assent.core.run.journal import RunUpdate
 from assent.render.lines import Line
 from assent.render.rows import Row
-from assent.render.turn_stream import (live_row, stream_result_row)
+from assent.render.turn_stream import live_row, stream_result_row
 
 
 class StreamJsonOutput(CliOutput):

@@ -9,23 +9,28 @@ import msgspec
 
 from assent.agent.text_plan_builds import BUILD_AGENT
 from assent.app.engine import Engine
-from assent.app.session import (SessionOptions, SessionRuntime, open_session_runtime)
+from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import asker
-from assent.cli.goal.output import (DeferredTurnOutput, StreamJsonTurnOutput, TurnOutput, turn_output)
+from assent.cli.goal.output import DeferredTurnOutput, StreamJsonTurnOutput, TurnOutput, turn_output
 from assent.cli.goal.result import TurnResult
 from assent.cli.interrupts import interruptible
 from assent.cli.invocation import Invocation
 from assent.cli.output import CliOutput
-from assent.cli.render.text_plan_build import (TextPlanBuildResult, text_plan_build_lines, text_plan_build_result, text_plan_build_row)
+from assent.cli.render.text_plan_build import (
+    TextPlanBuildResult,
+    text_plan_build_lines,
+    text_plan_build_result,
+    text_plan_build_row,
+)
 from assent.cli.screen_lock import ScreenLock
 from assent.cli.stream_output import StreamJsonOutput
-from assent.core.errors import (AssentError, ContextOverflow, Interrupted, UsageError)
+from assent.core.errors import AssentError, ContextOverflow, Interrupted, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput
 from assent.core.session.record import SessionRecord
-from assent.render.rows import (run_row, warning_rows)
+from assent.render.rows import run_row, warning_rows
 from assent.runs.runs import RunReport
 
 BUILD_COMMAND = "assent build"

@@ -4,15 +4,23 @@ from shlex import quote
 
 import click
 
-from assent.app.trust import (ProjectFileTrust, TrustManager)
+from assent.app.trust import ProjectFileTrust, TrustManager
 from assent.cli.ansi import ansi
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.input import argument_text
-from assent.cli.invocation import (Invocation, examples, with_invocation)
+from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import want_color
-from assent.cli.render.trust import (file_lines, file_row, files_trusted_lines, trust_file_lines, trust_lines, trust_revoked_lines, trust_row)
+from assent.cli.render.trust import (
+    file_lines,
+    file_row,
+    files_trusted_lines,
+    trust_file_lines,
+    trust_lines,
+    trust_revoked_lines,
+    trust_row,
+)
 from assent.cli.terminal import ask_for_digest
-from assent.core.errors import (Declined, DigestMismatch, UsageError)
+from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.render.rows import Row
 
 TRUST_COMMAND = "assent trust show"

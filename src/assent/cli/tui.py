@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from assent.cli.goal.options import Goal
 from assent.cli.tui_options import check_tui_options
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
-    from assent.tui.host import (ScreenHost, StartOptions)
+    from assent.tui.host import ScreenHost, StartOptions
 
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
 STOPPING: Final = "Stopping the run…"
@@ -56,7 +56,7 @@ def screen(goal: Goal) -> int:
 
 def show_demo(host: "ScreenHost") -> int:
     """Opens the screen on the demo's place, which is gone when the screen is closed."""
-    from assent.app.demo import (GOAL, WELCOME)
+    from assent.app.demo import GOAL, WELCOME
     from assent.tui.host import StartOptions
 
     with closing(host.demo()) as place:

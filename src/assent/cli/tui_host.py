@@ -7,10 +7,10 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.render.lines import Line
 from assent.render.onboarding import SetupFindings
-from assent.tui.host import (CommandLineResult, ScreenHost, StartOptions)
+from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
 
 if TYPE_CHECKING:
     from assent.agent.tool_environment import ToolEnvironment
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
-    from assent.ports import (Asker, ProcessRunner)
+    from assent.ports import Asker, ProcessRunner
 
 NO_INPUT = "--no-input"
 
@@ -50,7 +50,7 @@ class LocalScreenHost:
 
     @cached_property
     def _settings(self) -> "Settings":
-        from assent.app.settings import (load_settings, locate_workspace, user_paths)
+        from assent.app.settings import load_settings, locate_workspace, user_paths
 
         return load_settings(locate_workspace(self._folder)[1], user_paths(), lenient=True).settings
 
@@ -70,7 +70,7 @@ class LocalScreenHost:
         return StartOptions(mode=self._settings.mode, model=default_model(self._folder))
 
     def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
-        from assent.app.session import (SessionOptions, open_session_runtime)
+        from assent.app.session import SessionOptions, open_session_runtime
 
         work = open_session_runtime(
             self._folder, asker, SessionOptions(model, agent), self.engine()

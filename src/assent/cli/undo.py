@@ -6,10 +6,16 @@ from functools import partial
 import click
 
 from assent.cli.approval_prompt import prompt_for_approval
-from assent.cli.build import (recover_first, run_and_answer)
-from assent.cli.invocation import (Invocation, examples, reference_option, with_invocation, with_output_format)
-from assent.cli.run_answer import (answer_undo, restore_todos, undo_row)
-from assent.core.errors import (Declined, Drift, Refused, StoreError, UsageError)
+from assent.cli.build import recover_first, run_and_answer
+from assent.cli.invocation import (
+    Invocation,
+    examples,
+    reference_option,
+    with_invocation,
+    with_output_format,
+)
+from assent.cli.run_answer import answer_undo, restore_todos, undo_row
+from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line

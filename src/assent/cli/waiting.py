@@ -2,8 +2,8 @@
 
 import click
 
-from assent.cli.invocation import (Invocation, examples, with_invocation)
-from assent.cli.render.waiting import (pending_decision_lines, pending_decision_rows)
+from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.render.waiting import pending_decision_lines, pending_decision_rows
 
 
 @click.command(epilog=examples("assent waiting\nassent waiting --json"))

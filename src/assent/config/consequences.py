@@ -8,17 +8,17 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.agent_file import (UnusableFile, split_front_matter)
+from assent.config.agent_file import UnusableFile, split_front_matter
 from assent.config.config_file import parse_toml
-from assent.config.jsonc import (BadJson, read_jsonc)
+from assent.config.jsonc import BadJson, read_jsonc
 from assent.config.loader import PROJECT
 from assent.config.permissions import PROJECT_FILES
-from assent.config.settings import (NEVER, Settings)
+from assent.config.settings import NEVER, Settings
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
-from assent.core.permission.rule_parser import (InvalidRuleTable, parse_rules)
-from assent.core.permission.trust import (Consequence, ProjectFile)
-from assent.core.session.custom_command import (TemplateFile, TemplateShell, template_parts)
+from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
+from assent.core.permission.trust import Consequence, ProjectFile
+from assent.core.session.custom_command import TemplateFile, TemplateShell, template_parts
 
 Consequences: TypeAlias = Iterator[Consequence]
 

@@ -5,7 +5,7 @@ import shlex
 from pathlib import Path
 from stat import S_IWGRP, S_IWOTH
 
-from assent.config.config_file import (ConfigFile, path_text)
+from assent.config.config_file import ConfigFile, path_text
 from assent.config.paths import path_within
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
-from assent.config.agent_file import (UnusableFile, split_front_matter)
+from assent.config.agent_file import UnusableFile, split_front_matter
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
 

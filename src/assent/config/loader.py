@@ -7,13 +7,21 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.config_file import (Opener, config_error, edit_command, parse_toml, path_text, read_config, read_content)
+from assent.config.config_file import (
+    Opener,
+    config_error,
+    edit_command,
+    parse_toml,
+    path_text,
+    read_config,
+    read_content,
+)
 from assent.config.file_ownership import ownership_problem
 from assent.config.merge import merge_settings
 from assent.config.modes import load_modes
 from assent.config.restrictive_settings import restrictive_settings
-from assent.config.settings import (AFTER_TRUST, NEVER, USER_ONLY, Settings)
-from assent.core.errors import (AssentError, Refused)
+from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
+from assent.core.errors import AssentError, Refused
 from assent.core.llm.provider import may_choose
 from assent.core.permission.mode import MODES
 

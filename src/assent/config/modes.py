@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from assent.config.settings import ModeSettings
-from assent.core.permission.mode import (MODES, CustomMode, CustomModes, Mode, stricter_mode)
+from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, stricter_mode
 
 MAX_ID_CHARS = 48  # characters of an id
 LABEL = 80  # characters of a label

@@ -11,16 +11,29 @@ from typing import Any
 
 import msgspec
 
-from assent.config.config_file import (ConfigFile, Opener, config_error, parse_toml, path_text, read_content)
+from assent.config.config_file import (
+    ConfigFile,
+    Opener,
+    config_error,
+    parse_toml,
+    path_text,
+    read_content,
+)
 from assent.config.file_ownership import ownership_problem
-from assent.config.jsonc import (BadJson, read_jsonc)
-from assent.config.loader import (PROJECT, IsTrusted, LoadedSettings, nothing_trusted)
+from assent.config.jsonc import BadJson, read_jsonc
+from assent.config.loader import PROJECT, IsTrusted, LoadedSettings, nothing_trusted
 from assent.config.paths import AppPaths
 from assent.config.presets import PRESETS
-from assent.config.settings import (RuleSettings, Settings)
+from assent.config.settings import RuleSettings, Settings
 from assent.core.errors import UsageError
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer)
-from assent.core.permission.rule_parser import (InvalidRuleTable, failed_examples, parse_rules, parse_tool_rules, rule_text)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_parser import (
+    InvalidRuleTable,
+    failed_examples,
+    parse_rules,
+    parse_tool_rules,
+    rule_text,
+)
 
 OPENCODE = ("opencode.json", "opencode.jsonc")
 PROJECT_FILES = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc")

@@ -1,6 +1,6 @@
 """Rule presets to start from: safe, dev and full; a person's own rules come after them."""
 
-from assent.core.permission.rule import (PermissionRule, RuleAction)
+from assent.core.permission.rule import PermissionRule, RuleAction
 
 NETWORK = "It reaches the network."
 INSTALLS = "It installs software, which may run anything."

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from assent.config.config_file import (Opener, read_content)
+from assent.config.config_file import Opener, read_content
 from assent.config.loader import PROJECT
 from assent.config.paths import path_within
 from assent.config.permissions import PROJECT_FILES

@@ -4,8 +4,14 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assent.core.llm.provider import (AnswerSettings, HttpSettings, ModelSettings, ProviderSettings, RetrySettings)
-from assent.core.permission.mode import (CustomMode, Mode)
+from assent.core.llm.provider import (
+    AnswerSettings,
+    HttpSettings,
+    ModelSettings,
+    ProviderSettings,
+    RetrySettings,
+)
+from assent.core.permission.mode import CustomMode, Mode
 from assent.core.permission.rule import RuleAction
 
 

@@ -11,10 +11,22 @@ from typing import Final
 
 import msgspec
 
-from assent.core.event import (CommandEnded, CommandStarted, DraftChanged, Event, JournalWritten, PermitGiven, PlanProposed, ReviewShown, RunsDeleted, StoredEvent, TextRevised)
+from assent.core.event import (
+    CommandEnded,
+    CommandStarted,
+    DraftChanged,
+    Event,
+    JournalWritten,
+    PermitGiven,
+    PlanProposed,
+    ReviewShown,
+    RunsDeleted,
+    StoredEvent,
+    TextRevised,
+)
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import (PlanRecord, fold_plan)
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, FinishedEntry)
+from assent.core.plan.record import PlanRecord, fold_plan
+from assent.core.run.journal import CommandEndedEntry, CommandStartedEntry, FinishedEntry
 
 # Streams that name no contents; those of kinds that nobody knows here are looked through.
 STREAMS_WITHOUT_BLOBS: Final = ("session/", "grant/", "comment/")

@@ -5,7 +5,14 @@ import struct
 from collections.abc import Iterable
 from typing import assert_never
 
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 
 _length = struct.Struct(">Q").pack  # every field follows its length in eight bytes
 _SHORT = 1024

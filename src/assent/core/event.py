@@ -7,9 +7,9 @@ import msgspec
 from assent.core.permission.grant import GrantEvent
 from assent.core.plan.approval import Approval
 from assent.core.plan.comment import Comment
-from assent.core.plan.operation import (FileOperation, Operation)
-from assent.core.run.journal import (JournalEntry, RunOutcome)
-from assent.core.run.permit import (CommandSource, Permit)
+from assent.core.plan.operation import FileOperation, Operation
+from assent.core.run.journal import JournalEntry, RunOutcome
+from assent.core.run.permit import CommandSource, Permit
 from assent.core.session.event import SessionEvent
 
 

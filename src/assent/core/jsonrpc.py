@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.json_depth import (MAX_DEPTH, is_too_deep)
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
 
 TOO_DEEP = f"it is nested more than {MAX_DEPTH} levels deep"
 UNKNOWN_METHOD = -32601

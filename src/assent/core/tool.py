@@ -6,12 +6,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.llm.message import (ImagePart, ToolCall)
+from assent.core.llm.message import ImagePart, ToolCall
 from assent.core.permission.grant import Grant
-from assent.core.permission.mode import (CustomMode, Mode)
+from assent.core.permission.mode import CustomMode, Mode
 from assent.core.plan.operation import FileOperation
 from assent.core.session.agent import Agent
-from assent.core.session.event import (Question, Todo)
+from assent.core.session.event import Question, Todo
 
 MISSING_CAPABILITY = (
     "lacks"  # metadata of a call: what is missing on this machine, so that it was not made

@@ -5,12 +5,20 @@ from typing import Final
 import msgspec
 
 from assent.app.engine_ports import LazySigner
-from assent.core.errors import (ApprovalUsed, DigestMismatch, Drift, IllegalState, NotApproved, PlanTextDiffers, Refused)
+from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
+    Drift,
+    IllegalState,
+    NotApproved,
+    PlanTextDiffers,
+    Refused,
+)
 from assent.core.event import PlanApproved
-from assent.core.plan.approval import (Approval, ApprovedPlan, Approver, approved, signed_bytes)
+from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
 from assent.core.plan.record import PlanRecord
-from assent.doctor.check import (refusal_text, require_safeguard)
-from assent.doctor.workspace import (CHANNEL, PROJECT, DoctorWorkspace)
+from assent.doctor.check import refusal_text, require_safeguard
+from assent.doctor.workspace import CHANNEL, PROJECT, DoctorWorkspace
 
 FILE: Final = "new.txt"
 WANTED: Final = b"new\n"

@@ -3,10 +3,10 @@
 from functools import partial
 from typing import Final
 
-from assent.core.errors import (AssentError, NotFound, Refused)
+from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.run.journal import drive_to_end
-from assent.doctor.check import (SafeguardFailed, refusal_text, require_safeguard)
-from assent.doctor.workspace import (CHANNEL, PROJECT, DoctorWorkspace)
+from assent.doctor.check import SafeguardFailed, refusal_text, require_safeguard
+from assent.doctor.workspace import CHANNEL, PROJECT, DoctorWorkspace
 
 ESCAPING_PATHS: Final = (
     "../out.txt",

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from assent.core.shell.process import (SandboxState, SandboxStatus)
-from assent.doctor.check import (DoctorCheck, DoctorCheckResult)
+from assent.core.shell.process import SandboxState, SandboxStatus
+from assent.doctor.check import DoctorCheck, DoctorCheckResult
 from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.escape_tests import (ESCAPE_TESTS, EscapeOutcome, EscapeTestResult)
-from assent.sandbox.selftest.limit_tests import (SLOW, run_limit_tests)
+from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS, EscapeOutcome, EscapeTestResult
+from assent.sandbox.selftest.limit_tests import SLOW, run_limit_tests
 
 
 def escape_checks(standings: SandboxChecker) -> tuple[SandboxStatus, list[DoctorCheck]]:

@@ -5,12 +5,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
-from assent.agent.read_only_shell import (LocalReadOnlyShell, classify_read_only)
+from assent.agent.read_only_shell import LocalReadOnlyShell, classify_read_only
 from assent.core.errors import Refused
 from assent.core.paths import display_path
-from assent.core.shell.process import (OutputChunk, ProcessLimits, Program, SandboxState)
-from assent.doctor.check import (CheckFunction, CheckSkipped, DoctorCheck, refusal_text, require_safeguard, run_check)
-from assent.doctor.workspace import (DoctorWorkspace, doctor_workspace)
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
+from assent.doctor.check import (
+    CheckFunction,
+    CheckSkipped,
+    DoctorCheck,
+    refusal_text,
+    require_safeguard,
+    run_check,
+)
+from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.sandbox.selftest.decoy_plan import SelfTestPaths
 from assent.sandbox.selftest.selftest import ConfinementFactory
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from errno import EEXIST
 
-from assent.core.paths import (STAGE, casefolded, one_line)
-from assent.core.plan.operation import (FileOperation, footprint)
+from assent.core.paths import STAGE, casefolded, one_line
+from assent.core.plan.operation import FileOperation, footprint
 from assent.executor.disk import Disk
 from assent.executor.folder_handles import FolderHandles
 

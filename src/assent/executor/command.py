@@ -6,13 +6,25 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.errors import (AssentError, Refused)
+from assent.core.errors import AssentError, Refused
 from assent.core.plan.operation import RunCommand
-from assent.core.run.journal import (CommandEndedEntry, CommandProgress, CommandStartedEntry, HaltedEntry, LiveCommandOutput, PathConflict)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandProgress,
+    CommandStartedEntry,
+    HaltedEntry,
+    LiveCommandOutput,
+    PathConflict,
+)
 from assent.core.run.state import UNKNOWN_END
-from assent.core.run.workspace_changes import (NO_FILES, FileStateChanges, WorkspaceChanges, encode_changes)
-from assent.core.shell.process import (OutputChunk, ProcessResult, signal_of)
-from assent.ports import (BlobStore, Journal, PlanCommandRunner)
+from assent.core.run.workspace_changes import (
+    NO_FILES,
+    FileStateChanges,
+    WorkspaceChanges,
+    encode_changes,
+)
+from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
+from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 KEPT_EDGE_BYTES: Final = (

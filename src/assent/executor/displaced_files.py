@@ -15,9 +15,15 @@ from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
 from assent.executor.disk import Disk
-from assent.executor.displaced_manifest import (DisplacedManifest, manifest_name, remove_displaced, remove_stale_manifests, write_manifest)
+from assent.executor.displaced_manifest import (
+    DisplacedManifest,
+    manifest_name,
+    remove_displaced,
+    remove_stale_manifests,
+    write_manifest,
+)
 from assent.executor.file_attributes import attributes_of
-from assent.executor.file_states import (CHUNK, OPEN_READ)
+from assent.executor.file_states import CHUNK, OPEN_READ
 from assent.executor.folder_handles import OPEN_FOLDER
 
 BLOCK = 4096  # bytes that a file takes at least

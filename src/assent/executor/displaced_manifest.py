@@ -14,7 +14,7 @@ from stat import S_ISLNK, S_ISREG
 import msgspec
 
 from assent.executor.disk import Disk
-from assent.executor.file_states import (CHUNK, OPEN_READ)
+from assent.executor.file_states import CHUNK, OPEN_READ
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 _ENDING = b".list"

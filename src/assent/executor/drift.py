@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.errors import (Drift, StoreError)
-from assent.core.paths import (ancestors, casefolded, display_path)
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, WriteFile, footprint)
+from assent.core.errors import Drift, StoreError
+from assent.core.paths import ancestors, casefolded, display_path
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.slot_move import (PathState, needed_folders)
+from assent.core.run.slot_move import PathState, needed_folders
 from assent.core.run.state import segment_ranges
-from assent.ports import (MAX_WHOLE_READ, BlobStore, PathStateReader)
+from assent.ports import MAX_WHOLE_READ, BlobStore, PathStateReader
 
 MAX_NAMED = 20  # differences spelled out in one message
 

@@ -4,28 +4,45 @@ from collections.abc import Generator, Sequence
 
 from msgspec.structs import replace
 
-from assent.core.errors import (DigestMismatch, Refused)
+from assent.core.errors import DigestMismatch, Refused
 from assent.core.paths import display_path
 from assent.core.plan.approval import ApprovedPlan
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.run.displaced_files import (DisplacedLookup, no_displaced)
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, FinishedEntry, HaltedEntry, JournalEntry, PathConflict, RecoveringEntry, RecoveryChoice, RunOutcome, RunStep, RunUpdate, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry, started_entry)
+from assent.core.run.displaced_files import DisplacedLookup, no_displaced
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RunOutcome,
+    RunStep,
+    RunUpdate,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+    started_entry,
+)
 from assent.core.run.orphan_slot import OrphanChoice as OrphanWay
-from assent.core.run.orphan_slot import (OrphanCleanup, OrphanSlot)
+from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
 from assent.core.run.permit import PermittedPlan
-from assent.core.run.results import (kept_slots, made_folders)
+from assent.core.run.results import kept_slots, made_folders
 from assent.core.run.slot_move import SlotLayout
-from assent.core.run.state import (RunState, fold_run)
+from assent.core.run.state import RunState, fold_run
 from assent.core.run.workspace_changes import state_changes
-from assent.executor.command import (CommandExecution, DueCommand, NoPlanCommandRunner)
-from assent.executor.orphan_slots import (clear_orphan_slots, remove_probes)
+from assent.executor.command import CommandExecution, DueCommand, NoPlanCommandRunner
+from assent.executor.orphan_slots import clear_orphan_slots, remove_probes
 from assent.executor.preflight import check_start
-from assent.executor.reconciliation import (completed_operations, contradictions, unlike_start)
-from assent.executor.rollback import (JournaledRun, changes_reader, plan_rollback, read_rollbacks)
-from assent.executor.run_result import (RunPosition, command_label, final_results, halt_reason)
-from assent.executor.segment import (SegmentRun, enter_segment, plan_index, slot_layout)
-from assent.ports import (BlobStore, Journal, PlanCommandRunner)
+from assent.executor.reconciliation import completed_operations, contradictions, unlike_start
+from assent.executor.rollback import JournaledRun, changes_reader, plan_rollback, read_rollbacks
+from assent.executor.run_result import RunPosition, command_label, final_results, halt_reason
+from assent.executor.segment import SegmentRun, enter_segment, plan_index, slot_layout
+from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 StepUpdates = Generator[RunUpdate, None, JournalEntry]

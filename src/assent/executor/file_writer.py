@@ -6,23 +6,23 @@ from errno import EBUSY, EEXIST, ENOTEMPTY
 
 import msgspec
 
-from assent.core.paths import (STAGE, is_inside, parent)
-from assent.core.plan.operation import (FileOperation, FileState, WriteFile)
+from assent.core.paths import STAGE, is_inside, parent
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
 from assent.core.run.orphan_slot import PROBES
-from assent.core.run.slot_move import (PathState, SlotContent, SlotLayout)
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
 from assent.executor.case_collisions import refuse_case_collisions
 from assent.executor.disk import Disk
 from assent.executor.displaced_files import LocalDisplacedFiles
-from assent.executor.file_attributes import (OwnershipRights, process_rights)
-from assent.executor.file_states import (DigestCache, FileStates)
+from assent.executor.file_attributes import OwnershipRights, process_rights
+from assent.executor.file_states import DigestCache, FileStates
 from assent.executor.folder_handles import FolderHandles
 from assent.executor.os_errors import SymlinkInPath
 from assent.executor.pending_sync import PendingSync
-from assent.executor.removal import (PARALLEL_THRESHOLD, remove_in_parallel)
-from assent.executor.renames import (FLAG_UNSUPPORTED, finish_link, rename_without_flag)
-from assent.executor.slot_layout import (mounts_below, slot_layout_for)
+from assent.executor.removal import PARALLEL_THRESHOLD, remove_in_parallel
+from assent.executor.renames import FLAG_UNSUPPORTED, finish_link, rename_without_flag
+from assent.executor.slot_layout import mounts_below, slot_layout_for
 from assent.executor.slots import SlotWriter
-from assent.executor.whole_folders import (whole_folders, without_folders_of)
+from assent.executor.whole_folders import whole_folders, without_folders_of
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together

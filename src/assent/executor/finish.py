@@ -2,9 +2,19 @@
 
 from collections.abc import Container, Generator, Mapping, Sequence
 
-from assent.core.paths import (ancestors, parent)
-from assent.core.run.journal import (AbortedEntry, SegmentEnteredEntry, SettledEntry, StartedEntry)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveStatus, MoveToSlot, PathState, SlotMove, SwapWithSlot, forward_status, involved_paths)
+from assent.core.paths import ancestors, parent
+from assent.core.run.journal import AbortedEntry, SegmentEnteredEntry, SettledEntry, StartedEntry
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    PathState,
+    SlotMove,
+    SwapWithSlot,
+    forward_status,
+    involved_paths,
+)
 from assent.ports.file_writer import FileWriter
 
 PROGRESS_INTERVAL = 64  # motions between two reports of progress

@@ -7,9 +7,9 @@ from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from stat import S_ISLNK
 
-from assent.core.paths import (STAGE, ancestors, is_inside, parent)
-from assent.executor.disk import (Disk, EntryKind)
-from assent.executor.os_errors import (SymlinkInPath, symlink_in_path)
+from assent.core.paths import STAGE, ancestors, is_inside, parent
+from assent.executor.disk import Disk, EntryKind
+from assent.executor.os_errors import SymlinkInPath, symlink_in_path
 
 LIMIT = 256  # descriptors kept open
 CLOSED_AT_ONCE = 32  # how many make room at once

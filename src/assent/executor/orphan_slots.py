@@ -3,9 +3,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
-from assent.core.paths import (STAGE, is_inside, parent)
+from assent.core.paths import STAGE, is_inside, parent
 from assent.core.plan.operation import FileState
-from assent.core.run.orphan_slot import (KEPT_SUFFIX, LOST_AND_FOUND, PROBES, OrphanChoice, OrphanCleanup, OrphanSlot)
+from assent.core.run.orphan_slot import (
+    KEPT_SUFFIX,
+    LOST_AND_FOUND,
+    PROBES,
+    OrphanChoice,
+    OrphanCleanup,
+    OrphanSlot,
+)
 from assent.core.run.slot_move import PathState
 from assent.ports.file_writer import FileWriter
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assent.core.errors import (AssentError, Refused, WorkspaceError)
+from assent.core.errors import AssentError, Refused, WorkspaceError
 from assent.core.paths import display_path
 
 

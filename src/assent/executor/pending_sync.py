@@ -6,7 +6,7 @@ from threading import Thread
 
 from assent.executor.disk import Disk
 from assent.executor.file_states import OPEN_READ
-from assent.executor.folder_handles import (OPEN_FOLDER, FolderHandles)
+from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
 from assent.executor.os_errors import SymlinkInPath
 
 # Up to here fsync flushes only what is ours; beyond, one flush of the file system is cheaper than

@@ -1,11 +1,11 @@
 """Preflight: checks a plan before its run starts, so that a failure does not use the approval."""
 
-from assent.core.plan.operation import (FileOperation, RunCommand)
+from assent.core.plan.operation import FileOperation, RunCommand
 from assent.core.plan.plan import Plan
 from assent.core.run.state import segment_ranges
 from assent.core.run.workspace_changes import state_changes
-from assent.executor.drift import (check_blobs, check_disk, first_segment_files)
-from assent.ports import (BlobStore, PlanCommandRunner)
+from assent.executor.drift import check_blobs, check_disk, first_segment_files
+from assent.ports import BlobStore, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 

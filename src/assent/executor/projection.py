@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from assent.core.errors import (AssentError, InvalidPlan, Refused, UsageError)
-from assent.core.ids import (plan_name, session_name)
-from assent.core.paths import (GIT, STATE, TREE, casefolded, display_path, is_inside, normalize)
-from assent.executor.disk import (Disk, EntryKind)
-from assent.executor.projection_files import (LIMIT, ProjectionFiles)
+from assent.core.errors import AssentError, InvalidPlan, Refused, UsageError
+from assent.core.ids import plan_name, session_name
+from assent.core.paths import GIT, STATE, TREE, casefolded, display_path, is_inside, normalize
+from assent.executor.disk import Disk, EntryKind
+from assent.executor.projection_files import LIMIT, ProjectionFiles
 from assent.ports import PlanFile
 
 PLANS = b".opencode/plans"

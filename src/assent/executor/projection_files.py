@@ -11,12 +11,12 @@ from stat import S_ISLNK, S_ISREG
 from threading import RLock
 from typing import Concatenate, ParamSpec, TypeVar
 
-from assent.core.errors import (Refused, WorkspaceError)
+from assent.core.errors import Refused, WorkspaceError
 from assent.core.paths import display_path
-from assent.executor.disk import (Disk, EntryKind)
+from assent.executor.disk import Disk, EntryKind
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import (readable_error, readable_errors, symlink_in_path)
+from assent.executor.os_errors import readable_error, readable_errors, symlink_in_path
 
 P = ParamSpec("P")
 R = TypeVar("R")

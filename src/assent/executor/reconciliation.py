@@ -10,9 +10,25 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, Operation, WriteFile, footprint)
-from assent.core.run.journal import (PathConflict, RunOutcome)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveToSlot, PathState, SlotContent, SlotMove, SwapWithSlot, slot_contents)
+from assent.core.plan.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    WriteFile,
+    footprint,
+)
+from assent.core.run.journal import PathConflict, RunOutcome
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveToSlot,
+    PathState,
+    SlotContent,
+    SlotMove,
+    SwapWithSlot,
+    slot_contents,
+)
 from assent.executor.prepare import SlotContents
 from assent.ports.file_writer import FileWriter
 

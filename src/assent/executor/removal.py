@@ -5,7 +5,7 @@ from threading import Thread
 from typing import TypeAlias
 
 from assent.executor.disk import Disk
-from assent.executor.folder_handles import (OPEN_FOLDER, FolderHandles)
+from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
 
 PARALLEL_THRESHOLD = 512  # with fewer files than this, starting threads gains nothing
 

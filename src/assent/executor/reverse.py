@@ -5,8 +5,17 @@ from typing import Literal, TypeAlias
 
 from assent.core.paths import parent
 from assent.core.plan.operation import FileState
-from assent.core.run.journal import (HaltedEntry, PathConflict, SettledEntry)
-from assent.core.run.slot_move import (ClearFolder, MoveFromSlot, MoveStatus, MoveToSlot, SlotMove, SwapWithSlot, backward_status, involved_paths)
+from assent.core.run.journal import HaltedEntry, PathConflict, SettledEntry
+from assent.core.run.slot_move import (
+    ClearFolder,
+    MoveFromSlot,
+    MoveStatus,
+    MoveToSlot,
+    SlotMove,
+    SwapWithSlot,
+    backward_status,
+    involved_paths,
+)
 from assent.ports.file_writer import FileWriter
 
 FolderReturn: TypeAlias = Literal[

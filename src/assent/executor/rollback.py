@@ -5,14 +5,34 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from assent.core.paths import ancestors
-from assent.core.plan.operation import (DeleteFile, FileState, Operation, RunCommand, WriteFile, footprint)
-from assent.core.run.journal import (CommandEndedEntry, JournalEntry, OperationResult, RollbackStartedEntry, SegmentSweptEntry)
-from assent.core.run.results import (made_folders, run_results)
-from assent.core.run.rollback import (RunFileChange, command_rollback, file_rollback)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    JournalEntry,
+    OperationResult,
+    RollbackStartedEntry,
+    SegmentSweptEntry,
+)
+from assent.core.run.results import made_folders, run_results
+from assent.core.run.rollback import RunFileChange, command_rollback, file_rollback
 from assent.core.run.slot_move import PathState
-from assent.core.run.state import (Rollback, Rollbacks, command_ends, rollback_start, segment_ranges, succeeded)
-from assent.core.run.workspace_changes import (WorkspaceChanges, decode_changes)
-from assent.core.undo.inversion import (NOT_A_FILE, has_state)
+from assent.core.run.state import (
+    Rollback,
+    Rollbacks,
+    command_ends,
+    rollback_start,
+    segment_ranges,
+    succeeded,
+)
+from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
+from assent.core.undo.inversion import NOT_A_FILE, has_state
 from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 

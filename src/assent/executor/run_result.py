@@ -6,12 +6,18 @@ import msgspec
 
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, HaltedEntry, OperationResult, PathConflict)
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    HaltedEntry,
+    OperationResult,
+    PathConflict,
+)
 from assent.core.run.state import RunState
 from assent.core.shell.quote import shell_line
 from assent.executor.command import failure_text
 from assent.executor.rollback import JournaledRun
-from assent.executor.segment import (plan_index, result_on_disk)
+from assent.executor.segment import plan_index, result_on_disk
 from assent.ports.file_writer import FileWriter
 
 

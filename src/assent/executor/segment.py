@@ -7,20 +7,39 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.errors import (AssentError, StoreError, WorkspaceError)
-from assent.core.paths import (display_path, is_inside)
-from assent.core.plan.operation import (FileOperation, MoveFile, footprint)
+from assent.core.errors import AssentError, StoreError, WorkspaceError
+from assent.core.paths import display_path, is_inside
+from assent.core.plan.operation import FileOperation, MoveFile, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.displaced_files import (DisplacedLookup, no_displaced)
-from assent.core.run.journal import (AbortedEntry, CommittedEntry, HaltedEntry, JournalEntry, OperationResult, PathConflict, RecoveringEntry, RunOutcome, RunStep, SegmentEnteredEntry, SettledEntry, StepProgress)
-from assent.core.run.slot_move import (SlotLayout, SlotMove, needed_folders, slot_contents, slot_moves)
-from assent.core.run.state import (RunState, SegmentRange)
+from assent.core.run.displaced_files import DisplacedLookup, no_displaced
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommittedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RunOutcome,
+    RunStep,
+    SegmentEnteredEntry,
+    SettledEntry,
+    StepProgress,
+)
+from assent.core.run.slot_move import (
+    SlotLayout,
+    SlotMove,
+    needed_folders,
+    slot_contents,
+    slot_moves,
+)
+from assent.core.run.state import RunState, SegmentRange
 from assent.executor import reconciliation
-from assent.executor.drift import (PathDrift, check_blobs, drifted_paths)
+from assent.executor.drift import PathDrift, check_blobs, drifted_paths
 from assent.executor.finish import finish
-from assent.executor.prepare import (SlotContents, prepare)
+from assent.executor.prepare import SlotContents, prepare
 from assent.executor.reverse import reverse
-from assent.executor.sweep import (SegmentSlots, sweep)
+from assent.executor.sweep import SegmentSlots, sweep
 from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 

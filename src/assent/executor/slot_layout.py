@@ -6,9 +6,9 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.paths import (STATE, ancestors, parent)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile)
-from assent.core.run.slot_move import (SlotLayout, prunable_folders)
+from assent.core.paths import STATE, ancestors, parent
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.run.slot_move import SlotLayout, prunable_folders
 from assent.executor.disk import Disk
 from assent.executor.folder_handles import FolderHandles
 from assent.executor.os_errors import SymlinkInPath

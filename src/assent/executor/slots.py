@@ -11,8 +11,13 @@ from assent.core.digest import sha256
 from assent.core.paths import ancestors
 from assent.core.run.slot_move import SlotContent
 from assent.executor.disk import Disk
-from assent.executor.file_attributes import (OwnershipRights, copy_attributes, has_no_attributes, new_owner)
-from assent.executor.file_states import (CHUNK, OPEN_READ)
+from assent.executor.file_attributes import (
+    OwnershipRights,
+    copy_attributes,
+    has_no_attributes,
+    new_owner,
+)
+from assent.executor.file_states import CHUNK, OPEN_READ
 from assent.executor.folder_handles import FolderHandles
 from assent.executor.os_errors import SymlinkInPath
 

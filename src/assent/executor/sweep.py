@@ -5,10 +5,16 @@ from errno import ELOOP
 
 import msgspec
 
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, footprint)
+from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
 from assent.core.run.displaced_files import displaces_file
 from assent.core.run.journal import SettledEntry
-from assent.core.run.slot_move import (ClearFolder, SlotLayout, SlotMove, prunable_folders, slot_contents)
+from assent.core.run.slot_move import (
+    ClearFolder,
+    SlotLayout,
+    SlotMove,
+    prunable_folders,
+    slot_contents,
+)
 from assent.executor.reconciliation import displaced_torn_slots
 from assent.ports.file_writer import FileWriter
 

@@ -4,11 +4,11 @@ import re
 import time
 from collections.abc import Callable
 
-from assent.core.errors import (Refused, Unavailable, UsageError)
+from assent.core.errors import Refused, Unavailable, UsageError
 from assent.llm.cancellation import StreamCancelToken
-from assent.llm.http.client import (HttpClient, HttpRequest, HttpResponse)
+from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
-from assent.llm.http.url import (HttpUrl, parse_url)
+from assent.llm.http.url import HttpUrl, parse_url
 from assent.ports import FetchResponse
 
 MAX_REDIRECTS = 5  # redirects

@@ -6,16 +6,30 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from assent.core.errors import ModelError
-from assent.core.llm.message import (TextPart, ToolCall)
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StopReason, StreamEnded, StreamEvent, StreamPaused)
-from assent.llm.cancellation import (CancellableModelStream, StreamCancelToken)
-from assent.llm.errors import (ErrorContext, connection_error, http_status_error, response_too_long, stream_error)
-from assent.llm.http.client import (HttpClient, HttpRequest, HttpResponse)
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamEnded,
+    StreamEvent,
+    StreamPaused,
+)
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
+from assent.llm.errors import (
+    ErrorContext,
+    connection_error,
+    http_status_error,
+    response_too_long,
+    stream_error,
+)
+from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
-from assent.llm.http.sse import (SseEvent, SseEventTooLong, SseParser)
+from assent.llm.http.sse import SseEvent, SseEventTooLong, SseParser
 from assent.llm.http.url import HttpUrl
-from assent.llm.wires.response_limits import (ResponseLimitExceeded, ResponseMeter)
-from assent.llm.wires.wire import (ResponseFailed, StreamDecoder, WireProtocol)
+from assent.llm.wires.response_limits import ResponseLimitExceeded, ResponseMeter
+from assent.llm.wires.wire import ResponseFailed, StreamDecoder, WireProtocol
 
 ERROR_BODY = 64 << 10
 ERROR_RECEIVED = 1 << 20  # bytes of it, packed, that may say nothing
@@ -36,7 +50,7 @@ class ProviderEndpoint(msgspec.Struct, frozen=True):
 
 
 class HttpModel:
-    """A model of a provider. Parts count only if `Stopped` follows: until then it may break off."""
+    """A model of a provider. Parts count only if `StreamEnded` follows; until then it may break."""
 
     def __init__(
         self,

@@ -5,8 +5,8 @@ from contextlib import closing
 import msgspec
 
 from assent.llm.cancellation import StreamCancelToken
-from assent.llm.errors import (ErrorContext, connection_error, http_status_error)
-from assent.llm.http.client import (HttpClient, HttpRequest, HttpResponse)
+from assent.llm.errors import ErrorContext, connection_error, http_status_error
+from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
 from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import VERSION

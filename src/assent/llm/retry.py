@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
 from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import (ModelRequest, RequestRetried, StreamEnded, StreamEvent)
-from assent.llm.cancellation import (CancellableModelStream, StreamCancelToken)
+from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import Model
 
 MAX_DELAY_S = 300.0  # a server that wants to be left alone for longer is told to the person
@@ -15,8 +15,8 @@ class RetryingModel:
     """A model that is asked again when asking again may help.
 
     Everything passes at once, so that what is complete can be stored while the rest still comes.
-    After `Retried` all that the attempt before it said is void, parts and deltas alike: only what
-    follows the last `Retried` counts, and only if `Stopped` comes.
+    After `RequestRetried` all that the attempt before it said is void, parts and deltas alike: only
+    what follows the last one counts, and only if `StreamEnded` comes.
     """
 
     def __init__(

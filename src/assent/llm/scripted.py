@@ -7,11 +7,27 @@ from typing import Any, Literal
 
 import msgspec
 
-from assent.core.errors import (ModelError, Unavailable, UsageError)
-from assent.core.json_depth import (MAX_DEPTH, is_too_deep)
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, PartCompleted, StopReason, StreamDelta, StreamEnded, StreamEvent, TokenUsage)
-from assent.llm.cancellation import (CancellableModelStream, StreamCancelToken)
+from assent.core.errors import ModelError, Unavailable, UsageError
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
+from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 
 LIMIT = 64 << 20
 LIST = "assent models list"

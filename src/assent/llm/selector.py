@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from assent.core.errors import (ModelError, UsageError)
-from assent.llm.catalog import (ModelCatalog, ModelInfo)
-from assent.llm.providers import (ProviderAccount, usable_accounts)
+from assent.core.errors import ModelError, UsageError
+from assent.llm.catalog import ModelCatalog, ModelInfo
+from assent.llm.providers import ProviderAccount, usable_accounts
 
 NO_MODEL = (
     "No model can be used here: no key is set, no provider is configured, and no local server "

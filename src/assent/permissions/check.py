@@ -8,12 +8,19 @@ import msgspec
 
 from assent.core.permission.mode import Mode
 from assent.core.permission.protected_paths import configures_agents
-from assent.core.permission.rule_match import (mode_without_tool, tool_names)
+from assent.core.permission.rule_match import mode_without_tool, tool_names
 from assent.core.permission.secret_files import secret_reason
 from assent.core.plan.plan import Scope
 from assent.core.session.agent import Agent
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict, strictest_decision)
-from assent.permissions.hosts import (host_of, is_private_host)
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
+from assent.permissions.hosts import host_of, is_private_host
 from assent.permissions.sensitive_files import why_sensitive
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY

@@ -8,8 +8,22 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.protected_paths import configures_agents
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict, strictest_decision)
-from assent.permissions.check import (PermissionCheck, check_for, default_ask, denied_check, edit_floor, uncertain_edit_floor)
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
+from assent.permissions.check import (
+    PermissionCheck,
+    check_for,
+    default_ask,
+    denied_check,
+    edit_floor,
+    uncertain_edit_floor,
+)
 
 OUTSIDE_PREFIXES = ("/", "~", "..")
 OutsideResolver: TypeAlias = Callable[

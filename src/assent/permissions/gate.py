@@ -11,19 +11,40 @@ from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule)
-from assent.core.permission.rule_match import (ExplainedDecision, ResourceForms, RuleMatch, deciding_match, mode_without_tool, rule_matches)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule_match import (
+    ExplainedDecision,
+    ResourceForms,
+    RuleMatch,
+    deciding_match,
+    mode_without_tool,
+    rule_matches,
+)
 from assent.core.permission.rule_parser import rule_text
 from assent.core.permission.wildcard import matches_everything
 from assent.core.session.event import RiskLevel
-from assent.core.tool import (Action, Decision, PermissionContext, ResourceAccess, Verdict, strictest_decision)
-from assent.permissions.check import (MODE_NAMES, PermissionCheck, check_for, why_not_staged)
-from assent.permissions.command_checks import (agent_config_writes, command_line_checks, outside_check, planning_checks, require_read_only, staged_checks)
+from assent.core.tool import (
+    Action,
+    Decision,
+    PermissionContext,
+    ResourceAccess,
+    Verdict,
+    strictest_decision,
+)
+from assent.permissions.check import MODE_NAMES, PermissionCheck, check_for, why_not_staged
+from assent.permissions.command_checks import (
+    agent_config_writes,
+    command_line_checks,
+    outside_check,
+    planning_checks,
+    require_read_only,
+    staged_checks,
+)
 from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 from assent.permissions.grant_patterns import grant_patterns
 from assent.permissions.grants import matching_grant
-from assent.permissions.mandatory_asks import (names_path, outside_path)
-from assent.permissions.path_limits import (PathLimitsCache, with_agent_config_limits)
+from assent.permissions.mandatory_asks import names_path, outside_path
+from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
 from assent.permissions.resource_names import resource_names
 from assent.permissions.risk_rating import rate_risk
 from assent.permissions.rule_layers import AgentRuleLayers

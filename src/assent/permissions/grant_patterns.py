@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.grant import PermissionPattern
-from assent.core.tool import (PERMISSIONS, Action, PermissionContext, ResourceAccess)
+from assent.core.tool import PERMISSIONS, Action, PermissionContext, ResourceAccess
 from assent.permissions.check import why_secret_path
 from assent.permissions.command_checks import agent_config_writes
-from assent.permissions.hosts import (host_of, is_private_host, origin_of)
+from assent.permissions.hosts import host_of, is_private_host, origin_of
 
 LineClassifier: TypeAlias = Callable[[str], CommandAnalysis]
 PatternBuilder: TypeAlias = Callable[[ResourceAccess, LineClassifier], Sequence[PermissionPattern]]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from assent.core.permission.grant import (Grant, PermissionPattern)
-from assent.core.permission.mode import (custom_mode_name, default_agent)
-from assent.core.permission.wildcard import (expand_home, matches)
-from assent.core.tool import (Decision, PermissionContext)
+from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.mode import custom_mode_name, default_agent
+from assent.core.permission.wildcard import expand_home, matches
+from assent.core.tool import Decision, PermissionContext
 from assent.permissions.check import PermissionCheck
 
 

@@ -2,7 +2,7 @@
 
 from posixpath import join, normpath
 
-from assent.core.tool import (Action, ResourceAccess)
+from assent.core.tool import Action, ResourceAccess
 from assent.permissions.hosts import canonical_url
 
 PATHS = (Action.READ, Action.EDIT, Action.OUTSIDE)

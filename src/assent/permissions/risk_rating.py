@@ -5,9 +5,9 @@ from typing import TypeAlias, get_args
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.session.event import RiskLevel
-from assent.core.tool import (Action, ResourceAccess)
+from assent.core.tool import Action, ResourceAccess
 from assent.permissions.check import why_secret_path
-from assent.permissions.hosts import (host_of, is_private_host)
+from assent.permissions.hosts import host_of, is_private_host
 from assent.permissions.sensitive_files import why_sensitive
 
 RiskRating: TypeAlias = tuple[RiskLevel, tuple[str, ...]]

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from assent.core.permission.rule import (PermissionPolicy, PermissionRule, RuleLayer)
-from assent.core.permission.rule_match import (CompiledRuleLayer, agent_layers, hiding_rule)
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule_match import CompiledRuleLayer, agent_layers, hiding_rule
 from assent.core.session.agent import Agent
-from assent.core.tool import (Action, ResourceAccess)
+from assent.core.tool import Action, ResourceAccess
 
 RuleLayers = tuple[CompiledRuleLayer, ...]
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from assent.core.errors import AssentError
 from assent.core.event import ApprovalExpired
 from assent.core.plan.approval import Approval
-from assent.core.plan.record import (ApprovalRecord, PlanRecord)
+from assent.core.plan.record import ApprovalRecord, PlanRecord
 from assent.planning.ports import Ports
 from assent.ports import EventBatch
 

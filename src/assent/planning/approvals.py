@@ -5,29 +5,37 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from assent.core.errors import (ApprovalUsed, DigestMismatch, Expired, IllegalState, InvalidPlan, NotApproved, NotFound)
-from assent.core.event import (PlanApproved, PlanDeclined, PlanProposed, PlanRejected)
-from assent.core.hook import (PLAN_APPROVED, PLAN_PROPOSED)
-from assent.core.paths import (GIT, display_path, normalize)
-from assent.core.plan.approval import (MAX_LIFETIME_S, Approval, Approver, signed_bytes)
+from assent.core.errors import (
+    ApprovalUsed,
+    DigestMismatch,
+    Expired,
+    IllegalState,
+    InvalidPlan,
+    NotApproved,
+    NotFound,
+)
+from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
+from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
+from assent.core.paths import GIT, display_path, normalize
+from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
 from assent.core.plan.comment import Comment
-from assent.core.plan.commit import (commit_command, plan_title, without_commit)
+from assent.core.plan.commit import commit_command, plan_title, without_commit
 from assent.core.plan.front_matter import misspelled_keys
-from assent.core.plan.lifecycle import (PlanAction, PlanState, next_state)
-from assent.core.plan.operation import (FileState, Operation)
-from assent.core.plan.plan import (Plan, ReliedOnFile, declared_reliance, declared_scope)
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation import FileState, Operation
+from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
-from assent.executor.drift import (check_disk, first_segment_files)
-from assent.planning.approval_expiry import (expiry_reason, latest_known_time, record_expired)
+from assent.executor.drift import check_disk, first_segment_files
+from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
 from assent.planning.approval_notes import check_note
 from assent.planning.build_warnings import build_warnings
 from assent.planning.case_collisions import refuse_case_collisions
-from assent.planning.hook_events import (fire_hooks, plan_hook_fields, session_hook_fields)
+from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.independent_approval import check_independent
 from assent.planning.plan_export import PlanExport
-from assent.planning.plans import (WRITE_COMMAND, Plans)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.plans import WRITE_COMMAND, Plans
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.ports import EventBatch
 

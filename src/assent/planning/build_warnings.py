@@ -3,8 +3,12 @@
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.planning.approval_expiry import usable_approval
-from assent.planning.ports import (Ports, WorkspaceConfig)
-from assent.render.build_warnings import (branch_warnings, git_in_progress_warnings, workspace_moved_warnings)
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.render.build_warnings import (
+    branch_warnings,
+    git_in_progress_warnings,
+    workspace_moved_warnings,
+)
 
 
 def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:

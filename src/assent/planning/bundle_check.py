@@ -3,20 +3,20 @@
 from collections.abc import Container
 from functools import partial
 
-from assent.core.errors import (Drift, ImpossibleOperations, NotFound, Refused, UsageError)
-from assent.core.paths import (ancestors, display_path, refuse_own_paths)
+from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused, UsageError
+from assent.core.paths import ancestors, display_path, refuse_own_paths
 from assent.core.plan.commit import is_commit
-from assent.core.plan.draft import (check_tree, refuse_similar_names, segments)
+from assent.core.plan.draft import check_tree, refuse_similar_names, segments
 from assent.core.plan.import_check import named_paths
-from assent.core.plan.operation import (Operation, RunCommand)
+from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.executor.drift import (check_disk, first_segment_files)
-from assent.planning.command_operation import checked_command
+from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.case_collisions import refuse_case_collisions
+from assent.planning.command_operation import checked_command
 from assent.planning.git_folders import refuse_git_folders
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.rule_check import refuse_denied
-from assent.ports import (LinkTarget, WorkspaceFiles)
+from assent.ports import LinkTarget, WorkspaceFiles
 from assent.tools.overlay import Overlay
 
 

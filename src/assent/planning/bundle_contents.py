@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import BinaryIO
 
 from assent.core.errors import StoreError
-from assent.core.paths import (base_name, parent)
+from assent.core.paths import base_name, parent
 from assent.core.plan.bundle import Bundle
-from assent.core.plan.operation import (FileState, MoveFile)
+from assent.core.plan.operation import FileState, MoveFile
 from assent.core.run.slot_move import PathState
-from assent.ports import (LinkTarget, ReplacementLoss)
+from assent.ports import LinkTarget, ReplacementLoss
 
 
 class BundleBlobs:

@@ -6,33 +6,56 @@ from contextlib import suppress
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import (ApprovalUsed, AssentError, Busy, ConcurrentChange, CorruptFile, DigestMismatch, Drift, Expired, IllegalState, NotApproved, NotFound, NotIndependent, Refused, UntrustedKey, UsageError, WorkspaceMismatch)
-from assent.core.event import (DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised)
-from assent.core.ids import (plan_name, session_name)
+from assent.core.errors import (
+    ApprovalUsed,
+    AssentError,
+    Busy,
+    ConcurrentChange,
+    CorruptFile,
+    DigestMismatch,
+    Drift,
+    Expired,
+    IllegalState,
+    NotApproved,
+    NotFound,
+    NotIndependent,
+    Refused,
+    UntrustedKey,
+    UsageError,
+    WorkspaceMismatch,
+)
+from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised
+from assent.core.ids import plan_name, session_name
 from assent.core.paths import display_path
 from assent.core.permission.risk_codes import RISK_CODES
-from assent.core.plan.approval import (Approval, is_expired, signed_bytes)
-from assent.core.plan.bundle import (Bundle, BundleOrigin, origin_bytes, required_contents, review_contents)
-from assent.core.plan.bundle_format import (MAX_CONTENT_BYTES, read_bundle)
+from assent.core.plan.approval import Approval, is_expired, signed_bytes
+from assent.core.plan.bundle import (
+    Bundle,
+    BundleOrigin,
+    origin_bytes,
+    required_contents,
+    review_contents,
+)
+from assent.core.plan.bundle_format import MAX_CONTENT_BYTES, read_bundle
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import MoveFile
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (ApprovalRecord, PlanRecord)
-from assent.planning.approval_expiry import (expiry_reason, latest_known_time, record_expired)
+from assent.core.plan.record import ApprovalRecord, PlanRecord
+from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
 from assent.planning.approvals import Approvals
 from assent.planning.bundle_check import BundleCheck
-from assent.planning.bundle_contents import (BundleBlobs, BundleFiles)
+from assent.planning.bundle_contents import BundleBlobs, BundleFiles
 from assent.planning.contents import PlanContents
 from assent.planning.drafts import MAX_TRIES
 from assent.planning.independent_approval import check_independent
-from assent.planning.plan_repository import (USED_HERE, PlanRepository, used_approval_stream)
+from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 from assent.planning.rule_check import refuse_denied
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
-from assent.render.review import (OperationReview, Review)
+from assent.render.review import OperationReview, Review
 
 
 class Bundles:

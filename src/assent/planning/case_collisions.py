@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from assent.core.errors import (ImpossibleOperations, Refused)
-from assent.core.paths import (ancestors, base_name, casefolded, display_path, one_line, parent)
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import ancestors, base_name, casefolded, display_path, one_line, parent
 from assent.core.plan.draft import segments
-from assent.core.plan.operation import (FileState, Operation, footprint)
+from assent.core.plan.operation import FileState, Operation, footprint
 from assent.ports import WorkspaceFiles
 
 

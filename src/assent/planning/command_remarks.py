@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from assent.core.permission.command_limits import (NO_COMMAND_LIMITS, CommandLimits)
+from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.permission.sensitive_names import masked_names
 from assent.core.plan.operation import RunCommand
-from assent.core.text.hidden_chars import (visible_line, visible_path)
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.permissions.commands.predicted_effects import PredictedEffects
 
 MAX_PATTERNS_SHOWN: Final = 6  # patterns of rules that are named

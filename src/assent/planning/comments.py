@@ -4,19 +4,26 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import (ConcurrentChange, IllegalState, NotFound, UsageError)
-from assent.core.event import (CommentAdded, CommentEvent, CommentRemoved, CommentsSent)
-from assent.core.plan.comment import (MAX_LINES, PLAN, Comment, CommentAnchor, CommentTarget, PlacedComment)
-from assent.core.plan.feedback import (Feedback, with_comments)
-from assent.core.plan.lifecycle import (PlanAction, PlanState, next_state)
+from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
+from assent.core.event import CommentAdded, CommentEvent, CommentRemoved, CommentsSent
+from assent.core.plan.comment import (
+    MAX_LINES,
+    PLAN,
+    Comment,
+    CommentAnchor,
+    CommentTarget,
+    PlacedComment,
+)
+from assent.core.plan.feedback import Feedback, with_comments
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
 from assent.core.plan.operation_reference import matching_operations
 from assent.core.plan.record import PlanRecord
 from assent.planning.approvals import Approvals
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 from assent.ports import EventBatch
-from assent.render.comment_anchors import (operation_part, place_comments, text_part)
+from assent.render.comment_anchors import operation_part, place_comments, text_part
 from assent.render.review import Review
 
 MAX_TRIES = 5

@@ -6,21 +6,45 @@ from posixpath import normpath
 
 import msgspec
 
-from assent.core.digest import (operation_ids, sha256)
-from assent.core.errors import (Busy, ConcurrentChange, ImpossibleOperations, NoMatch, NotFound, Refused, UsageError)
+from assent.core.digest import operation_ids, sha256
+from assent.core.errors import (
+    Busy,
+    ConcurrentChange,
+    ImpossibleOperations,
+    NoMatch,
+    NotFound,
+    Refused,
+    UsageError,
+)
 from assent.core.event import DraftChanged
-from assent.core.paths import (base_name, casefolded, display_path, is_inside, parent, refuse_deep_paths, refuse_own_paths)
-from assent.core.plan.dependencies import (check_dependencies, without_operation)
-from assent.core.plan.draft import (check_tree, refuse_similar_names, stage)
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile, footprint)
+from assent.core.paths import (
+    base_name,
+    casefolded,
+    display_path,
+    is_inside,
+    parent,
+    refuse_deep_paths,
+    refuse_own_paths,
+)
+from assent.core.plan.dependencies import check_dependencies, without_operation
+from assent.core.plan.draft import check_tree, refuse_similar_names, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 from assent.core.plan.record import PlanRecord
-from assent.core.text.stream_search import (count_matches, splice)
-from assent.planning.command_operation import (checked_command, command_folder)
+from assent.core.text.stream_search import count_matches, splice
+from assent.planning.case_collisions import FilenameCase, refuse_case_collisions
+from assent.planning.command_operation import checked_command, command_folder
 from assent.planning.contents import PlanContents
-from assent.planning.case_collisions import (FilenameCase, refuse_case_collisions)
 from assent.planning.git_folders import refuse_git_folders
-from assent.planning.plans import (Plans, reopening_events)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.plans import Plans, reopening_events
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.rule_check import refuse_denied
 from assent.ports import WorkspaceFiles

@@ -5,7 +5,7 @@ from typing import Final
 from assent.core.errors import AssentError
 from assent.core.plan.operation import footprint
 from assent.core.plan.plan import Plan
-from assent.executor.drift import (drifted_paths, first_segment_files, state_text)
+from assent.executor.drift import drifted_paths, first_segment_files, state_text
 from assent.ports import WorkspaceFiles
 from assent.render.drift import DriftedFile
 

@@ -5,20 +5,30 @@ from typing import BinaryIO, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.errors import (Drift, ImpossibleOperations, NotFound, Refused)
-from assent.core.patch.file_modes import (executable, is_executable)
-from assent.core.paths import (GIT, MAX_FOLDERS, TREE, ancestors, base_name, casefolded, is_inside, one_line, refuse_own_paths)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile)
+from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused
+from assent.core.patch.file_modes import executable, is_executable
+from assent.core.paths import (
+    GIT,
+    MAX_FOLDERS,
+    TREE,
+    ancestors,
+    base_name,
+    casefolded,
+    is_inside,
+    one_line,
+    refuse_own_paths,
+)
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.core.run.slot_move import PathState
+from assent.planning.case_collisions import FilenameCase, joined_path
 from assent.planning.contents import PlanContents
-from assent.planning.drafts import (DEFAULT_MODE, LINK_MODE, Drafts, Staged, draft_path)
-from assent.planning.case_collisions import (FilenameCase, joined_path)
+from assent.planning.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, draft_path
 from assent.planning.plans import reopening_events
-from assent.planning.ports import (Ports, WorkspaceConfig)
-from assent.ports import (FolderEntryKind, SourceFolder)
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.ports import FolderEntryKind, SourceFolder
 from assent.tools.ignore_files import IgnoreMatcher
-from assent.tools.overlay import (CHUNK, Overlay)
+from assent.tools.overlay import CHUNK, Overlay
 
 ExclusionReason: TypeAlias = Literal["ignored", "git", "ours", "deep", "repository", "odd"]
 _BARE = {b"HEAD", b"objects", b"refs"}

@@ -7,8 +7,8 @@ configuration there makes git run a program.
 from collections.abc import Iterable
 
 from assent.core.errors import Refused
-from assent.core.paths import (ancestors, display_path)
-from assent.core.plan.operation import (Operation, footprint)
+from assent.core.paths import ancestors, display_path
+from assent.core.plan.operation import Operation, footprint
 from assent.ports import WorkspaceFiles
 
 _PARTS = (b"objects", b"refs")

@@ -1,7 +1,7 @@
 """Records in the log which keys a person trusted or revoked, and returns the machine's own key."""
 
-from assent.core.event import (KeyRevoked, KeyTrusted)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.core.event import KeyRevoked, KeyTrusted
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import EventBatch
 
 STREAM = "keys/here"  # keys belong to a person on a machine, and to no workspace

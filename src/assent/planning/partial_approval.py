@@ -5,20 +5,20 @@ from collections.abc import Sequence, Set
 import msgspec
 
 from assent.core.digest import operation_ids
-from assent.core.errors import (DigestMismatch, IllegalState, ImpossibleOperations, StoreError)
-from assent.core.event import (DraftChanged, Event, OperationsDeclined, PlanProposed, PlanRevised)
-from assent.core.hook import (PLAN_APPROVED, PLAN_PROPOSED)
+from assent.core.errors import DigestMismatch, IllegalState, ImpossibleOperations, StoreError
+from assent.core.event import DraftChanged, Event, OperationsDeclined, PlanProposed, PlanRevised
+from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.plan.draft import check_tree
-from assent.core.plan.lifecycle import (PlanAction, next_state)
-from assent.core.plan.operation import (Operation, RunCommand, WriteFile)
-from assent.core.plan.partial_approval import (PartialPlan, chosen_operations, partial_plan)
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.operation import Operation, RunCommand, WriteFile
+from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
-from assent.planning.hook_events import (fire_hooks, plan_hook_fields)
+from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.render.partial_approval import ExcludedOperation
 

@@ -6,21 +6,27 @@ from itertools import groupby
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import (AssentError, Drift, ImpossibleOperations, NoMatch, NotFound, Refused)
+from assent.core.errors import AssentError, Drift, ImpossibleOperations, NoMatch, NotFound, Refused
 from assent.core.patch.binary import MAX_CONTENT_BYTES
 from assent.core.patch.file_modes import is_executable
 from assent.core.patch.file_patch import FilePatch
-from assent.core.patch.hunks import (apply_hunks, is_applied)
+from assent.core.patch.hunks import apply_hunks, is_applied
 from assent.core.patch.parser import parse_patch
-from assent.core.patch.target_state import (binary_content, check_kind, check_target, is_link, target_mode)
-from assent.core.paths import (base_name, display_path, one_line, parent, refuse_own_paths)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile)
+from assent.core.patch.target_state import (
+    binary_content,
+    check_kind,
+    check_target,
+    is_link,
+    target_mode,
+)
+from assent.core.paths import base_name, display_path, one_line, parent, refuse_own_paths
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
+from assent.planning.case_collisions import FilenameCase, differs_only_in_case
 from assent.planning.contents import PlanContents
-from assent.planning.drafts import (LINK_MODE, Drafts, Staged)
-from assent.planning.case_collisions import (FilenameCase, differs_only_in_case)
+from assent.planning.drafts import LINK_MODE, Drafts, Staged
 from assent.planning.plans import reopening_events
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.staging_error import nothing_staged
 from assent.tools.overlay import Overlay
 

@@ -1,11 +1,11 @@
 """Adds the file with the plan's own text as an operation of the plan (plan.export)."""
 
-from assent.core.errors import (ImpossibleOperations, Refused)
-from assent.core.paths import (display_path, normalize, refuse_own_paths)
-from assent.core.plan.draft import (check_tree, stage)
-from assent.core.plan.operation import (FileState, Operation, WriteFile)
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import display_path, normalize, refuse_own_paths
+from assent.core.plan.draft import check_tree, stage
+from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.planning.contents import PlanContents
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.rule_check import refuse_denied
 
 EXPORT_MODE = 0o644

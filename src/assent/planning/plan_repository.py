@@ -5,12 +5,12 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import (NotFound, StoreError, WorkspaceMismatch)
-from assent.core.event import (Event, StoredEvent)
+from assent.core.errors import NotFound, StoreError, WorkspaceMismatch
+from assent.core.event import Event, StoredEvent
 from assent.core.plan.operation import Operation
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun, fold_plan, fold_plan_events)
-from assent.core.run.permit_log import (PermitLog, PermitRun, fold_permit, permit_runs)
+from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
+from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 from assent.planning.ports import Ports
 from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch

@@ -3,13 +3,28 @@
 from threading import RLock
 
 from assent.core.digest import sha256
-from assent.core.errors import (Busy, ConcurrentChange, IllegalState, InvalidPlan, NotFound, PlanTextDiffers, WorkspaceMismatch)
-from assent.core.event import (Event, PlanCreated, PlanDiscarded, PlanRevised, StoredEvent, TextRevised)
-from assent.core.ids import (plan_name, session_name, slug)
+from assent.core.errors import (
+    Busy,
+    ConcurrentChange,
+    IllegalState,
+    InvalidPlan,
+    NotFound,
+    PlanTextDiffers,
+    WorkspaceMismatch,
+)
+from assent.core.event import (
+    Event,
+    PlanCreated,
+    PlanDiscarded,
+    PlanRevised,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.ids import plan_name, session_name, slug
 from assent.core.paths import base_name as name_of
-from assent.core.paths import (display_path, parent)
-from assent.core.plan.lifecycle import (PlanAction, PlanState, next_state)
-from assent.core.plan.plan import (is_template_text, plan_template)
+from assent.core.paths import display_path, parent
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.plan import is_template_text, plan_template
 from assent.core.plan.record import PlanRecord
 from assent.core.text.redaction import redact
 from assent.planning.approval_notes import ApprovalNotes
@@ -18,7 +33,7 @@ from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import PlanFile
-from assent.render.approval_notes import (ApprovalNote, notes_in_text)
+from assent.render.approval_notes import ApprovalNote, notes_in_text
 
 
 class Plans:

@@ -6,12 +6,30 @@ from typing import Any
 import msgspec
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.command_limits import (NO_COMMAND_LIMITS, CommandLimits)
+from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.permission.mode import CustomModes
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.executor.command import NoPlanCommandRunner
 from assent.executor.executor import Executor
-from assent.ports import (BlobStore, Clock, CollectionResult, DisplacedFiles, EventStore, GarbageCollector, GitState, HookResults, HookRunner, Journal, Locks, PlanCommandRunner, PlanRules, Projection, Signer, TrustedKeys, WorkspaceFiles)
+from assent.ports import (
+    BlobStore,
+    Clock,
+    CollectionResult,
+    DisplacedFiles,
+    EventStore,
+    GarbageCollector,
+    GitState,
+    HookResults,
+    HookRunner,
+    Journal,
+    Locks,
+    PlanCommandRunner,
+    PlanRules,
+    Projection,
+    Signer,
+    TrustedKeys,
+    WorkspaceFiles,
+)
 
 NO_HOOK_RESULT = HookResults()
 

@@ -13,10 +13,10 @@ import msgspec
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
 from assent.core.paths import display_path
-from assent.core.plan.operation import (FileState, Operation, RunCommand, WriteFile, footprint)
+from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile, footprint
 from assent.core.plan.plan import HOW_TO_VERIFY
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (FinishedEntry, OperationResult)
+from assent.core.run.journal import FinishedEntry, OperationResult
 from assent.core.session.event import Todo
 from assent.planning.ports import Ports
 from assent.render.rows import operation_row

@@ -4,22 +4,22 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from assent.core.digest import (operation_ids, sha256)
-from assent.core.errors import (AssentError, Drift, IllegalState, NotFound)
-from assent.core.event import (DraftChanged, Event, PlanRebased)
+from assent.core.digest import operation_ids, sha256
+from assent.core.errors import AssentError, Drift, IllegalState, NotFound
+from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
-from assent.core.paths import (ancestors, display_path)
+from assent.core.paths import ancestors, display_path
 from assent.core.plan.draft import check_tree
-from assent.core.plan.lifecycle import (PlanAction, PlanState, next_state)
-from assent.core.plan.operation import (FileState, Operation, RunCommand, footprint)
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.plan.rebase import (RebaseConflict, conflict_text, rebase_operation)
+from assent.core.plan.rebase import RebaseConflict, conflict_text, rebase_operation
 from assent.core.plan.record import PlanRecord
 from assent.core.run.slot_move import PathState
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
 from assent.planning.git_folders import refuse_git_folders
-from assent.planning.hook_events import (fire_hooks, plan_hook_fields)
+from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from assent.core.errors import (AssentError, ConcurrentChange)
+from assent.core.errors import AssentError, ConcurrentChange
 from assent.core.event import ReviewShown
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.planning.approval_notes import notes_of
-from assent.planning.partial_approval import (PartialApproval, PartialApprovals)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.partial_approval import PartialApproval, PartialApprovals
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.reviews import Reviews
 from assent.ports import EventBatch
 from assent.render.review import Review
-from assent.render.review_changes import (ReviewChanges, review_changes)
+from assent.render.review_changes import ReviewChanges, review_changes
 
 MAX_TRIES = 5
 NOT_RECORDED = "That you read this is not on record, so the next review cannot compare with it: "

@@ -7,31 +7,41 @@ from typing import Literal, TypeGuard
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import (AssentError, InvalidPlan)
-from assent.core.paths import (ancestors, base_name, display_path, parent)
+from assent.core.errors import AssentError, InvalidPlan
+from assent.core.paths import ancestors, base_name, display_path, parent
 from assent.core.permission.command_limits import CommandLimits
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, Operation, RunCommand, WriteFile, footprint, reversibility)
-from assent.core.plan.plan import (Plan, Scope, declared_scope)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+    reversibility,
+)
+from assent.core.plan.plan import Plan, Scope, declared_scope
 from assent.core.plan.record import PlanRecord
 from assent.core.run.workspace_changes import SnapshotGaps
-from assent.core.text.confusables import (NO_SIBLINGS, Siblings, confusable_name, skeletons)
+from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.core.text.hidden_chars import visible_line
-from assent.permissions.commands.predicted_effects import (command_line_text, predict_effects)
-from assent.permissions.operation_risks import (RiskInput, operation_risks, scope_risks, text_risks)
+from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
 from assent.planning.approval_expiry import usable_approval
 from assent.planning.build_warnings import build_warnings
 from assent.planning.command_remarks import command_remarks
-from assent.planning.drift import (drifted_files, drifted_files_if_cheap)
+from assent.planning.drift import drifted_files, drifted_files_if_cheap
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
-from assent.planning.rule_check import (RULES_COMMAND, command_limits, denied_operations)
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_operations
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.ports import (PlanRules, ReplacementLoss)
-from assent.render.diff import (LIMIT, operation_diff)
-from assent.render.drift import (REBASE, DriftedFile)
-from assent.render.operation_text import (operation_brief, undo_gaps)
-from assent.render.review import (SHORT, OperationReview, Review)
+from assent.ports import PlanRules, ReplacementLoss
+from assent.render.diff import LIMIT, operation_diff
+from assent.render.drift import REBASE, DriftedFile
+from assent.render.operation_text import operation_brief, undo_gaps
+from assent.render.review import SHORT, OperationReview, Review
 from assent.render.snapshot_gaps import snapshot_gap_warnings
 
 TextBasis = Literal["approved", "proposed", "recorded"]

@@ -4,7 +4,7 @@ import msgspec
 
 from assent.planning.approvals import Approvals
 from assent.planning.plans import Plans
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assent.core.errors import (AssentError, IllegalState, StoreError, WorkspaceError)
+from assent.core.errors import AssentError, IllegalState, StoreError, WorkspaceError
 
 _SAFE = "Nothing was "  # changed, or staged
 

@@ -5,9 +5,22 @@ from threading import RLock
 
 import msgspec
 
-from assent.core.errors import (AssentError, Busy, ConcurrentChange, Refused)
-from assent.core.event import (Event, FactForgotten, FactRemembered, NotesCarried, PlanSelected, RunsDeleted, RunsWeighed, SlotsDecided, TrustGiven, TrustRevoked, WorkspaceMinted, WorkspaceMoved)
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.core.errors import AssentError, Busy, ConcurrentChange, Refused
+from assent.core.event import (
+    Event,
+    FactForgotten,
+    FactRemembered,
+    NotesCarried,
+    PlanSelected,
+    RunsDeleted,
+    RunsWeighed,
+    SlotsDecided,
+    TrustGiven,
+    TrustRevoked,
+    WorkspaceMinted,
+    WorkspaceMoved,
+)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch
 

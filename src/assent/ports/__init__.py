@@ -1,10 +1,53 @@
 """Ports: the protocols by which the floors above core reach the outside world."""
 
-from assent.ports.external import (FetchResponse, Model, ModelStream, OpenedModel, OutsideFiles, PageFetcher, PlanCommandRunner, ProcessRunner, ReadOnlyShell)
-from assent.ports.files import (DETACHED_HEAD, DisplacedFiles, FolderEntryKind, GitState, Journal, LinkTarget, PathStateReader, PlanFile, Projection, ReplacementLoss, SourceFolder, WorkspaceFiles)
-from assent.ports.permission import (Asker, CallGuard, HookResults, HookRunner, PermissionGate, PlanRules)
-from assent.ports.storage import (MAX_WHOLE_READ, BlobStore, Clock, CollectionResult, EventBatch, EventStore, GarbageCollector, Locks, LogCheck, Signer, StreamTrace, TrustedKeys)
-from assent.ports.turn import (AgentDriver, Turn)
+from assent.ports.external import (
+    FetchResponse,
+    Model,
+    ModelStream,
+    OpenedModel,
+    OutsideFiles,
+    PageFetcher,
+    PlanCommandRunner,
+    ProcessRunner,
+    ReadOnlyShell,
+)
+from assent.ports.files import (
+    DETACHED_HEAD,
+    DisplacedFiles,
+    FolderEntryKind,
+    GitState,
+    Journal,
+    LinkTarget,
+    PathStateReader,
+    PlanFile,
+    Projection,
+    ReplacementLoss,
+    SourceFolder,
+    WorkspaceFiles,
+)
+from assent.ports.permission import (
+    Asker,
+    CallGuard,
+    HookResults,
+    HookRunner,
+    PermissionGate,
+    PlanRules,
+)
+from assent.ports.storage import (
+    MAX_WHOLE_READ,
+    BlobStore,
+    Clock,
+    CollectionResult,
+    EventBatch,
+    EventStore,
+    GarbageCollector,
+    Locks,
+    LogCheck,
+    Signer,
+    StreamTrace,
+    TrustedKeys,
+)
+from assent.ports.turn import AgentDriver, Turn
 
 __all__ = [
     "DETACHED_HEAD",

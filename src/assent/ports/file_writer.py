@@ -7,8 +7,8 @@ names of its methods occur nowhere else, so that a call of one in another place 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from assent.core.plan.operation import (FileOperation, FileState)
-from assent.core.run.slot_move import (SlotContent, SlotLayout)
+from assent.core.plan.operation import FileOperation, FileState
+from assent.core.run.slot_move import SlotContent, SlotLayout
 from assent.ports.files import PathStateReader
 
 

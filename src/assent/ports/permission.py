@@ -7,8 +7,15 @@ import msgspec
 
 from assent.core.permission.command_limits import CommandLimits
 from assent.core.permission.grant import PermissionPattern
-from assent.core.session.event import (Question, RiskLevel)
-from assent.core.tool import (Action, Decision, GuardedCall, PermissionContext, ResourceAccess, ToolOutcome)
+from assent.core.session.event import Question, RiskLevel
+from assent.core.tool import (
+    Action,
+    Decision,
+    GuardedCall,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
+)
 
 
 class PermissionGate(Protocol):

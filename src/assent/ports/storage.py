@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.event import (Event, StoredEvent)
+from assent.core.event import Event, StoredEvent
 
 MAX_WHOLE_READ = 1 << 20  # content up to this size may be read at once; more is streamed
 

@@ -4,8 +4,8 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Protocol
 
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, ToolCall)
-from assent.core.llm.request import (StreamDelta, ToolDefinition)
+from assent.core.llm.message import ChatMessage, ToolCall
+from assent.core.llm.request import StreamDelta, ToolDefinition
 from assent.core.session.agent import Agent
 from assent.core.session.event import SessionEvent
 from assent.core.session.record import SessionRecord

@@ -5,8 +5,8 @@ from typing import Final
 
 from assent.core.paths import display_path
 from assent.core.text.hidden_chars import visible_line
-from assent.ports import (DETACHED_HEAD, GitState)
-from assent.render.lines import (BLANK, Line, wrapped_lines)
+from assent.ports import DETACHED_HEAD, GitState
+from assent.render.lines import BLANK, Line, wrapped_lines
 
 NO_BRANCH: Final = "no branch (detached HEAD)"
 GIT: Final = "(`git status` shows it)"

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from assent.core.paths import display_path
-from assent.core.plan.comment import (Comment, CommentTarget, PlacedComment, place_comment)
+from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, place_comment
 from assent.core.plan.operation import RunCommand
 from assent.render.comments import commentable_part
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import untrusted_lines
-from assent.render.operation_text import (command_lines, operation_brief)
-from assent.render.review import (OperationReview, Review)
+from assent.render.operation_text import command_lines, operation_brief
+from assent.render.review import OperationReview, Review
 from assent.render.rows import operation_kind
 
 

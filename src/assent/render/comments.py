@@ -4,10 +4,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assent.core.digest import sha256
-from assent.core.plan.comment import (CommentTarget, PlacedComment, location_text)
-from assent.core.text.hidden_chars import (CONTINUATION_MARK, collapse_empty_lines, fold_long, source_line_count, source_lines, visible)
-from assent.core.text.redaction import (redact, redaction_text)
-from assent.render.lines import (BLANK, GUTTER, Line, untrusted_lines, wrapped_lines)
+from assent.core.plan.comment import CommentTarget, PlacedComment, location_text
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    collapse_empty_lines,
+    fold_long,
+    source_line_count,
+    source_lines,
+    visible,
+)
+from assent.core.text.redaction import redact, redaction_text
+from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 
 MARK: Final = "▸ "  # before a comment between the lines of a plan, which never begin with it

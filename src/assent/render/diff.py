@@ -5,8 +5,16 @@ from hashlib import sha1
 from itertools import pairwise
 from typing import Final, TypeAlias, assert_never
 
-from assent.core.plan.operation import (DeleteFile, FileKind, FileState, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.text.line_diff import (LineChange, line_changes)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileKind,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.core.text.line_diff import LineChange, line_changes
 
 LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; nobody reads more than that
 CONTEXT: Final = 3

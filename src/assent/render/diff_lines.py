@@ -1,7 +1,7 @@
 """Renders a diff in full, as lines or as plain text."""
 
-from assent.core.text.hidden_chars import (fold_long, has_long_line, visible_diff)
-from assent.render.lines import (Line, Style)
+from assent.core.text.hidden_chars import fold_long, has_long_line, visible_diff
+from assent.render.lines import Line, Style
 
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.lines import (BLANK, Line, wrapped_lines)
-from assent.render.rows import (Row, path_fields)
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.rows import Row, path_fields
 
 REBASE = "assent rebase"
 

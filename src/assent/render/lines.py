@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from assent.core.text.hidden_chars import (fold_at_words, fold_long, visible)
+from assent.core.text.hidden_chars import fold_at_words, fold_long, visible
 
 Style = Literal[
     "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",

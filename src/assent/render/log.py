@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from assent.core.event import (JournalWritten, StoredEvent, event_tag)
+from assent.core.event import JournalWritten, StoredEvent, event_tag
 from assent.core.llm.message import ImagePart
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.ports import LogCheck
-from assent.render.lines import (Line, wrapped_lines)
+from assent.render.lines import Line, wrapped_lines
 from assent.render.redaction import redacted_row
-from assent.render.rows import (Row, path_fields)
+from assent.render.rows import Row, path_fields
 
 MAX_TEXT_CHARS = 500  # characters of a text in a line; --json has all of it
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.permission.mode import (MODES, CustomMode, CustomModes, Mode, mode_names)
+from assent.core.permission.mode import MODES, CustomMode, CustomModes, Mode, mode_names
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines)
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
 from assent.render.rows import Row
 
 MODE_SUMMARIES: dict[Mode, str] = {

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
-from assent.core.event import (Event, RunHalted, StoredEvent)
-from assent.core.session.event import (Question, QuestionAsked, TurnEnded, TurnStarted)
+from assent.core.event import Event, RunHalted, StoredEvent
+from assent.core.session.event import Question, QuestionAsked, TurnEnded, TurnStarted
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.render.pending_questions import seconds_since

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 
 API_KEY_VARIABLES: Final = "ANTHROPIC_API_KEY", "OPENAI_API_KEY"
 USABLE: Final = (

@@ -5,11 +5,11 @@ from shlex import quote
 from typing import Final, assert_never
 
 from assent.core.paths import display_path
-from assent.core.plan.operation import (DeleteFile, MoveFile, Operation, RunCommand, WriteFile)
-from assent.core.shell.process import (PLAN_COMMAND_LIMITS, signal_of)
+from assent.core.plan.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, signal_of
 from assent.core.shell.quote import script_line
-from assent.core.text.hidden_chars import (visible_line, visible_path, visible_word)
-from assent.render.lines import (Line, table_lines, untrusted_lines, wrapped_lines)
+from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
+from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
 
 TIMEOUT_LABEL: Final = "at most"
 COMMON_LIMITS: Final = (

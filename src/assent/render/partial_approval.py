@@ -7,9 +7,9 @@ import msgspec
 from assent.core.plan.operation import Operation
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, Style, wrapped_lines)
+from assent.render.lines import BLANK, Line, Style, wrapped_lines
 from assent.render.operation_text import operation_subject
-from assent.render.rows import (Row, operation_kind, operation_row)
+from assent.render.rows import Row, operation_kind, operation_row
 
 EXCLUDED_COMMAND_WARNING = (
     "A declined command may have done what later operations rest on; nobody can know that before "

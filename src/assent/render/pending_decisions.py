@@ -6,14 +6,14 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from assent.core.paths import display_path
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.event import Question
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.redaction import redact
-from assent.render.lines import (GUTTER, untrusted_lines)
+from assent.render.lines import GUTTER, untrusted_lines
 from assent.render.operation_text import operation_brief
 from assent.render.review import Review
-from assent.render.rows import (RECOVER_WAYS, operation_kind)
+from assent.render.rows import RECOVER_WAYS, operation_kind
 
 DecisionKind: TypeAlias = Literal["run", "question", "plan", "build"]
 

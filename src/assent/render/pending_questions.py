@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.questions import question_lines
 
 Row: TypeAlias = dict[str, Any]

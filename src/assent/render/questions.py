@@ -6,7 +6,7 @@ from assent.core.session.event import Question
 from assent.core.session.question import is_permission
 from assent.core.text.hidden_chars import visible_line
 from assent.render.diff_lines import diff_lines
-from assent.render.lines import (BLANK, Line, untrusted_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, untrusted_lines, wrapped_lines
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
 YES_OR_NO = {"y": "yes", "n": "no"}

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.text.hidden_chars import visible_path
-from assent.render.lines import (Line, wrapped_lines)
+from assent.render.lines import Line, wrapped_lines
 from assent.render.rows import Row
 from assent.render.status import NOTHING
 

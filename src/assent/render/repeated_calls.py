@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.event import StoredEvent
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (CallEnded, CallStarted, PartSaid, StepStarted)
+from assent.core.session.event import CallEnded, CallStarted, PartSaid, StepStarted
 from assent.render.rows import Row
 
 

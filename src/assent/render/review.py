@@ -10,24 +10,47 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import InvalidPlan
-from assent.core.paths import (ancestors, display_path)
-from assent.core.permission.risk_codes import (MODEL_RISKS, RISK_CODES)
+from assent.core.paths import ancestors, display_path
+from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
 from assent.core.plan.comment import PlacedComment
 from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, Reversibility, RunCommand, footprint)
-from assent.core.plan.plan import (ReliedOnFile, Scope)
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.approval_notes import (ApprovalNote, approval_note_lines, approval_note_rows, missing_note_lines)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    Reversibility,
+    RunCommand,
+    footprint,
+)
+from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.approval_notes import (
+    ApprovalNote,
+    approval_note_lines,
+    approval_note_rows,
+    missing_note_lines,
+)
 from assent.render.build_warnings import warning_lines
-from assent.render.comments import (comment_count_lines, comment_rows, outdated_comment_lines, with_comments)
-from assent.render.diff_lines import (diff_lines, diff_text)
-from assent.render.drift import (DriftedFile, drift_lines, drift_rows)
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines, wrapped_lines)
-from assent.render.operation_text import (command_lines, operation_brief)
-from assent.render.partial_approval import (ExcludedOperation, excluded_lines, excluded_rows)
-from assent.render.review_changes import (FIRST_REVIEW, ReviewChanges, review_changes_lines, review_changes_row)
-from assent.render.rows import (Row, operation_kind, operation_row, path_fields, warning_rows)
+from assent.render.comments import (
+    comment_count_lines,
+    comment_rows,
+    outdated_comment_lines,
+    with_comments,
+)
+from assent.render.diff_lines import diff_lines, diff_text
+from assent.render.drift import DriftedFile, drift_lines, drift_rows
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.operation_text import command_lines, operation_brief
+from assent.render.partial_approval import ExcludedOperation, excluded_lines, excluded_rows
+from assent.render.review_changes import (
+    FIRST_REVIEW,
+    ReviewChanges,
+    review_changes_lines,
+    review_changes_row,
+)
+from assent.render.rows import Row, operation_kind, operation_row, path_fields, warning_rows
 
 
 class OperationReview(msgspec.Struct, frozen=True):

@@ -5,14 +5,14 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.plan.operation import (FileState, Operation, RunCommand, footprint)
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.diff import (LIMIT, text_diff, unified_diff)
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.diff import LIMIT, text_diff, unified_diff
 from assent.render.diff_lines import diff_lines
-from assent.render.lines import (BLANK, Line, Style, table_lines, wrapped_lines)
-from assent.render.operation_text import (command_settings, operation_subject)
-from assent.render.rows import (Row, operation_kind, operation_row)
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
+from assent.render.operation_text import command_settings, operation_subject
+from assent.render.rows import Row, operation_kind, operation_row
 
 SHORT: Final = 12
 FIRST_REVIEW: Final = "You have not read this plan before, so all of it is new to you."

@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.paths import display_path
-from assent.core.plan.operation import (MoveFile, Operation, RunCommand)
+from assent.core.plan.operation import MoveFile, Operation, RunCommand
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (OperationResult, ReportedOutcome)
+from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_path
 from assent.render.redaction import redacted_row

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.plan.operation import RunCommand
-from assent.core.run.workspace_changes import (SnapshotGaps, SnapshotLimits)
+from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
 from assent.core.text.hidden_chars import visible_path
 
 

@@ -6,9 +6,9 @@ from typing import Final
 from assent.core.permission.risk_codes import RISK_CODES
 from assent.core.plan.operation import RunCommand
 from assent.render.diff_lines import diff_lines
-from assent.render.lines import (BLANK, Line, wrapped_lines)
-from assent.render.operation_text import (command_lines, operation_brief, operation_subject)
-from assent.render.review import (OperationReview, undo_gap_lines)
+from assent.render.lines import BLANK, Line, wrapped_lines
+from assent.render.operation_text import command_lines, operation_brief, operation_subject
+from assent.render.review import OperationReview, undo_gap_lines
 from assent.render.rows import operation_kind
 
 RISKY: Final = "!"

@@ -6,15 +6,23 @@ from typing import Any
 
 import msgspec
 
-from assent.core.event import (Event, StoredEvent)
+from assent.core.event import Event, StoredEvent
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (BatchPlanned, CallEnded, ChildEnded, ChildStarted, Compacted, PlannedCall, StepRetried)
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    PlannedCall,
+    StepRetried,
+)
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.render.child_names import ChildNames
-from assent.render.lines import (Line, wrapped_lines)
+from assent.render.lines import Line, wrapped_lines
 from assent.render.log import event_row
-from assent.render.repeated_calls import (count_repeated_rows, times_suffix)
+from assent.render.repeated_calls import count_repeated_rows, times_suffix
 from assent.render.rows import Row
 
 SHORT = 200

@@ -7,14 +7,14 @@ from assent.core.plan.plan import Plan
 from assent.core.run.journal import OperationResult
 from assent.core.text.hidden_chars import visible_line
 from assent.core.undo.applied_change import UndoGap
-from assent.core.undo.inversion import (FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, undo_command)
+from assent.core.undo.inversion import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, undo_command
 from assent.render.diff_lines import diff_lines
-from assent.render.lines import (BLANK, Line, wrapped_lines)
+from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.redaction import redacted_row
 from assent.render.review import not_shown_lines
-from assent.render.rows import (Row, operation_kind, operation_row, path_fields)
-from assent.render.status import (SHORT, done_text)
+from assent.render.rows import Row, operation_kind, operation_row, path_fields
+from assent.render.status import SHORT, done_text
 
 
 def undo_lines(

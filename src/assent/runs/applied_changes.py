@@ -7,16 +7,21 @@ import msgspec
 
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
-from assent.core.event import (CommandEnded, CommandStarted)
-from assent.core.paths import (display_path, typed_line)
-from assent.core.plan.operation import (Operation, RunCommand)
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (CommandStartedEntry, FinishedEntry, JournalEntry, OperationResult)
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.paths import display_path, typed_line
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import (
+    CommandStartedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+)
 from assent.core.run.permit_log import PermitRun
-from assent.core.run.state import (UNKNOWN_END, command_ends, rollback_start)
-from assent.core.run.workspace_changes import (WorkspaceChanges, decode_changes)
-from assent.core.shell.quote import (script_line, shell_line)
-from assent.core.undo.applied_change import (AppliedChange, AppliedCommand, merged_changes)
+from assent.core.run.state import UNKNOWN_END, command_ends, rollback_start
+from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
+from assent.core.shell.quote import script_line, shell_line
+from assent.core.undo.applied_change import AppliedChange, AppliedCommand, merged_changes
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.runs.journal import StoreJournal

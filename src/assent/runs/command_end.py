@@ -5,11 +5,11 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.event import (CommandEnded, CommandStarted)
-from assent.core.paths import (display_path, one_line, typed_line)
-from assent.core.plan.operation import (FileState, footprint)
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.paths import display_path, one_line, typed_line
+from assent.core.plan.operation import FileState, footprint
 from assent.core.run.state import UNKNOWN_END
-from assent.core.run.workspace_changes import (WorkspaceChanges, encode_changes)
+from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
 from assent.core.shell.process import ProcessResult
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.errors import AssentError
-from assent.core.paths import (STAGE, ancestors, one_line, parent)
-from assent.core.plan.operation import (FileOperation, FileState, Operation, RunCommand, footprint)
+from assent.core.paths import STAGE, ancestors, one_line, parent
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (JournalEntry, OperationResult, RecoveringEntry)
+from assent.core.run.journal import JournalEntry, OperationResult, RecoveringEntry
 from assent.core.run.results import run_results
 from assent.core.undo.inversion import has_state
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
-from assent.ports import (BlobStore, WorkspaceFiles)
+from assent.ports import BlobStore, WorkspaceFiles
 
 
 def results_by_disk(

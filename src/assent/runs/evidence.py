@@ -1,13 +1,26 @@
 """Evidence: exports a signed statement about a run, and verifies one."""
 
 from assent import __version__
-from assent.core.errors import (NotFound, Refused, RunUnfinished, UntrustedKey)
-from assent.core.plan.approval import (Approval, signed_bytes)
+from assent.core.errors import NotFound, Refused, RunUnfinished, UntrustedKey
+from assent.core.plan.approval import Approval, signed_bytes
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.evidence import (ACCEPTED, Statement, envelope_bytes, evidence_approval, evidence_operation, journal_hash, open_envelope, pae, read_statement, statement_bytes, subject_of, uncovered_path)
-from assent.core.run.final_files import (final_files, was_accepted)
-from assent.core.run.journal import (CommandEndedEntry, FinishedEntry, started_entry)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.evidence import (
+    ACCEPTED,
+    Statement,
+    envelope_bytes,
+    evidence_approval,
+    evidence_operation,
+    journal_hash,
+    open_envelope,
+    pae,
+    read_statement,
+    statement_bytes,
+    subject_of,
+    uncovered_path,
+)
+from assent.core.run.final_files import final_files, was_accepted
+from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.executor.rollback import read_rollbacks
 from assent.planning.plans import Plans

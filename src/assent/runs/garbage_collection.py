@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from assent.core.blob_references import (blob_references, streams_with_blobs)
-from assent.core.errors import (Busy, StoreError)
-from assent.core.event import (CommandEnded, CommandStarted, StoredEvent)
+from assent.core.blob_references import blob_references, streams_with_blobs
+from assent.core.errors import Busy, StoreError
+from assent.core.event import CommandEnded, CommandStarted, StoredEvent
 from assent.planning.ports import Ports
 from assent.ports import CollectionResult
 

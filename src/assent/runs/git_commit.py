@@ -11,14 +11,20 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import (AssentError, Refused)
-from assent.core.paths import (GIT, ancestors, one_line)
+from assent.core.errors import AssentError, Refused
+from assent.core.paths import GIT, ancestors, one_line
 from assent.core.plan.operation import FileState
-from assent.core.run.workspace_changes import (NO_FILES, FileStateChanges)
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+)
 from assent.permissions.commands.read_only.git_environment import GIT_ENVIRONMENT
-from assent.ports import (BlobStore, ProcessRunner, WorkspaceFiles)
-from assent.runs.git_head import (HeadCommit, tree_entries)
+from assent.ports import BlobStore, ProcessRunner, WorkspaceFiles
+from assent.runs.git_head import HeadCommit, tree_entries
 
 IDENTITY_COMMANDS: Final = (
     'git config --global user.name "NAME"; git config --global user.email EMAIL'

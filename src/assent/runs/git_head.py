@@ -12,7 +12,7 @@ from typing import Final
 from assent.core.errors import AssentError
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChanges
-from assent.ports import (BlobStore, WorkspaceFiles)
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK: Final = 1 << 20
 _LINK, _PROGRAM = b"120000", b"100755"

@@ -7,22 +7,29 @@ from typing import Literal
 
 import msgspec
 
-from assent.core.errors import (AssentError, NotFound)
-from assent.core.event import (JournalWritten, RunsWeighed)
-from assent.core.plan.operation import (MoveFile, Operation, RunCommand, footprint)
+from assent.core.errors import AssentError, NotFound
+from assent.core.event import JournalWritten, RunsWeighed
+from assent.core.plan.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, JournalEntry, OperationResult, ReportedOutcome, RollbackStartedEntry)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    JournalEntry,
+    OperationResult,
+    ReportedOutcome,
+    RollbackStartedEntry,
+)
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.undo.applied_change import (AppliedChange, merged_changes)
+from assent.core.undo.applied_change import AppliedChange, merged_changes
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import (COMMAND_MAY_HAVE_CHANGED, SessionCommand)
+from assent.runs.applied_changes import COMMAND_MAY_HAVE_CHANGED, SessionCommand
 from assent.runs.journal_summary import journal_summary
 from assent.runs.runs import Runs
 from assent.runs.undo.history import UndoneAmount
-from assent.runs.undo.targets import (UndoTarget, UndoTargets, started_runs)
+from assent.runs.undo.targets import UndoTarget, UndoTargets, started_runs
 
 ContentSizes = dict[str, int]  # contents by digest, with their sizes
 RunKind = Literal["run", "undo", "redo", "turn", "build", "command"]

@@ -4,13 +4,29 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import (ApprovalUsed, ConcurrentChange, StoreError)
-from assent.core.event import (Event, JournalWritten, PermitGiven, RunEnded, RunHalted, RunResumed, RunStarted)
+from assent.core.errors import ApprovalUsed, ConcurrentChange, StoreError
+from assent.core.event import (
+    Event,
+    JournalWritten,
+    PermitGiven,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+)
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.run.journal import (FinishedEntry, HaltedEntry, JournalEntry, RecoveringEntry, StartedEntry, started_entry, trusted_entries)
+from assent.core.run.journal import (
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    RecoveringEntry,
+    StartedEntry,
+    started_entry,
+    trusted_entries,
+)
 from assent.core.run.permit_log import PermitLog
-from assent.planning.plan_repository import (USED_HERE, PlanRepository, used_approval_stream)
+from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
 from assent.planning.ports import Ports
 from assent.ports import EventBatch
 

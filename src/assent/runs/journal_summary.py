@@ -7,17 +7,42 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.paths import display_path
-from assent.core.plan.operation import (Operation, RunCommand)
+from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, CommandStartedEntry, FinishedEntry, HaltedEntry, JournalEntry, OperationResult, PathConflict, RecoveringEntry, RunOutcome, started_entry)
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RunOutcome,
+    started_entry,
+)
 from assent.core.run.results import run_results
 from assent.core.run.rollback import rolled_back_operations
-from assent.core.run.state import (UNKNOWN_END, RunState, command_ends, fold_run, rollback_start, succeeded)
-from assent.core.run.workspace_changes import (SkipReason, WorkspaceChanges)
+from assent.core.run.state import (
+    UNKNOWN_END,
+    RunState,
+    command_ends,
+    fold_run,
+    rollback_start,
+    succeeded,
+)
+from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 from assent.core.shell.quote import shell_line
 from assent.core.text.redaction import redact
-from assent.core.undo.applied_change import (AppliedChange, AppliedCommand, attributed_text, put_back_text, undo_gaps)
-from assent.executor.rollback import (changes_reader, read_rollbacks)
+from assent.core.undo.applied_change import (
+    AppliedChange,
+    AppliedCommand,
+    attributed_text,
+    put_back_text,
+    undo_gaps,
+)
+from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.ports import BlobStore
 from assent.runs.applied_changes import command_text
 

@@ -6,14 +6,22 @@ from contextlib import suppress
 
 import msgspec
 
-from assent.core.errors import (AssentError, RunUnfinished)
+from assent.core.errors import AssentError, RunUnfinished
 from assent.core.event import SlotsDecided
-from assent.core.paths import (STATE, display_path, normalize, parent, refuse_own_paths)
-from assent.core.plan.operation import (FileOperation, FileState, Operation, footprint)
-from assent.core.run.orphan_slot import (PROBES, OrphanChoice, OrphanCleanup, OrphanSlot, ProjectedOperation, identified_orphan, run_of_slot)
+from assent.core.paths import STATE, display_path, normalize, parent, refuse_own_paths
+from assent.core.plan.operation import FileOperation, FileState, Operation, footprint
+from assent.core.run.orphan_slot import (
+    PROBES,
+    OrphanChoice,
+    OrphanCleanup,
+    OrphanSlot,
+    ProjectedOperation,
+    identified_orphan,
+    run_of_slot,
+)
 from assent.executor.executor import Executor
 from assent.planning.plan_repository import PlanRepository
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.journal import StoreJournal
 

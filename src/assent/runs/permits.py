@@ -4,23 +4,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from assent.core.digest import sha256
-from assent.core.errors import (STORED, Drift, Refused, RunUnfinished, StoreError, WorkspaceError)
+from assent.core.errors import STORED, Drift, Refused, RunUnfinished, StoreError, WorkspaceError
 from assent.core.event import PermitGiven
-from assent.core.paths import (display_path, normalize, refuse_own_paths)
-from assent.core.plan.draft import (check_tree, refuse_similar_names)
-from assent.core.plan.operation import (FileOperation, Operation, footprint)
+from assent.core.paths import display_path, normalize, refuse_own_paths
+from assent.core.plan.draft import check_tree, refuse_similar_names
+from assent.core.plan.operation import FileOperation, Operation, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import drive_to_end
-from assent.core.run.permit import (Permit, PermitSource, permit_text, permitted)
+from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.drift import drifted_paths
 from assent.planning.contents import PlanContents
 from assent.planning.git_folders import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.runs.journal import StoreJournal
-from assent.runs.runs import (NO_RUN, RunReport, Runs)
+from assent.runs.runs import NO_RUN, RunReport, Runs
 
 NAMED = 5  # operations that an error lists
 RETRY_EDIT = "Nothing was changed; read it again and repeat the edit."

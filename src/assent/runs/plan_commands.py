@@ -6,19 +6,26 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from assent.core.errors import (Refused, RunUnfinished)
-from assent.core.paths import (ancestors, normalize, one_line)
-from assent.core.plan.commit import (commit_argv, is_commit)
+from assent.core.errors import Refused, RunUnfinished
+from assent.core.paths import ancestors, normalize, one_line
+from assent.core.plan.commit import commit_argv, is_commit
 from assent.core.plan.operation import RunCommand
-from assent.core.run.workspace_changes import (NO_FILES, FileStateChanges, WorkspaceChanges)
+from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.environment import refuse_variables
-from assent.core.shell.process import (PLAN_COMMAND_LIMITS, CommandSpec, OutputChunk, ProcessResult, SandboxState, never_stopped)
+from assent.core.shell.process import (
+    PLAN_COMMAND_LIMITS,
+    CommandSpec,
+    OutputChunk,
+    ProcessResult,
+    SandboxState,
+    never_stopped,
+)
 from assent.core.text.hidden_chars import visible_line
 from assent.planning.command_operation import MAX_COMMAND_S
-from assent.planning.ports import (NoPlanRules, WorkspaceConfig)
+from assent.planning.ports import NoPlanRules, WorkspaceConfig
 from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.ports import (BlobStore, PlanRules, ProcessRunner, WorkspaceFiles)
+from assent.ports import BlobStore, PlanRules, ProcessRunner, WorkspaceFiles
 from assent.render.operation_text import operation_brief
 from assent.runs.git_commit import GitCommitter
 

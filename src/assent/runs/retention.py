@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import (AssentError, Busy, IllegalState, NotFound, StoreError)
-from assent.core.event import (RunsDeleted, RunsWeighed)
+from assent.core.errors import AssentError, Busy, IllegalState, NotFound, StoreError
+from assent.core.event import RunsDeleted, RunsWeighed
 from assent.core.paths import one_line
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import CollectionResult
 from assent.runs.garbage_collection import StoreGarbageCollection
-from assent.runs.history import (ContentSizes, PastRun, RunHistory, total_size)
+from assent.runs.history import ContentSizes, PastRun, RunHistory, total_size
 from assent.runs.undo.targets import UndoTarget
 
 RECOUNT_EVERY = 8  # runs after which the sum of all is made anew, and remembered

@@ -7,40 +7,65 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import (STORED, AssentError, Busy, Drift, IllegalState, RunUnfinished, StaleError, StoreError, UntrustedKey, WorkspaceMismatch)
-from assent.core.event import (RunEnded, RunStarted)
+from assent.core.errors import (
+    STORED,
+    AssentError,
+    Busy,
+    Drift,
+    IllegalState,
+    RunUnfinished,
+    StaleError,
+    StoreError,
+    UntrustedKey,
+    WorkspaceMismatch,
+)
+from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
-from assent.core.plan.approval import (ApprovedPlan, approved)
-from assent.core.plan.lifecycle import (PlanAction, next_state)
-from assent.core.plan.operation import (Operation, RunCommand)
+from assent.core.plan.approval import ApprovedPlan, approved
+from assent.core.plan.lifecycle import PlanAction, next_state
+from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.final_files import was_accepted
-from assent.core.run.journal import (CommandEndedEntry, FinishedEntry, HaltedEntry, JournalEntry, OperationResult, RecoveryChoice, ReportedOutcome, RollbackStartedEntry, RunOutcome, RunUpdate, StartedEntry, drive_to_end, started_entry)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    RecoveryChoice,
+    ReportedOutcome,
+    RollbackStartedEntry,
+    RunOutcome,
+    RunUpdate,
+    StartedEntry,
+    drive_to_end,
+    started_entry,
+)
 from assent.core.run.journal_check import invalid_paths
 from assent.core.run.permit import permitted_plan
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord
-from assent.executor.drift import (check_disk, first_segment_files)
-from assent.executor.rollback import (changes_reader, read_rollbacks)
-from assent.planning.approvals import (Approvals, check_digest)
+from assent.executor.drift import check_disk, first_segment_files
+from assent.executor.rollback import changes_reader, read_rollbacks
+from assent.planning.approvals import Approvals, check_digest
 from assent.planning.bundle_check import imported_plan_drift
-from assent.planning.hook_events import (fire_hooks, plan_hook_fields, session_hook_fields)
+from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 from assent.planning.rule_check import refuse_denied
-from assent.ports import (BlobStore, EventBatch)
+from assent.ports import BlobStore, EventBatch
 from assent.runs.applied_changes import command_text
 from assent.runs.cancel_token import RunCancelToken
 from assent.runs.command_end import record_lost_end
-from assent.runs.disk_state import (disk_state_lines, results_by_disk, slots_in_use)
-from assent.runs.journal import (JournalDamage, StoreJournal)
-from assent.runs.journal_summary import (journal_summary, may_have_run)
+from assent.runs.disk_state import disk_state_lines, results_by_disk, slots_in_use
+from assent.runs.journal import JournalDamage, StoreJournal
+from assent.runs.journal_summary import journal_summary, may_have_run
 from assent.runs.orphan_slots import OrphanSlots
-from assent.runs.rollback_leftovers import (kept_slots_text, leftovers, remaining_folders)
+from assent.runs.rollback_leftovers import kept_slots_text, leftovers, remaining_folders
 from assent.runs.undo.displaced_files import displaced_by
 from assent.runs.undo.selection import refuse_repeated_undo
 from assent.runs.undo.targets import UndoTargets

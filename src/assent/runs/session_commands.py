@@ -11,25 +11,41 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from assent.core.errors import (AssentError, Refused, RunUnfinished, StoreError)
-from assent.core.event import (CommandEnded, CommandStarted)
-from assent.core.paths import (display_path, normalize)
+from assent.core.errors import AssentError, Refused, RunUnfinished, StoreError
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.paths import display_path, normalize
 from assent.core.run.journal import drive_to_end
 from assent.core.run.permit import PermitSource
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.session.record import SessionRecord
-from assent.core.shell.process import (INTERRUPTED_RESULT, PLAN_COMMAND_LIMITS, CommandSpec, OutputChunk, ProcessLimits, ProcessResult)
+from assent.core.shell.process import (
+    INTERRUPTED_RESULT,
+    PLAN_COMMAND_LIMITS,
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+)
 from assent.core.text.redaction import redact
-from assent.core.tool import (CommandEffect, ToolOutcome)
+from assent.core.tool import CommandEffect, ToolOutcome
 from assent.planning.plan_repository import PlanRepository
-from assent.planning.ports import (Ports, WorkspaceConfig)
+from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.planning.snapshot.snapshot import WorkspaceSnapshot
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import ProcessRunner
 from assent.runs.applied_changes import AppliedChanges
 from assent.runs.cancel_token import RunCancelToken
-from assent.runs.command_end import (LOST_END, MAX_LISTED, MAX_NAMED, ChangedFile, changed_files, changed_files_text, command_end, lost_end_note)
+from assent.runs.command_end import (
+    LOST_END,
+    MAX_LISTED,
+    MAX_NAMED,
+    ChangedFile,
+    changed_files,
+    changed_files_text,
+    command_end,
+    lost_end_note,
+)
 from assent.runs.runs import Runs
 from assent.tools.command_output import collect_output
 

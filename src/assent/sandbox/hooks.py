@@ -7,13 +7,13 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.hook import (VERSION, Hook, HookOutput, hook_failure, hook_output)
-from assent.core.paths import (display_path, is_inside)
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.hook import VERSION, Hook, HookOutput, hook_failure, hook_output
+from assent.core.paths import display_path, is_inside
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.ports import HookResults
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.runner.command import (UnconfinedRunner, user_environment)
-from assent.sandbox.runner.user_program import (START, user_program)
+from assent.sandbox.runner.command import UnconfinedRunner, user_environment
+from assent.sandbox.runner.user_program import START, user_program
 
 OUTPUT: Final = 64 << 10  # bytes of stdout and stderr together; more is a failure
 _USUAL: Final = {"session": "", "agent": "", "mode": ""}

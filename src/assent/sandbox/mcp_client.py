@@ -13,10 +13,28 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from assent import __version__
-from assent.core.errors import (AssentError, Refused)
-from assent.core.jsonrpc import (InvalidJsonRpc, RpcError, RpcMessage, RpcNotification, RpcRequest, RpcResponse, decode_message, encode_notification, encode_request, encode_response)
-from assent.core.mcp import (McpResult, McpTool, has_tools, initialize_params, parse_result, parse_tools)
-from assent.sandbox.stdio_transport import (StdioTransport, TransportClosed, TransportTimeout)
+from assent.core.errors import AssentError, Refused
+from assent.core.jsonrpc import (
+    InvalidJsonRpc,
+    RpcError,
+    RpcMessage,
+    RpcNotification,
+    RpcRequest,
+    RpcResponse,
+    decode_message,
+    encode_notification,
+    encode_request,
+    encode_response,
+)
+from assent.core.mcp import (
+    McpResult,
+    McpTool,
+    has_tools,
+    initialize_params,
+    parse_result,
+    parse_tools,
+)
+from assent.sandbox.stdio_transport import StdioTransport, TransportClosed, TransportTimeout
 
 START_S: Final = 30.0  # to begin with; many first fetch what they need
 PAGES: Final = 50  # of the list of tools

@@ -8,21 +8,39 @@ from typing import Self, TypeGuard
 
 import msgspec
 
-from assent.core.errors import (Refused, without_sandbox)
-from assent.core.paths import (is_inside, one_line)
+from assent.core.errors import Refused, without_sandbox
+from assent.core.paths import is_inside, one_line
 from assent.core.permission.path_limits import PathLimits
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.profile.programs import ProgramFinder
-from assent.sandbox.profile.symlinks import (outermost_paths, symlink_chain)
+from assent.sandbox.profile.symlinks import outermost_paths, symlink_chain
 from assent.sandbox.profile.toolchains import path_folders
-from assent.sandbox.profile.variants import (with_commit_access, with_network)
+from assent.sandbox.profile.variants import with_commit_access, with_network
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.command import (SHELLS, UnconfinedRunner, command_program, user_environment)
+from assent.sandbox.runner.command import (
+    SHELLS,
+    UnconfinedRunner,
+    command_program,
+    user_environment,
+)
 from assent.sandbox.runner.environment import FOLDERS
-from assent.sandbox.runner.git_config import (ARGUMENTS, commit_environment, git_config_environment, git_config_files)
+from assent.sandbox.runner.git_config import (
+    ARGUMENTS,
+    commit_environment,
+    git_config_environment,
+    git_config_files,
+)
 from assent.sandbox.runner.mount_points import MountPoints
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 from assent.sandbox.runner.watchdog import CommandLocks

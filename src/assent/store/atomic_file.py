@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from assent.store.errors import store_errors
-from assent.store.folders import (make_folder, sync_folder)
+from assent.store.folders import make_folder, sync_folder
 
 PRIVATE = 0o600
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
 from assent.store.errors import system_error
-from assent.store.temp_names import (TempNames, is_abandoned)
+from assent.store.temp_names import TempNames, is_abandoned
 
 SYNCFS_THRESHOLD = 16  # with more files than this, one sync of the file system beats a sync of each
 

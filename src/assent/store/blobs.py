@@ -11,9 +11,9 @@ from threading import RLock
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_timestamps import BlobTimestamps
-from assent.store.blob_writer import (SYNCFS_THRESHOLD, BlobWriter)
-from assent.store.errors import (SAFE, system_error)
-from assent.store.packs import (PackLocation, Packs, build_pack)
+from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobWriter
+from assent.store.errors import SAFE, system_error
+from assent.store.packs import PackLocation, Packs, build_pack
 
 CHUNK = 1024 * 1024
 MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others

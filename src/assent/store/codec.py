@@ -5,7 +5,7 @@ from typing import TypeAlias, get_args
 import msgspec
 
 from assent.core.errors import StoreError
-from assent.core.event import (Event, StoredEvent, event_tag)
+from assent.core.event import Event, StoredEvent, event_tag
 
 EventRow: TypeAlias = tuple[int, str, int, str, str, str]
 

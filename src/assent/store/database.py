@@ -16,10 +16,10 @@ from threading import RLock
 from typing import Any, TypeAlias
 
 from assent.core.errors import StoreError
-from assent.store.errors import (REPLACED_FILE_ERRORS, SAFE, damaged_log, store_errors, system_error)
+from assent.store.errors import REPLACED_FILE_ERRORS, SAFE, damaged_log, store_errors, system_error
 from assent.store.file_ownership import refuse_shared
-from assent.store.folders import (make_folder, sync_folder)
-from assent.store.locks import (TIMEOUT_S, acquired, release)
+from assent.store.folders import make_folder, sync_folder
+from assent.store.locks import TIMEOUT_S, acquired, release
 from assent.store.schema_migrations import Migrations
 
 Rows: TypeAlias = list[tuple[Any, ...]]

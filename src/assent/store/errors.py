@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assent.core.errors import (STORED, StoreError)
+from assent.core.errors import STORED, StoreError
 
 SAFE = STORED
 MOVE_ASIDE_COMMAND = "mkdir {folder}/aside && mv {path}* {folder}/aside/"

@@ -17,8 +17,8 @@ from assent.core.errors import StoreError
 from assent.ports import CollectionResult
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import BlobWriter
-from assent.store.errors import (SAFE, system_error)
-from assent.store.packs import (Packs, build_pack)
+from assent.store.errors import SAFE, system_error
+from assent.store.packs import Packs, build_pack
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
 EVERY = 24 * 3600.0  # seconds between two collections that nobody asked for

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from assent.store.atomic_file import write_atomically
-from assent.store.locks import (TIMEOUT_S, FileLocks)
+from assent.store.locks import TIMEOUT_S, FileLocks
 
 HEAD = "# Written by `assent keys`; whose approvals of bundles count here.\n"
 

@@ -9,15 +9,24 @@ import msgspec
 
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
-from assent.ports import (EventBatch, LogCheck, StreamTrace)
-from assent.store.anchor import (AnchorFile, LogAnchor)
+from assent.ports import EventBatch, LogCheck, StreamTrace
+from assent.store.anchor import AnchorFile, LogAnchor
 from assent.store.append_check import require_last_seq
-from assent.store.codec import (decode_event, encode_event)
-from assent.store.database import (Database, Rows)
+from assent.store.codec import decode_event, encode_event
+from assent.store.database import Database, Rows
 from assent.store.errors import damaged_log
-from assent.store.hash_chain import (FIELDS, PAGE, START, ChainVerifier, hashed_fields, link_hash)
+from assent.store.hash_chain import FIELDS, PAGE, START, ChainVerifier, hashed_fields, link_hash
 from assent.store.locks import TIMEOUT_S
-from assent.store.schema_check import (HIDDEN, HIDES, INDEXES, MISTYPED_QUERY, SCHEMA_QUERY, index_damage, mistyped_event, schema_difference)
+from assent.store.schema_check import (
+    HIDDEN,
+    HIDES,
+    INDEXES,
+    MISTYPED_QUERY,
+    SCHEMA_QUERY,
+    index_damage,
+    mistyped_event,
+    schema_difference,
+)
 
 _EVENT = "position, stream, seq, at, kind, body"
 _READ = f"SELECT {_EVENT} FROM events WHERE stream = ? AND seq > ? ORDER BY seq"

@@ -5,10 +5,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from assent.core.permission.trust import (TrustedFile, TrustList)
+from assent.core.permission.trust import TrustedFile, TrustList
 from assent.store.atomic_file import write_atomically
-from assent.store.errors import (damaged_log, store_errors)
-from assent.store.locks import (TIMEOUT_S, FileLocks)
+from assent.store.errors import damaged_log, store_errors
+from assent.store.locks import TIMEOUT_S, FileLocks
 
 BROKEN = "it is damaged; set it aside, and what was trusted is to be trusted again"
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

@@ -3,9 +3,17 @@
 from collections.abc import Callable, Iterator
 
 from assent.core.digest import sha256
-from assent.core.errors import (ConcurrentChange, StoreError)
-from assent.core.event import (Event, PlanDiscarded, PlanRevised, PlanSelected, RunHalted, StoredEvent, TextRevised)
-from assent.ports import (BlobStore, EventBatch, EventStore, LogCheck)
+from assent.core.errors import ConcurrentChange, StoreError
+from assent.core.event import (
+    Event,
+    PlanDiscarded,
+    PlanRevised,
+    PlanSelected,
+    RunHalted,
+    StoredEvent,
+    TextRevised,
+)
+from assent.ports import BlobStore, EventBatch, EventStore, LogCheck
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:01.000Z"

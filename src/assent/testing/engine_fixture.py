@@ -15,8 +15,8 @@ from assent.executor.displaced_files import LocalDisplacedFiles
 from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
 from assent.executor.projection import LocalProjection
-from assent.planning.ports import (Ports, WorkspaceConfig)
-from assent.ports import (BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles)
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.runs.plan_commands import LocalPlanCommandRunner
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobStore
@@ -24,7 +24,7 @@ from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
-from assent.testing.call_trace import (CallListener, ignore_call, trace_calls)
+from assent.testing.call_trace import CallListener, ignore_call, trace_calls
 from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.git_state import git_state
 

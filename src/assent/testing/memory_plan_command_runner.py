@@ -5,13 +5,19 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import (Refused, RunUnfinished)
-from assent.core.paths import (TREE, ancestors, is_inside)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, RunCommand, WriteFile)
-from assent.core.run.workspace_changes import (NO_FILES, ChangeKind, FileStateChanges, SkippedFile, WorkspaceChanges)
-from assent.core.shell.process import (INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped)
+from assent.core.errors import Refused, RunUnfinished
+from assent.core.paths import TREE, ancestors, is_inside
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
+from assent.core.run.workspace_changes import (
+    NO_FILES,
+    ChangeKind,
+    FileStateChanges,
+    SkippedFile,
+    WorkspaceChanges,
+)
+from assent.core.shell.process import INTERRUPTED_RESULT, OutputChunk, ProcessResult, never_stopped
 from assent.ports import BlobStore
-from assent.testing.memory_workspace import (MemoryFileWriter, MemoryNode)
+from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 
 MemorySnapshot: TypeAlias = dict[str, FileState]
 

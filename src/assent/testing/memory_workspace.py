@@ -7,10 +7,10 @@ from copy import copy
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.paths import (ancestors, is_inside, parent)
-from assent.core.plan.operation import (FileKind, FileOperation, FileState)
-from assent.core.run.slot_move import (PathState, SlotContent, SlotLayout, needed_folders)
-from assent.core.run.whole_folders import (added_folders, removed_folders)
+from assent.core.paths import ancestors, is_inside, parent
+from assent.core.plan.operation import FileKind, FileOperation, FileState
+from assent.core.run.slot_move import PathState, SlotContent, SlotLayout, needed_folders
+from assent.core.run.whole_folders import added_folders, removed_folders
 from assent.testing.crash_injector import CrashInjector
 
 

@@ -4,8 +4,16 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from assent.core.plan.approval import (Approval, ApprovedPlan, Approver, approved)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, Operation, WriteFile, footprint, inverse)
+from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    MoveFile,
+    Operation,
+    WriteFile,
+    footprint,
+    inverse,
+)
 from assent.core.plan.plan import Plan
 from assent.testing.memory_workspace import MemoryNode
 

@@ -4,12 +4,19 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ChatMessage, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (StreamDelta, ToolDefinition)
+from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StreamDelta, ToolDefinition
 from assent.core.permission.mode import Mode
 from assent.core.session.agent import Agent
-from assent.core.session.event import (CallEnded, CallStarted, MessageAdded, SessionEvent, SessionStarted, TurnStarted)
-from assent.core.session.record import (SessionRecord, fold_session)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    SessionEvent,
+    SessionStarted,
+    TurnStarted,
+)
+from assent.core.session.record import SessionRecord, fold_session
 from assent.core.session.transcript import Transcript
 
 AT = "2026-01-01T00:00:00.000Z"

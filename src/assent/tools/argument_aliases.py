@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.tools.argument_translations import (TOOL_TRANSLATIONS, TRANSLATIONS, parse_bool)
+from assent.tools.argument_translations import TOOL_TRANSLATIONS, TRANSLATIONS, parse_bool
 from assent.tools.tool import Tool
 
 Args: TypeAlias = dict[str, Any]

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.json_depth import (MAX_DEPTH, is_too_deep)
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.llm.message import ToolCall
-from assent.tools.schema import (field_schema, required, schema)
-from assent.tools.tool import (RawArguments, Tool)
+from assent.tools.schema import field_schema, required, schema
+from assent.tools.tool import RawArguments, Tool
 
 TOO_DEEP = f"they are nested more than {MAX_DEPTH} levels deep"
 SHOWN = 200  # characters of what could not be read

@@ -1,7 +1,7 @@
 """Tool availability: why a tool is not offered in a mode, to an agent, or in a child session."""
 
 from assent.core.session.agent import Agent
-from assent.core.tool import (Action, PermissionContext)
+from assent.core.tool import Action, PermissionContext
 from assent.tools.argument_aliases import normalized_name
 from assent.tools.tool import Tool
 from assent.tools.tool_aliases import aliases_of

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import msgspec
 
 from assent.core.shell.exit_status import is_expected_exit
-from assent.core.shell.process import (OutputChunk, ProcessResult, signal_of)
+from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
 from assent.core.text.tool_mentions import without_missing_tools
-from assent.core.tool import (MISSING_CAPABILITY, ToolOutcome)
-from assent.tools.output_limits import (KEPT_BYTES, limited_outcome)
+from assent.core.tool import MISSING_CAPABILITY, ToolOutcome
+from assent.tools.output_limits import KEPT_BYTES, limited_outcome
 from assent.tools.tool import ToolContext
 
 DRAFT_NOTE = (

@@ -2,12 +2,18 @@
 
 import msgspec
 
-from assent.core.errors import (NotFound, Refused)
+from assent.core.errors import NotFound, Refused
 from assent.core.paths import one_line
-from assent.core.plan.operation import (DeleteFile, FileState)
-from assent.core.tool import (Action, EditEffect, ResourceAccess, ToolOutcome)
-from assent.tools.file_edit import (MAX_FILES, check_editable, edit_access, entry_path, expected_state)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.plan.operation import DeleteFile, FileState
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
+from assent.tools.file_edit import (
+    MAX_FILES,
+    check_editable,
+    edit_access,
+    entry_path,
+    expected_state,
+)
+from assent.tools.tool import Tool, ToolContext
 
 
 class DeleteArgs(msgspec.Struct, frozen=True):

@@ -6,24 +6,35 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.core.llm.message import ToolCall
 from assent.core.llm.request import ToolDefinition
 from assent.core.paths import display_path
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
 from assent.core.session.question import PermissionAnswer
-from assent.core.text.tool_mentions import (missing_tools, without_missing_tools)
-from assent.core.tool import (MISSING_CAPABILITY, Action, Decision, EditEffect, GuardedCall, PermissionContext, ResourceAccess, ToolOutcome, Verdict, strictest_decision)
-from assent.ports import (CallGuard, PermissionGate)
+from assent.core.text.tool_mentions import missing_tools, without_missing_tools
+from assent.core.tool import (
+    MISSING_CAPABILITY,
+    Action,
+    Decision,
+    EditEffect,
+    GuardedCall,
+    PermissionContext,
+    ResourceAccess,
+    ToolOutcome,
+    Verdict,
+    strictest_decision,
+)
+from assent.ports import CallGuard, PermissionGate
 from assent.tools.arguments import decode_arguments
 from assent.tools.availability import unavailable_reason
 from assent.tools.effect_check import check_effect_covered
 from assent.tools.inferred_access import inferred_access
-from assent.tools.outcome_text import (access_line, failed_outcome, refused_outcome)
+from assent.tools.outcome_text import access_line, failed_outcome, refused_outcome
 from assent.tools.path_access import outside_accesses
 from assent.tools.schema import tool_definition
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 from assent.tools.tool_aliases import resolve_alias
 
 READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH)

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.multi_edit import (TextEdit, edit_accesses, edited_file)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.multi_edit import TextEdit, edit_accesses, edited_file
+from assent.tools.tool import Tool, ToolContext
 
 
 class EditArgs(msgspec.Struct, frozen=True):

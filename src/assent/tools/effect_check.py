@@ -6,7 +6,15 @@ from typing import Final
 from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.operation import footprint
-from assent.core.tool import (Action, CommandEffect, EditEffect, Effect, PresentPlanEffect, ResourceAccess, TaskEffect)
+from assent.core.tool import (
+    Action,
+    CommandEffect,
+    EditEffect,
+    Effect,
+    PresentPlanEffect,
+    ResourceAccess,
+    TaskEffect,
+)
 
 # What must have been judged for an effect that names no file; all others are Assent's own.
 _NEEDED: Final[dict[type, Action]] = {

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from assent.core.tool import (Action, EnterPlanEffect, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, EnterPlanEffect, ResourceAccess, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 
 class EnterPlanArgs(msgspec.Struct, frozen=True):

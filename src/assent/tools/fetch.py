@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import FetchResponse
 from assent.tools.html_text import html_to_text
 from assent.tools.output_limits import limited_outcome
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 LIMIT = 5 << 20  # bytes
 TEXTS = ("text/", "application/json", "application/xml", "application/javascript")

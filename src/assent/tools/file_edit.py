@@ -5,10 +5,17 @@ from functools import cached_property
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import (NotFound, Refused, StaleError)
-from assent.core.paths import (ancestors, casefolded, display_path, is_inside, one_line, refuse_own_paths)
-from assent.core.plan.operation import (FileOperation, FileState, WriteFile)
-from assent.core.tool import (Action, EditEffect, ResourceAccess, ToolOutcome)
+from assent.core.errors import NotFound, Refused, StaleError
+from assent.core.paths import (
+    ancestors,
+    casefolded,
+    display_path,
+    is_inside,
+    one_line,
+    refuse_own_paths,
+)
+from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.text_encoding import line_of
 from assent.tools.text_match import numbered_lines
 from assent.tools.tool import ToolContext

@@ -9,7 +9,7 @@ from itertools import islice
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.paths import (STATE, is_inside)
+from assent.core.paths import STATE, is_inside
 from assent.tools.ignore_files import IgnoreMatcher
 from assent.tools.overlay import Overlay
 from assent.tools.path_access import is_private

@@ -8,10 +8,10 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.command_output import (collect_output, quote_argument, with_draft_note)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.command_output import collect_output, quote_argument, with_draft_note
 from assent.tools.path_access import resolve_path
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 MAX_COMMITS = 200  # commits of a log
 WORKTREE_SUBCOMMANDS = ("status", "diff", "blame")  # the others show commits

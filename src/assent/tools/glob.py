@@ -6,14 +6,14 @@ from typing import Annotated
 import msgspec
 
 from assent.core.paths import one_line
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.file_listing import (MAX_FILES, MORE, list_files)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.file_listing import MAX_FILES, MORE, list_files
 from assent.tools.output_limits import limited_outcome
-from assent.tools.path_access import (read_access_of, resolve_path, search_accesses)
+from assent.tools.path_access import read_access_of, resolve_path, search_accesses
 from assent.tools.path_glob import PathGlob
 from assent.tools.path_suggestions import existing_state
 from assent.tools.schema import HIDDEN_FIELD
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 
 class GlobArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
 from assent.tools.argument_aliases import normalized_name
-from assent.tools.tool_aliases import (ALIASES, UNSUPPORTED)
+from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
 
 Args: TypeAlias = dict[str, Any]
 ARROW: Final = " -> "

@@ -5,8 +5,8 @@ from collections.abc import Container, Iterator
 
 import msgspec
 
-from assent.core.errors import (AssentError, UsageError)
-from assent.core.paths import (base_name, parent)
+from assent.core.errors import AssentError, UsageError
+from assent.core.paths import base_name, parent
 from assent.tools.overlay import Overlay
 from assent.tools.path_glob import PathGlob
 

@@ -4,7 +4,7 @@ Nothing is judged by this; people see it in execution plans and in the record of
 """
 
 from assent.core.llm.message import ToolCall
-from assent.core.tool import (Action, ResourceAccess)
+from assent.core.tool import Action, ResourceAccess
 from assent.tools.tool import Tool
 
 SUBJECTS = ("path", "to", "command", "url")

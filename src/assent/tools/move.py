@@ -3,12 +3,12 @@
 import msgspec
 
 from assent.core.errors import ImpossibleOperations
-from assent.core.paths import (base_name, casefolded, display_path, is_inside, one_line, parent)
+from assent.core.paths import base_name, casefolded, display_path, is_inside, one_line, parent
 from assent.core.plan.operation import MoveFile
-from assent.core.tool import (Action, EditEffect, ResourceAccess, ToolOutcome)
-from assent.tools.delete import (files_under, with_states)
-from assent.tools.file_edit import (check_editable, edit_access, entry_path, read_access)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
+from assent.tools.delete import files_under, with_states
+from assent.tools.file_edit import check_editable, edit_access, entry_path, read_access
+from assent.tools.tool import Tool, ToolContext
 
 
 class MoveArgs(msgspec.Struct, frozen=True):

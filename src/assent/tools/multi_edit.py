@@ -2,15 +2,29 @@
 
 import msgspec
 
-from assent.core.errors import (NoMatch, UsageError)
+from assent.core.errors import NoMatch, UsageError
 from assent.core.paths import one_line
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools import plan_file
-from assent.tools.file_edit import (EditedFile, edit_access, edit_outcome, edit_target, excerpt, load_file, read_access)
-from assent.tools.plan_file import (is_plan, plan_text_outcome)
-from assent.tools.text_encoding import (TextEncoding, decode_text, encode_text, escape_spelling, line_of)
-from assent.tools.text_match import (TextReplacement, apply_replacements, find_replacements)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.file_edit import (
+    EditedFile,
+    edit_access,
+    edit_outcome,
+    edit_target,
+    excerpt,
+    load_file,
+    read_access,
+)
+from assent.tools.plan_file import is_plan, plan_text_outcome
+from assent.tools.text_encoding import (
+    TextEncoding,
+    decode_text,
+    encode_text,
+    escape_spelling,
+    line_of,
+)
+from assent.tools.text_match import TextReplacement, apply_replacements, find_replacements
+from assent.tools.tool import Tool, ToolContext
 
 
 class TextEdit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.paths import (ancestors, display_path, one_line)
+from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.tools.path_access import resolve_path
 from assent.tools.tool import ToolContext

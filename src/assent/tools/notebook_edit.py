@@ -5,14 +5,21 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.errors import (NotFound, UsageError)
-from assent.core.json_depth import (MAX_DEPTH, is_too_deep)
+from assent.core.errors import NotFound, UsageError
+from assent.core.json_depth import MAX_DEPTH, is_too_deep
 from assent.core.paths import one_line
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.file_edit import (EditedFile, edit_access, edit_outcome, edit_target, load_file, read_access)
-from assent.tools.json_spans import (JsonSpan, elements, members)
-from assent.tools.text_encoding import (decode_text, encode_text)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.file_edit import (
+    EditedFile,
+    edit_access,
+    edit_outcome,
+    edit_target,
+    load_file,
+    read_access,
+)
+from assent.tools.json_spans import JsonSpan, elements, members
+from assent.tools.text_encoding import decode_text, encode_text
+from assent.tools.tool import Tool, ToolContext
 
 ENDING = b".ipynb"
 TOO_DEEP = f"The notebook is nested more than {MAX_DEPTH} levels deep. Nothing was changed."

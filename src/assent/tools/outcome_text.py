@@ -1,8 +1,8 @@
 """Texts of refused and failed calls for the model, and of requests for people."""
 
-from assent.core.errors import (AssentError, Refused)
+from assent.core.errors import AssentError, Refused
 from assent.core.paths import typed_line
-from assent.core.tool import (MISSING_CAPABILITY, ResourceAccess, ToolOutcome)
+from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome
 
 
 def refused_outcome(tool: str, reason: str) -> ToolOutcome:

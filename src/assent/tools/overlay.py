@@ -2,12 +2,20 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from assent.core.errors import (AssentError, NotFound, Refused)
-from assent.core.paths import (MAX_FOLDERS, STATE, ancestors, display_path, is_inside, one_line, parent)
+from assent.core.errors import AssentError, NotFound, Refused
+from assent.core.paths import (
+    MAX_FOLDERS,
+    STATE,
+    ancestors,
+    display_path,
+    is_inside,
+    one_line,
+    parent,
+)
 from assent.core.plan.dependencies import content_sources
-from assent.core.plan.operation import (FileState, Operation, RunCommand, footprint)
-from assent.core.run.slot_move import (PathState, prunable_folders)
-from assent.ports import (BlobStore, WorkspaceFiles)
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
+from assent.core.run.slot_move import PathState, prunable_folders
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK = 1 << 20
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once

@@ -2,15 +2,25 @@
 
 import msgspec
 
-from assent.core.errors import (ImpossibleOperations, NoMatch, NotFound)
+from assent.core.errors import ImpossibleOperations, NoMatch, NotFound
 from assent.core.paths import one_line
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile)
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.file_edit import (EditedFile, edit_access, edit_outcome, edit_target, entry_path, excerpt, expected_state, load_file, read_access)
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.file_edit import (
+    EditedFile,
+    edit_access,
+    edit_outcome,
+    edit_target,
+    entry_path,
+    excerpt,
+    expected_state,
+    load_file,
+    read_access,
+)
 from assent.tools.patch_hunks import apply_hunks
-from assent.tools.patch_parser import (PatchToolFile, parse_patch)
-from assent.tools.text_encoding import (decode_text, encode_text, line_of)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.patch_parser import PatchToolFile, parse_patch
+from assent.tools.text_encoding import decode_text, encode_text, line_of
+from assent.tools.tool import Tool, ToolContext
 
 
 class PatchArgs(msgspec.Struct, frozen=True):

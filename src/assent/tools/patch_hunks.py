@@ -5,7 +5,7 @@ from collections.abc import Callable
 from assent.core.errors import NoMatch
 from assent.tools.patch_parser import PatchToolHunk
 from assent.tools.text_encoding import line_end
-from assent.tools.text_match import (indentation, indented, nearest_lines)
+from assent.tools.text_match import indentation, indented, nearest_lines
 
 UNCHANGED = "Nothing was changed."
 

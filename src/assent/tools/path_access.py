@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from posixpath import join, normpath
 
-from assent.core.errors import (AssentError, Refused)
-from assent.core.paths import (casefolded, display_path, is_inside, one_line, parent)
-from assent.core.tool import (Action, ResourceAccess)
+from assent.core.errors import AssentError, Refused
+from assent.core.paths import casefolded, display_path, is_inside, one_line, parent
+from assent.core.tool import Action, ResourceAccess
 from assent.ports import OutsideFiles
 from assent.tools.tool import ToolContext
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from assent.core.errors import NotFound
-from assent.core.paths import (base_name, casefolded, one_line, parent)
+from assent.core.paths import base_name, casefolded, one_line, parent
 from assent.core.plan.operation import FileState
 from assent.tools.file_listing import list_files
 from assent.tools.tool import ToolContext

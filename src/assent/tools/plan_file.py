@@ -1,8 +1,8 @@
 """The plan file as a target: planning writes this one file, as the plan's text (F69)."""
 
-from assent.core.errors import (Refused, UsageError)
-from assent.core.paths import (is_inside, one_line)
-from assent.core.tool import (Action, PlanTextEffect, ResourceAccess, ToolOutcome)
+from assent.core.errors import Refused, UsageError
+from assent.core.paths import is_inside, one_line
+from assent.core.tool import Action, PlanTextEffect, ResourceAccess, ToolOutcome
 from assent.tools.tool import ToolContext
 
 MAX_PLAN_BYTES = 1 << 20  # bytes of a plan's text

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from assent.core.tool import (Action, PresentPlanEffect, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, PresentPlanEffect, ResourceAccess, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 
 class PresentPlanArgs(msgspec.Struct, frozen=True):

@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.session.event import (Question, QuestionOption)
-from assent.core.tool import (Action, QuestionsEffect, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.session.event import Question, QuestionOption
+from assent.core.tool import Action, QuestionsEffect, ResourceAccess, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 MAX_QUESTIONS, MAX_OPTIONS, MAX_HEADER_CHARS = 10, 20, 40
 

@@ -6,21 +6,21 @@ from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import (NotFound, Refused, UsageError)
+from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.llm.message import ImagePart
-from assent.core.paths import (display_path, one_line)
+from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.line_page import (LinePage, read_page)
+from assent.tools.line_page import LinePage, read_page
 from assent.tools.nested_instructions import nested_instructions
-from assent.tools.output_limits import (LINES, limited_outcome)
+from assent.tools.output_limits import LINES, limited_outcome
 from assent.tools.overlay import WHOLE_FILE
-from assent.tools.path_access import (outside_path, read_accesses, resolve_path)
+from assent.tools.path_access import outside_path, read_accesses, resolve_path
 from assent.tools.path_suggestions import existing_state
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.text_search import BINARY_PROBE_BYTES
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
 IMAGES = {

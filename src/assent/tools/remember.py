@@ -3,8 +3,8 @@
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.tool import (Action, MemoryEffect, ResourceAccess, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, MemoryEffect, ResourceAccess, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 MAX_MEMORY_CHARS = 500  # characters
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import (Refused, UsageError)
-from assent.core.shell.process import (OutputChunk, ProcessLimits, Program, SandboxState)
+from assent.core.errors import Refused, UsageError
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.tools.tool import ToolContext
 
 LIMITS = ProcessLimits(seconds=30, output=8 << 20)

@@ -8,14 +8,14 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
 from assent.core.plan.operation import FileState
-from assent.core.tool import (Action, ResourceAccess, ToolOutcome)
-from assent.tools.definitions import (Definition, definition)
+from assent.core.tool import Action, ResourceAccess, ToolOutcome
+from assent.tools.definitions import Definition, definition
 from assent.tools.line_numbers import numbered
 from assent.tools.output_limits import limited_outcome
-from assent.tools.path_access import (read_access_of, resolve_path, search_accesses)
+from assent.tools.path_access import read_access_of, resolve_path, search_accesses
 from assent.tools.path_suggestions import existing_state
-from assent.tools.text_search import (SearchHit, SearchQuery, SearchResult, search_text)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
+from assent.tools.tool import Tool, ToolContext
 
 MAX_DEFINITIONS = 100
 MAX_SIGNATURE_CHARS = 200  # characters of a signature

@@ -5,8 +5,8 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.tool import (Action, ResourceAccess, TaskEffect, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 MAX_PROMPT_CHARS, MAX_TITLE_CHARS = 100_000, 80  # characters
 

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from assent.core.errors import NoMatch
-from assent.tools.line_numbers import (HINT, has_line_numbers, numbered, without_line_numbers)
-from assent.tools.text_encoding import (line_end, line_of, with_line_ends)
+from assent.tools.line_numbers import HINT, has_line_numbers, numbered, without_line_numbers
+from assent.tools.text_encoding import line_end, line_of, with_line_ends
 
 BREAK = r"\r?\n"
 LAST_BREAK = r"(?:\r?\n|\Z)"

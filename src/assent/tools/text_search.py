@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.core.paths import is_inside
 from assent.core.permission.secret_files import secret_reason
 from assent.core.plan.operation import FileState
@@ -14,8 +14,8 @@ from assent.tools.file_listing import list_files
 from assent.tools.overlay import Overlay
 from assent.tools.path_access import is_private
 from assent.tools.path_glob import PathGlob
-from assent.tools.ripgrep import (RipgrepOutput, run_ripgrep)
-from assent.tools.safe_regex import (compile_regex, regex_reach)
+from assent.tools.ripgrep import RipgrepOutput, run_ripgrep
+from assent.tools.safe_regex import compile_regex, regex_reach
 from assent.tools.tool import ToolContext
 
 MAX_LINE_CHARS = 500  # characters of a line that are shown

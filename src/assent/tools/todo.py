@@ -3,9 +3,9 @@
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.session.event import (Todo, TodoStatus)
-from assent.core.tool import (Action, ResourceAccess, TodosEffect, ToolOutcome)
-from assent.tools.tool import (Tool, ToolContext)
+from assent.core.session.event import Todo, TodoStatus
+from assent.core.tool import Action, ResourceAccess, TodosEffect, ToolOutcome
+from assent.tools.tool import Tool, ToolContext
 
 MAX_TODOS = 100
 MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}

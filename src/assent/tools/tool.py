@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from assent.core.tool import (Action, PermissionContext, ResourceAccess, ToolOutcome)
-from assent.ports import (OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell)
+from assent.core.tool import Action, PermissionContext, ResourceAccess, ToolOutcome
+from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.tools.overlay import Overlay
 
 

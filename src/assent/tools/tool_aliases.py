@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from assent.core.errors import UsageError
 from assent.core.llm.message import ToolCall
-from assent.tools.argument_aliases import (ARGUMENTS, Args, normalized_name, translate_arguments)
+from assent.tools.argument_aliases import ARGUMENTS, Args, normalized_name, translate_arguments
 from assent.tools.tool import Tool
 
 # By name in small letters without `_` and `-`: `write_file`, `WriteFile` and `writeFile` are one.

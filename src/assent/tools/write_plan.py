@@ -2,9 +2,9 @@
 
 import msgspec
 
-from assent.core.tool import (Action, PlanTextEffect, ResourceAccess, ToolOutcome)
+from assent.core.tool import Action, PlanTextEffect, ResourceAccess, ToolOutcome
 from assent.tools.plan_file import check_plan_text
-from assent.tools.tool import (Tool, ToolContext)
+from assent.tools.tool import Tool, ToolContext
 
 
 class WritePlanArgs(msgspec.Struct, frozen=True):

@@ -16,10 +16,10 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.tui import key_actions
 from assent.tui.base_app import BaseApp
-from assent.tui.conversation.view import (load_session, session_events)
+from assent.tui.conversation.view import load_session, session_events
 from assent.tui.deferred_actions import DeferredActions
-from assent.tui.hints import (next_step, with_screen_commands)
-from assent.tui.host import (ScreenHost, StartOptions)
+from assent.tui.hints import next_step, with_screen_commands
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.completion import Completion
@@ -28,10 +28,10 @@ from assent.tui.run_controller import RunController
 from assent.tui.session_controller import SessionController
 from assent.tui.shell_controller import ShellController
 from assent.tui.status.line import StatusLine
-from assent.tui.status.poller import (StatusLoaded, StatusPoller)
-from assent.tui.status.snapshot import (StatusSnapshot, initial_snapshot, read_snapshot)
+from assent.tui.status.poller import StatusLoaded, StatusPoller
+from assent.tui.status.snapshot import StatusSnapshot, initial_snapshot, read_snapshot
 from assent.tui.theme.styles import THEMES
-from assent.tui.theme.textual_themes import (TEXTUAL, detect_theme, register_themes)
+from assent.tui.theme.textual_themes import TEXTUAL, detect_theme, register_themes
 from assent.tui.workers.dispatcher import MessageDispatcher
 from assent.tui.workers.message_queue import MessageQueue
 from assent.tui.workers.messages import SessionLoadFailed

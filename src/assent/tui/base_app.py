@@ -16,9 +16,14 @@ from textual.widgets import Static
 from assent.tui.conversation.view import ConversationView
 from assent.tui.host import ScreenHost
 from assent.tui.key_actions import DOUBLE_PRESS_S
-from assent.tui.key_timing import (ANSWER_S, BURST_S, CLOSE_S, DEBOUNCE_S, KeyDebounce)
+from assent.tui.key_timing import ANSWER_S, BURST_S, CLOSE_S, DEBOUNCE_S, KeyDebounce
 from assent.tui.keymap import bindings
-from assent.tui.min_size import (HEIGHT_BREAKPOINTS, WIDTH_BREAKPOINTS, TooSmallOverlay, is_ignored_input)
+from assent.tui.min_size import (
+    HEIGHT_BREAKPOINTS,
+    WIDTH_BREAKPOINTS,
+    TooSmallOverlay,
+    is_ignored_input,
+)
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.input import PromptInput
 from assent.tui.status.line import StatusLine

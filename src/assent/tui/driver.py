@@ -16,7 +16,13 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Paste
 from textual.message import Message
 
-from assent.tui.bracketed_paste import (END, BracketedPasteParser, PastedText, TerminalInput, TypedText)
+from assent.tui.bracketed_paste import (
+    END,
+    BracketedPasteParser,
+    PastedText,
+    TerminalInput,
+    TypedText,
+)
 
 if TYPE_CHECKING:
     from textual.app import App

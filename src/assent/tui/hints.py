@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from assent.core.errors import AssentError
-from assent.render.lines import (GUTTER, Line, Style)
+from assent.render.lines import GUTTER, Line, Style
 
 SHELL: Final = "in a shell: "
 SAY: Final = "say what should be done"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from assent.core.permission.mode import (MODES, CustomModes)
+from assent.core.permission.mode import MODES, CustomModes
 from assent.render.lines import Line
 from assent.tui.panels.debounced import DebouncedPanel
 

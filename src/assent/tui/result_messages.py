@@ -3,15 +3,23 @@
 from collections.abc import Sequence
 from typing import Final
 
-from assent.core.event import (Event, PlanApproved, PlanDiscarded, PlanRejected, RunEnded, RunHalted, RunStarted)
+from assent.core.event import (
+    Event,
+    PlanApproved,
+    PlanDiscarded,
+    PlanRejected,
+    RunEnded,
+    RunHalted,
+    RunStarted,
+)
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import ReportedOutcome
-from assent.core.text.hidden_chars import (visible_line, visible_text)
+from assent.core.text.hidden_chars import visible_line, visible_text
 from assent.core.text.redaction import redact
-from assent.render.lines import (Line, Style)
+from assent.render.lines import Line, Style
 from assent.render.operation_text import operation_brief
 from assent.render.rows import operation_kind
 

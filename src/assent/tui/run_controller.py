@@ -4,15 +4,15 @@ from collections.abc import Callable, Generator
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from assent.core.errors import (AssentError, Busy)
-from assent.core.run.journal import (DONE, RecoveryChoice, RunUpdate)
+from assent.core.errors import AssentError, Busy
+from assent.core.run.journal import DONE, RecoveryChoice, RunUpdate
 from assent.core.text.redaction import redact
 from assent.render.lines import Line
-from assent.tui.hints import (next_step, with_screen_commands)
+from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost
 from assent.tui.run_progress_view import RunProgressView
 from assent.tui.workers.message_queue import MessageQueue
-from assent.tui.workers.messages import (RunActivity, RunBegan, RunOver)
+from assent.tui.workers.messages import RunActivity, RunBegan, RunOver
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

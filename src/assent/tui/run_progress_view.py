@@ -6,12 +6,18 @@ from threading import Lock
 from typing import Final
 
 from assent.core.errors import AssentError
-from assent.core.plan.operation import (Operation, RunCommand)
-from assent.core.run.journal import (CommandProgress, LiveCommandOutput, RunStep, RunUpdate, StepProgress)
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.run.journal import (
+    CommandProgress,
+    LiveCommandOutput,
+    RunStep,
+    RunUpdate,
+    StepProgress,
+)
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.render.command_output import (CommandOutputLines, progress_line)
-from assent.render.lines import (GUTTER, Line)
+from assent.render.command_output import CommandOutputLines, progress_line
+from assent.render.lines import GUTTER, Line
 from assent.render.operation_text import operation_brief
 from assent.render.rows import operation_kind
 

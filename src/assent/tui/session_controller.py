@@ -5,13 +5,20 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from assent.core.errors import (AssentError, Busy, ConcurrentChange, UsageError)
-from assent.core.permission.mode import (MODES, Mode, resolve_mode)
+from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
+from assent.core.permission.mode import MODES, Mode, resolve_mode
 from assent.core.session.record import SessionRecord
 from assent.tui.asker import PanelAsker
-from assent.tui.host import (ScreenHost, StartOptions)
+from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.workers.message_queue import MessageQueue
-from assent.tui.workers.messages import (SessionActivity, TaskFailed, TurnBegan, TurnOver, WorkspaceFailed, WorkspaceReady)
+from assent.tui.workers.messages import (
+    SessionActivity,
+    TaskFailed,
+    TurnBegan,
+    TurnOver,
+    WorkspaceFailed,
+    WorkspaceReady,
+)
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

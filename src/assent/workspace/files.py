@@ -12,14 +12,25 @@ from typing import Any, BinaryIO
 from assent.core.paths import parent
 from assent.core.run.slot_move import PathState
 from assent.executor.disk import Disk
-from assent.executor.file_attributes import (OwnershipRights, attributes_of, lost_attributes, process_rights)
-from assent.executor.file_states import (CHUNK, OPEN_READ, DigestCache, FileStates, unsupported_file_type)
+from assent.executor.file_attributes import (
+    OwnershipRights,
+    attributes_of,
+    lost_attributes,
+    process_rights,
+)
+from assent.executor.file_states import (
+    CHUNK,
+    OPEN_READ,
+    DigestCache,
+    FileStates,
+    unsupported_file_type,
+)
 from assent.executor.folder_handles import FolderHandles
 from assent.executor.os_errors import readable_errors
-from assent.executor.slot_layout import (folders_with_own_slots, mounts_below)
-from assent.ports import (LinkTarget, ReplacementLoss)
+from assent.executor.slot_layout import folders_with_own_slots, mounts_below
+from assent.ports import LinkTarget, ReplacementLoss
 from assent.workspace.folder_stamps import folder_stamps
-from assent.workspace.orphan_slots import (slots_anywhere, slots_in_folders, slots_of_runs)
+from assent.workspace.orphan_slots import slots_anywhere, slots_in_folders, slots_of_runs
 from assent.workspace.real_path import locate
 
 _DOTS = frozenset((b"", b".", b".."))

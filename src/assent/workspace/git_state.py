@@ -9,7 +9,7 @@ from stat import S_ISREG
 from typing import Final
 
 from assent.core.paths import display_path
-from assent.ports import (DETACHED_HEAD, GitState)
+from assent.ports import DETACHED_HEAD, GitState
 
 _HEAD: Final = re.compile(rb"ref: refs/heads/([^\n]{1,200})\n?")
 _COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}\n?")

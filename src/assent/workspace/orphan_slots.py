@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from assent.core.paths import (GIT, STAGE, STATE, base_name)
-from assent.core.run.orphan_slot import (SLOT_NAME_PATTERN, SLOTS)
+from assent.core.paths import GIT, STAGE, STATE, base_name
+from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
 from assent.executor.disk import EntryKind
 from assent.executor.folder_handles import FolderHandles
 

@@ -6,8 +6,8 @@ from stat import S_ISDIR, S_ISREG
 from threading import Lock
 from typing import TypeAlias
 
-from assent.core.errors import (NotFound, Refused)
-from assent.core.paths import (base_name, casefolded, is_inside, one_line, parent)
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import base_name, casefolded, is_inside, one_line, parent
 from assent.core.permission.secret_files import SECRET_FOLDERS
 from assent.executor.disk import Disk
 from assent.executor.file_states import OPEN_READ

@@ -4,7 +4,7 @@ import errno
 import os
 from functools import partial
 
-from assent.core.errors import (Refused, UsageError)
+from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
 from assent.executor.disk import Disk
 from assent.executor.os_errors import readable_errors

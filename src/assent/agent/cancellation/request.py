@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.errors import Interrupted
 from assent.core.llm.request import ModelRequest
-from assent.ports import (Model, ModelStream, OpenedModel)
+from assent.ports import Model, ModelStream, OpenedModel
 
 STOPPED_ELSEWHERE = "The work was stopped from elsewhere."
 

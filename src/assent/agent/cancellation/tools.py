@@ -8,9 +8,16 @@ import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import Interrupted
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program, SandboxStatus)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxStatus,
+)
 from assent.core.tool import PermissionContext
-from assent.ports import (ProcessRunner, ReadOnlyShell)
+from assent.ports import ProcessRunner, ReadOnlyShell
 
 R = TypeVar("R")
 

@@ -2,15 +2,23 @@
 
 from collections.abc import Generator, Sequence
 
-from assent.agent.loop.step import (RecordUsage, SessionOutput)
+from assent.agent.loop.step import RecordUsage, SessionOutput
 from assent.agent.loop.system_prompt import prompt_text
-from assent.agent.loop.token_meter import (CHARS_PER_TOKEN, estimated_tokens)
-from assent.core.errors import (ContextOverflow, ModelError)
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StreamEnded)
-from assent.core.session.event import (Compacted, MessageAdded, PartSaid, StepRetried)
+from assent.agent.loop.token_meter import CHARS_PER_TOKEN, estimated_tokens
+from assent.core.errors import ContextOverflow, ModelError
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried, StreamEnded
+from assent.core.session.event import Compacted, MessageAdded, PartSaid, StepRetried
 from assent.core.session.transcript import SUMMARY
-from assent.ports import (OpenedModel, Turn)
+from assent.ports import OpenedModel, Turn
 
 DEFAULT_CONTEXT = 128_000  # tokens that a model can read if nobody knows better
 MAX_OUTPUT = 32_000  # most tokens that are held free for the answer

@@ -7,16 +7,16 @@ import msgspec
 
 from assent.agent.cancellation.request import RequestCancelToken
 from assent.agent.loop import turn_end
-from assent.agent.loop.budget import (Budget, BudgetLimits)
+from assent.agent.loop.budget import Budget, BudgetLimits
 from assent.agent.loop.model_requests import ModelRequests
-from assent.agent.loop.step import (ModelAnswer, SessionOutput, declined_calls)
+from assent.agent.loop.step import ModelAnswer, SessionOutput, declined_calls
 from assent.agent.loop.step_limit import StepLimit
-from assent.core.errors import (Interrupted, ModelError, UsageError)
+from assent.core.errors import Interrupted, ModelError, UsageError
 from assent.core.llm.request import StopReason
 from assent.core.session.cancellation import interrupted_turn
 from assent.core.session.event import TurnEnded
 from assent.core.session.prompt_context import PromptContext
-from assent.ports import (OpenedModel, Turn)
+from assent.ports import OpenedModel, Turn
 
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over
 

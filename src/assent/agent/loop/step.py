@@ -6,12 +6,21 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import (AnswerTooLong, AssentError, Unavailable)
+from assent.core.errors import AnswerTooLong, AssentError, Unavailable
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (ImagePart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, PartCompleted, RequestRetried, StopReason, StreamDelta, StreamEnded, StreamPaused, TokenUsage)
-from assent.core.session.event import (CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried)
-from assent.ports import (OpenedModel, Turn)
+from assent.core.llm.message import ImagePart, ToolCall, ToolResult
+from assent.core.llm.request import (
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamPaused,
+    TokenUsage,
+)
+from assent.core.session.event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
+from assent.ports import OpenedModel, Turn
 
 MAX_NAME_CHARS = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
 from assent.core.llm.request import TokenUsage
 
 CHARS_PER_TOKEN = 4  # of a token, about

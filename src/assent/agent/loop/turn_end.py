@@ -1,10 +1,10 @@
 """The events and messages with which a turn ends."""
 
-from assent.agent.loop.step import (ModelAnswer, declined_calls)
-from assent.core.errors import (ContextOverflow, ModelError, UsageError)
+from assent.agent.loop.step import ModelAnswer, declined_calls
+from assent.core.errors import ContextOverflow, ModelError, UsageError
 from assent.core.llm.request import StopReason
 from assent.core.permission.mode import Mode
-from assent.core.session.event import (SessionEvent, TurnEnded)
+from assent.core.session.event import SessionEvent, TurnEnded
 
 CONTINUE_COMMAND = 'assent -c -p "go on"'
 RESUME_COMMAND = "assent -c"  # after an interruption, by somebody who sits there

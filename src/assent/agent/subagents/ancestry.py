@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence, Set
 from assent.agent.session_repository import SessionRepository
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
-from assent.core.session.event import (CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded)
+from assent.core.session.event import CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded
 from assent.core.session.record import SessionRecord
 from assent.core.session.stored_question import calls_awaiting_answers
 from assent.planning.ports import Ports

@@ -10,20 +10,41 @@ import msgspec
 
 from assent.agent.services import AgentServices
 from assent.agent.session_repository import SessionRepository
-from assent.agent.subagents.agent_types import (max_seconds, max_steps, subagent)
-from assent.agent.subagents.ancestry import (abandoned_while_asking, asking_children, children_of, unfinished_children, waiting_tasks)
+from assent.agent.subagents.agent_types import max_seconds, max_steps, subagent
+from assent.agent.subagents.ancestry import (
+    abandoned_while_asking,
+    asking_children,
+    children_of,
+    unfinished_children,
+    waiting_tasks,
+)
 from assent.agent.subagents.concurrency import ConcurrencyLimit
-from assent.agent.subagents.report import (background_report, background_started, child_result, end_reason, final_message, lost_children, not_started)
+from assent.agent.subagents.report import (
+    background_report,
+    background_started,
+    child_result,
+    end_reason,
+    final_message,
+    lost_children,
+    not_started,
+)
 from assent.agent.subagents.session_factory import ChildSessionFactory
-from assent.agent.subagents.worker import (ChildTask, ChildWorker, DrivenTurn)
+from assent.agent.subagents.worker import ChildTask, ChildWorker, DrivenTurn
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import (TextPart, ToolCall)
+from assent.core.llm.message import TextPart, ToolCall
 from assent.core.session.agent import Agent
-from assent.core.session.event import (ChildEnded, ChildStarted, MessageAdded, SessionEvent, TurnEnded, TurnEndReason)
+from assent.core.session.event import (
+    ChildEnded,
+    ChildStarted,
+    MessageAdded,
+    SessionEvent,
+    TurnEnded,
+    TurnEndReason,
+)
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (EffectResult, TaskEffect)
+from assent.core.tool import EffectResult, TaskEffect
 
 GRACE_S = 3.0  # for children that were told to stop; one in a call may take longer
 CANCEL_AGAIN_S = 0.05  # between two times that a request is cut that may have begun just then

@@ -5,9 +5,16 @@ from typing import Final
 
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart
-from assent.core.session.event import (ChildStarted, PartSaid, StepRetried, StepStarted, TurnEnded, TurnEndReason)
+from assent.core.session.event import (
+    ChildStarted,
+    PartSaid,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnEndReason,
+)
 from assent.core.session.record import SessionRecord
-from assent.core.tool import (EffectResult, TaskEffect)
+from assent.core.tool import EffectResult, TaskEffect
 
 MAX_FINAL_MESSAGE_CHARS = 30_000  # characters of last words
 # What a parent's model is told about a child that did not come to its own end.

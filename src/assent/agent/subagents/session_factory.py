@@ -2,20 +2,26 @@
 
 from collections.abc import Mapping
 
-from assent.agent.reminders import (ReminderContext, child_rules, reminder)
+from assent.agent.reminders import ReminderContext, child_rules, reminder
 from assent.agent.services import AgentServices
 from assent.agent.session_context import SessionContext
 from assent.agent.session_repository import SessionRepository
-from assent.agent.subagents.agent_types import (is_read_only, subagent)
+from assent.agent.subagents.agent_types import is_read_only, subagent
 from assent.agent.tool_environment import ToolEnvironment
-from assent.core.errors import (NotFound, Refused)
+from assent.core.errors import NotFound, Refused
 from assent.core.ids import slug
 from assent.core.llm.message import TextPart
-from assent.core.permission.mode import (Mode, stricter_mode)
+from assent.core.permission.mode import Mode, stricter_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
-from assent.core.session.event import (ChildStarted, MessageAdded, ModeChanged, SessionEvent, SessionStarted)
-from assent.core.session.record import (SessionRecord, fold_session)
+from assent.core.session.event import (
+    ChildStarted,
+    MessageAdded,
+    ModeChanged,
+    SessionEvent,
+    SessionStarted,
+)
+from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.redaction import redact
 from assent.core.tool import TaskEffect
 
@@ -28,7 +34,9 @@ OwnChildren = Mapping[str, ChildStarted]
 class ChildSessionFactory:
     """Starts tasks. What a child may do follows from its parents as they are now."""
 
-    def __init__(self, desk: AgentServices, diary: SessionRepository, tooling: ToolEnvironment) -> None:
+    def __init__(
+        self, desk: AgentServices, diary: SessionRepository, tooling: ToolEnvironment
+    ) -> None:
         self._desk = desk
         self._diary = diary
         self._tooling = tooling

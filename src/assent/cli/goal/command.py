@@ -7,14 +7,14 @@ from contextlib import closing
 from typing import Any, TypeAlias
 
 from assent.cli.goal.options import Goal
-from assent.cli.goal.output import (DeferredTurnOutput, TurnOutput, turn_output)
-from assent.cli.goal.slash_command import (is_slash, mode_of)
-from assent.cli.input import (is_stdin_silent, read_piped)
+from assent.cli.goal.output import DeferredTurnOutput, TurnOutput, turn_output
+from assent.cli.goal.slash_command import is_slash, mode_of
+from assent.cli.input import is_stdin_silent, read_piped
 from assent.cli.interrupts import interruptible
 from assent.cli.output import CliOutput
 from assent.cli.screen_lock import ScreenLock
 from assent.core.errors import UsageError
-from assent.core.permission.mode import (MODES, Mode, default_agent, mode_names)
+from assent.core.permission.mode import MODES, Mode, default_agent, mode_names
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 
@@ -33,7 +33,12 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
         return 0
     if not is_slash(goal.words):
         return _talked(goal, output)
-    from assent.cli.goal.custom_command import (HELP, find_custom_command, is_custom, list_slash_commands)
+    from assent.cli.goal.custom_command import (
+        HELP,
+        find_custom_command,
+        is_custom,
+        list_slash_commands,
+    )
 
     if goal.words.strip() == HELP:
         return list_slash_commands(goal, output)
@@ -54,7 +59,12 @@ def _talked(goal: Goal, output: CliOutput, written: PromptBuilder | None = None)
 
 
 def _worked(goal: Goal, output: CliOutput, written: PromptBuilder | None) -> int:
-    from assent.app.session import (BudgetLimits, InvocationOptions, SessionOptions, open_session_runtime)
+    from assent.app.session import (
+        BudgetLimits,
+        InvocationOptions,
+        SessionOptions,
+        open_session_runtime,
+    )
     from assent.cli.asker import asker
     from assent.cli.goal.turn import GoalTurn
 

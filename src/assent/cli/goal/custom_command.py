@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.custom_commands import (expand_command, open_custom_commands)
+from assent.app.custom_commands import expand_command, open_custom_commands
 from assent.cli.goal.options import Goal
 from assent.cli.goal.slash_command import KNOWN_COMMANDS
 from assent.cli.output import CliOutput

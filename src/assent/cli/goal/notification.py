@@ -8,7 +8,7 @@ from assent.cli.goal.result import TurnResult
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.session.record import SessionRecord
-from assent.render.notification import (NotificationFilter, NotificationMethod, notification_sequence)
+from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
 
 
 class NotifyingTurnOutput:

@@ -9,23 +9,29 @@ import msgspec
 from assent.cli.ansi import ansi
 from assent.cli.clock import now
 from assent.cli.goal.options import OutputFormat
-from assent.cli.goal.result import (TurnResult, is_of_session, turn_result_lines, turn_result_row)
-from assent.cli.output import (CliOutput, colored, encoded, ignore_closed_stdout)
+from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines, turn_result_row
+from assent.cli.output import CliOutput, colored, encoded, ignore_closed_stdout
 from assent.cli.screen_lock import ScreenLock
-from assent.core.event import (Event, StoredEvent)
+from assent.core.event import Event, StoredEvent
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import StreamDelta
-from assent.core.session.event import (BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded)
+from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
 from assent.core.session.record import SessionRecord
-from assent.core.text.hidden_chars import (VisibleStream, visible_line, visible_text)
+from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
 from assent.core.text.redaction import redact
 from assent.render.child_names import ChildNames
 from assent.render.command_output import visible_output
 from assent.render.lines import Line
 from assent.render.redaction import StreamRedactor
-from assent.render.repeated_calls import (RepeatedCallFilter, times_suffix)
+from assent.render.repeated_calls import RepeatedCallFilter, times_suffix
 from assent.render.rows import Row
-from assent.render.turn_stream import (activity_lines, child_lines, stream_result_row, stream_row, without_question_details)
+from assent.render.turn_stream import (
+    activity_lines,
+    child_lines,
+    stream_result_row,
+    stream_row,
+    without_question_details,
+)
 
 DISCARDED_NOTE = "(This was cut off and does not count.)"
 

@@ -7,21 +7,33 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import (SANDBOX, AssentError, LimitReached, SandboxRequired)
-from assent.core.event import (Event, StoredEvent)
+from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
+from assent.core.event import Event, StoredEvent
 from assent.core.llm.message import TextPart
 from assent.core.llm.request import TokenUsage
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.session.event import (BatchPlanned, CallEnded, Compacted, PartSaid, Question, QuestionAnswered, QuestionAsked, StepEnded, StepRetried, StepStarted, TurnEnded)
-from assent.core.session.record import (SessionRecord, add_usage)
-from assent.core.text.hidden_chars import (visible_line, visible_path)
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    Compacted,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.session.record import SessionRecord, add_usage
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.redaction import redact
 from assent.core.tool import MISSING_CAPABILITY
-from assent.render.lines import (BLANK, Line, wrapped_lines)
+from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.questions import open_questions_lines
 from assent.render.redaction import redacted_row
-from assent.render.repeated_calls import (count_repeated_rows, times_suffix)
+from assent.render.repeated_calls import count_repeated_rows, times_suffix
 from assent.render.rows import Row
 from assent.render.turn_stream import batch_row
 

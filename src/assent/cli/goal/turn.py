@@ -8,10 +8,27 @@ from assent.app.engine import Engine
 from assent.app.session import SessionRuntime
 from assent.cli.goal.options import Goal
 from assent.cli.goal.output import TurnOutput
-from assent.cli.goal.result import (TurnResult, TurnTotals, add_child_event, add_event, draft_notices, exit_code, is_of_session, refused_notices, turn_error)
+from assent.cli.goal.result import (
+    TurnResult,
+    TurnTotals,
+    add_child_event,
+    add_event,
+    draft_notices,
+    exit_code,
+    is_of_session,
+    refused_notices,
+    turn_error,
+)
 from assent.cli.input import argument_text
 from assent.cli.output import CliOutput
-from assent.core.errors import (AssentError, IllegalState, Interrupted, ModelError, StoreError, UsageError)
+from assent.core.errors import (
+    AssentError,
+    IllegalState,
+    Interrupted,
+    ModelError,
+    StoreError,
+    UsageError,
+)
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.plan.lifecycle import PlanState

@@ -8,7 +8,7 @@ import msgspec
 from assent.core.plan.approval import Approval
 from assent.core.plan.bundle import BundleOrigin
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.rows import Row
 
 

@@ -7,7 +7,7 @@ import msgspec
 from assent.core.llm.request import ToolDefinition
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 
 CHARS_PER_TOKEN = 4  # of a token, on average: good enough to compare by

@@ -3,14 +3,34 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from assent.core.event import (CommandStarted, Event, KeyRevoked, KeyTrusted, OperationsDeclined, PermitGiven, PlanApproved, PlanDeclined, PlanRejected, StoredEvent, TrustGiven, TrustRevoked, event_tag)
+from assent.core.event import (
+    CommandStarted,
+    Event,
+    KeyRevoked,
+    KeyTrusted,
+    OperationsDeclined,
+    PermitGiven,
+    PlanApproved,
+    PlanDeclined,
+    PlanRejected,
+    StoredEvent,
+    TrustGiven,
+    TrustRevoked,
+    event_tag,
+)
 from assent.core.paths import display_path
-from assent.core.permission.grant import (Grant, GrantGiven, GrantRevoked)
+from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked
 from assent.core.plan.operation import footprint
-from assent.core.session.event import (CallEnded, ModeChanged, QuestionAnswered, QuestionAsked, WorkHalted)
+from assent.core.session.event import (
+    CallEnded,
+    ModeChanged,
+    QuestionAnswered,
+    QuestionAsked,
+    WorkHalted,
+)
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.render.lines import (Line, wrapped_lines)
+from assent.render.lines import Line, wrapped_lines
 from assent.render.log import session_of
 from assent.render.rows import Row
 

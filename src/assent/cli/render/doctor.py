@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, Style, table_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
 
 STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
 DOCTOR_COMMAND: Final = "assent doctor"

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from assent.core.plan.keyring import (Keyring, grouped_key)
+from assent.core.plan.keyring import Keyring, grouped_key
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.rows import Row
 
 SOURCE_FILES = {"keys": "keys.toml", "user": "config.toml", "system": "the system's file"}

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assent.core.paths import parent
-from assent.core.run.orphan_slot import (OrphanCleanup, OrphanSlot)
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.lines import (Line, wrapped_lines)
-from assent.render.rows import (Row, path_fields)
+from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import Line, wrapped_lines
+from assent.render.rows import Row, path_fields
 
 SHOWN: Final = 40  # slots that are listed; --json lists all
 RECOVER_COMMANDS: Final = ("assent recover --roll-back", "assent recover --accept")

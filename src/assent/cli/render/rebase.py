@@ -8,10 +8,10 @@ from assent.core.digest import operation_ids
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
-from assent.render.lines import (BLANK, Line, wrapped_lines)
+from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.review import of_plan
-from assent.render.rows import (Row, operation_kind, operation_row)
+from assent.render.rows import Row, operation_kind, operation_row
 
 SHORT = 12  # characters of an id in a list; whole ones are in --json
 EMPTY = "Everything that the plan would do is there already; nothing was changed."

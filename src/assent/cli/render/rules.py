@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.permission.grant import Grant
-from assent.core.permission.rule import (PermissionRule, RuleLayer)
+from assent.core.permission.rule import PermissionRule, RuleLayer
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, wrapped_lines)
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 
 Fields: TypeAlias = dict[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias, assert_never
 
-from assent.core.run.journal import (CommandProgress, LiveCommandOutput, RunUpdate, StepProgress)
-from assent.render.command_output import (CommandOutputChunk, CommandOutputRedactor, progress_brief)
+from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
+from assent.render.command_output import CommandOutputChunk, CommandOutputRedactor, progress_brief
 from assent.render.rows import Row
 
 # Characters of one line. Six bytes for each, and the rest of the line, fit the buffer of a stream,

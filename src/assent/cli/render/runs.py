@@ -4,13 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from assent.core.paths import display_path
-from assent.core.plan.operation import (DeleteFile, FileOperation, Operation, WriteFile)
+from assent.core.plan.operation import DeleteFile, FileOperation, Operation, WriteFile
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines, wrapped_lines)
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.operation_text import exit_code_text
 from assent.render.redaction import redacted_row
-from assent.render.rows import (Row, operation_row, path_fields)
+from assent.render.rows import Row, operation_row, path_fields
 from assent.render.status import SHORT
 
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")

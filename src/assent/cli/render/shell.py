@@ -5,9 +5,9 @@ import codecs
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from assent.core.shell.process import (ProcessResult, SandboxState)
-from assent.core.text.hidden_chars import (VisibleStream, visible_line)
-from assent.render.lines import (Line, wrapped_lines)
+from assent.core.shell.process import ProcessResult, SandboxState
+from assent.core.text.hidden_chars import VisibleStream, visible_line
+from assent.render.lines import Line, wrapped_lines
 
 LIMIT_MESSAGES: Final = {
     "time": "It took too long and was ended.",

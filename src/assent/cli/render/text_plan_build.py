@@ -4,16 +4,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from assent.cli.goal.result import (TurnTotals, add_event, questions_of)
+from assent.cli.goal.result import TurnTotals, add_event, questions_of
 from assent.core.event import Event
 from assent.core.plan.operation import Operation
-from assent.core.run.journal import (OperationResult, ReportedOutcome)
-from assent.core.session.event import (CallEnded, QuestionAnswered, QuestionAsked)
+from assent.core.run.journal import OperationResult, ReportedOutcome
+from assent.core.session.event import CallEnded, QuestionAnswered, QuestionAsked
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (Line, wrapped_lines)
+from assent.render.lines import Line, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.redaction import redacted_row
-from assent.render.rows import (Row, operation_kind)
+from assent.render.rows import Row, operation_kind
 from assent.render.turn_stream import batch_row
 
 YES = (("Yes",),)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.paths import display_path
-from assent.core.permission.trust import (Consequence, ProjectFile, TrustedFile)
-from assent.core.text.hidden_chars import (visible_line, visible_path)
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines, wrapped_lines)
+from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 
 SHORT = 12  # characters of a digest in a list

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.llm.message import (ChatMessage, MessagePart)
+from assent.core.llm.message import ChatMessage, MessagePart
 
 
 class ToolDefinition(msgspec.Struct, frozen=True):

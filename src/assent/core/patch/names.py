@@ -2,8 +2,8 @@
 
 import re
 
-from assent.core.errors import (Refused, UsageError)
-from assent.core.paths import (normalize, one_line)
+from assent.core.errors import Refused, UsageError
+from assent.core.paths import normalize, one_line
 
 DEV_NULL = b"/dev/null"
 

@@ -4,11 +4,20 @@ import re
 
 import msgspec
 
-from assent.core.errors import (Refused, UsageError)
-from assent.core.patch.binary import (decoded_row, inflate_exactly)
+from assent.core.errors import Refused, UsageError
+from assent.core.patch.binary import decoded_row, inflate_exactly
 from assent.core.patch.file_modes import git_mode
-from assent.core.patch.file_patch import (BinaryPatch, FilePatch, Hunk, PatchKind)
-from assent.core.patch.names import (DEV_NULL, common_name, has_no_prefix, is_epoch, split_label, strip_components, unquoted_name, workspace_path)
+from assent.core.patch.file_patch import BinaryPatch, FilePatch, Hunk, PatchKind
+from assent.core.patch.names import (
+    DEV_NULL,
+    common_name,
+    has_no_prefix,
+    is_epoch,
+    split_label,
+    strip_components,
+    unquoted_name,
+    workspace_path,
+)
 from assent.core.paths import one_line
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")

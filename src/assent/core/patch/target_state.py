@@ -2,9 +2,9 @@
 
 from typing import Literal
 
-from assent.core.errors import (NoMatch, Refused)
-from assent.core.patch.binary import (blob_id, is_full_id, rebuild_content)
-from assent.core.patch.file_modes import (EXECUTABLE, LINK, PLAIN, TYPE, executable, git_mode)
+from assent.core.errors import NoMatch, Refused
+from assent.core.patch.binary import blob_id, is_full_id, rebuild_content
+from assent.core.patch.file_modes import EXECUTABLE, LINK, PLAIN, TYPE, executable, git_mode
 from assent.core.patch.file_patch import FilePatch
 from assent.core.plan.operation import FileState
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.paths import (GIT, base_name, casefolded, parent)
+from assent.core.paths import GIT, base_name, casefolded, parent
 
 
 class ProtectedPattern(msgspec.Struct, frozen=True):

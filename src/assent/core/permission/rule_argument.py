@@ -1,7 +1,7 @@
 """Rules as a person types them on the command line: `allow bash:git *`."""
 
 from assent.core.errors import UsageError
-from assent.core.permission.rule import (PermissionRule, RuleAction)
+from assent.core.permission.rule import PermissionRule, RuleAction
 
 ACTIONS_BY_WORD: dict[str, RuleAction] = {"allow": "allow", "ask": "ask", "deny": "deny"}
 SOURCE = "the command line"

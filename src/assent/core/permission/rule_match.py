@@ -10,10 +10,17 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.permission.mode import CustomMode
-from assent.core.permission.rule import (PermissionRule, RuleLayer)
-from assent.core.permission.wildcard import (WildcardMatcher, expand_home, fixed_prefix, matcher, matches, matches_everything)
+from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.permission.wildcard import (
+    WildcardMatcher,
+    expand_home,
+    fixed_prefix,
+    matcher,
+    matches,
+    matches_everything,
+)
 from assent.core.session.agent import Agent
-from assent.core.tool import (PERMISSIONS, Action, Decision, ResourceAccess)
+from assent.core.tool import PERMISSIONS, Action, Decision, ResourceAccess
 
 # Other words for a permission. Some name single tools, or wider ones: those only make it stricter.
 PERMISSION_ALIASES: dict[str, tuple[str, ...]] = {

@@ -6,8 +6,8 @@ A table is a word, a map of permissions to words, or of permissions to maps of p
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from assent.core.permission.rule import (PermissionRule, RuleAction)
-from assent.core.permission.wildcard import (expand_home, matches)
+from assent.core.permission.rule import PermissionRule, RuleAction
+from assent.core.permission.wildcard import expand_home, matches
 
 RULE_ACTIONS: tuple[str, ...] = get_args(RuleAction)
 # Tools that OpenCode's older files switch off, and whose permission is `edit`.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mentioned_paths import sensitive_mentions
-from assent.core.permission.secret_files import (secret_file, secret_reason)
+from assent.core.permission.secret_files import secret_file, secret_reason
 from assent.core.plan.operation import RunCommand
 
 

@@ -6,7 +6,7 @@ from typing import Final, final
 import msgspec
 
 from assent.core.digest import pack
-from assent.core.errors import (DigestMismatch, Expired, Refused)
+from assent.core.errors import DigestMismatch, Expired, Refused
 from assent.core.plan.plan import Plan
 
 MAX_LIFETIME_S: Final = 3650 * 86_400  # years have four digits, by which times are compared

@@ -6,7 +6,14 @@ import msgspec
 
 from assent.core.digest import pack
 from assent.core.plan.approval import Approval
-from assent.core.plan.operation import (FileState, MoveFile, Operation, RunCommand, WriteFile, footprint)
+from assent.core.plan.operation import (
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 from assent.core.plan.plan import Plan
 
 MAX_SHOWN_BYTES = 8 << 20  # bytes of an old content that a diff would still show

@@ -9,8 +9,8 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.errors import CorruptFile
 from assent.core.plan.approval import Approval
-from assent.core.plan.bundle import (Bundle, BundleOrigin, required_contents, review_contents)
-from assent.core.plan.import_check import (DIGEST, ID, check_imported_plan)
+from assent.core.plan.bundle import Bundle, BundleOrigin, required_contents, review_contents
+from assent.core.plan.import_check import DIGEST, ID, check_imported_plan
 from assent.core.plan.plan import Plan
 
 MAX_FILE_BYTES = 128 << 20  # bytes of a file

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Final, TypeGuard
 
 from assent.core.paths import one_line
-from assent.core.plan.operation import (Operation, RunCommand)
+from assent.core.plan.operation import Operation, RunCommand
 
 PLACEHOLDER: Final = b"{digest}"
 TRAILER: Final = b"Assent-Plan: " + PLACEHOLDER

@@ -6,7 +6,7 @@ from assent.core.digest import operation_ids
 from assent.core.errors import ImpossibleOperations
 from assent.core.paths import display_path
 from assent.core.plan.draft import stage
-from assent.core.plan.operation import (FileState, Operation, footprint)
+from assent.core.plan.operation import FileState, Operation, footprint
 
 _SHORT = 12  # characters of an operation's id, as lists show it
 

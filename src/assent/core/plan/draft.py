@@ -3,9 +3,18 @@
 from collections.abc import Callable, Iterable, Set
 from typing import TypeAlias
 
-from assent.core.errors import (ImpossibleOperations, Refused)
-from assent.core.paths import (ancestors, display_path, one_line, parent, similarity_key)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, Operation, RunCommand, WriteFile, footprint)
+from assent.core.errors import ImpossibleOperations, Refused
+from assent.core.paths import ancestors, display_path, one_line, parent, similarity_key
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 
 NetChanges: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
 

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.plan.comment import (PlacedComment, location_text)
+from assent.core.plan.comment import PlacedComment, location_text
 from assent.core.session.custom_command import fenced_block
 
 HEADING: Final = "## Comments"

@@ -3,12 +3,19 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from assent.core.errors import (AssentError, CorruptFile, ImpossibleOperations, Refused)
-from assent.core.paths import (display_path, normalize)
+from assent.core.errors import AssentError, CorruptFile, ImpossibleOperations, Refused
+from assent.core.paths import display_path, normalize
 from assent.core.plan.dependencies import check_dependencies
-from assent.core.plan.draft import (segments, stage)
-from assent.core.plan.operation import (DeleteFile, FileState, MoveFile, Operation, RunCommand, footprint)
-from assent.core.plan.plan import (Plan, declared_reliance, declared_scope)
+from assent.core.plan.draft import segments, stage
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    footprint,
+)
+from assent.core.plan.plan import Plan, declared_reliance, declared_scope
 
 DIGEST = re.compile(r"[0-9a-f]{64}")
 ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")

@@ -7,10 +7,10 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.errors import NotFound
-from assent.core.paths import (ancestors, casefolded, display_path)
+from assent.core.paths import ancestors, casefolded, display_path
 from assent.core.plan.commit import is_commit
 from assent.core.plan.draft import stage
-from assent.core.plan.operation import (FileState, Footprint, Operation, RunCommand, footprint)
+from assent.core.plan.operation import FileState, Footprint, Operation, RunCommand, footprint
 from assent.core.plan.operation_reference import matching_operations
 
 StatesByPath: TypeAlias = dict[bytes, FileState | None]

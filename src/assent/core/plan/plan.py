@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from assent.core.digest import (export_digest, operation_ids, operations_hash, plan_digest, sha256)
+from assent.core.digest import export_digest, operation_ids, operations_hash, plan_digest, sha256
 from assent.core.errors import InvalidPlan
 from assent.core.plan.front_matter import front_matter
-from assent.core.plan.operation import (Operation, WriteFile)
+from assent.core.plan.operation import Operation, WriteFile
 
 WHAT_AND_WHY: Final = "What should be true afterwards, and why."  # placeholders of a new plan
 HOW_TO_VERIFY: Final = "How a reader can tell that it worked."

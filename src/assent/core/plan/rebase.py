@@ -6,10 +6,17 @@ from typing import TypeAlias, TypeVar, assert_never
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.paths import (casefolded, display_path)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile, footprint)
+from assent.core.paths import casefolded, display_path
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    WriteFile,
+    footprint,
+)
 from assent.core.run.slot_move import PathState
-from assent.core.text.merge import (MergeConflict, three_way_merge)
+from assent.core.text.merge import MergeConflict, three_way_merge
 
 T = TypeVar("T")
 

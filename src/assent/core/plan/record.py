@@ -6,10 +6,26 @@ from typing import Final
 
 import msgspec
 
-from assent.core.event import (DraftChanged, Event, OperationsDeclined, PlanApproved, PlanCreated, PlanDiscarded, PlanProposed, PlanRejected, PlanRevised, RunEnded, RunHalted, RunResumed, RunStarted, StoredEvent, TextRevised)
-from assent.core.plan.approval import (Approval, is_expired)
-from assent.core.plan.lifecycle import (PlanAction, PlanState, next_state)
-from assent.core.run.journal import (ReportedOutcome, RunOutcome)
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    OperationsDeclined,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRejected,
+    PlanRevised,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+    StoredEvent,
+    TextRevised,
+)
+from assent.core.plan.approval import Approval, is_expired
+from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
+from assent.core.run.journal import ReportedOutcome, RunOutcome
 
 _ENDS: dict[RunOutcome, PlanAction] = {
     "done": PlanAction.FINISH,

@@ -3,10 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias, TypeGuard
 
-from assent.core.plan.operation import (FileState, Operation)
-from assent.core.run.journal import (FinishedEntry, JournalEntry, SegmentEnteredEntry, SegmentSweptEntry, StartedEntry)
-from assent.core.run.slot_move import (MoveToSlot, SlotLayout, SlotMove, SwapWithSlot, slot_moves)
-from assent.core.run.state import (rollback_start, segment_ranges)
+from assent.core.plan.operation import FileState, Operation
+from assent.core.run.journal import (
+    FinishedEntry,
+    JournalEntry,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    StartedEntry,
+)
+from assent.core.run.slot_move import MoveToSlot, SlotLayout, SlotMove, SwapWithSlot, slot_moves
+from assent.core.run.state import rollback_start, segment_ranges
 
 # Names the slot into which a run moved a file of that state, which may be a spare by now.
 DisplacedLookup: TypeAlias = Callable[[bytes, FileState], bytes | None]

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 
-from assent.core.digest import (pack, sha256)
+from assent.core.digest import pack, sha256
 from assent.core.errors import CorruptFile
 from assent.core.paths import display_path
 from assent.core.plan.approval import Approval
-from assent.core.plan.operation import (FileState, Operation, RunCommand, footprint)
+from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.journal import (JournalEntry, OperationResult)
+from assent.core.run.journal import JournalEntry, OperationResult
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:assent:run:1"

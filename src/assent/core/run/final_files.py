@@ -5,10 +5,18 @@ from typing import Final
 
 import msgspec
 
-from assent.core.plan.operation import (FileOperation, FileState, Operation, footprint)
-from assent.core.run.journal import (CommandEndedEntry, FinishedEntry, JournalEntry, OperationResult, RollbackStartedEntry, SegmentEnteredEntry, SettledEntry)
-from assent.core.run.state import (Rollbacks, SegmentRange, effective_entries, segment_ranges)
-from assent.core.run.workspace_changes import (SkipReason, WorkspaceChanges)
+from assent.core.plan.operation import FileOperation, FileState, Operation, footprint
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    FinishedEntry,
+    JournalEntry,
+    OperationResult,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SettledEntry,
+)
+from assent.core.run.state import Rollbacks, SegmentRange, effective_entries, segment_ranges
+from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 
 _WHYS: Final[dict[SkipReason, str]] = {
     "ignored": "a command changed it, and what git ignores is not recorded",

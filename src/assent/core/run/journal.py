@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.errors import StoreError
 from assent.core.plan.operation import RunCommand
-from assent.core.run.slot_move import (SlotLayout, SlotMove)
+from assent.core.run.slot_move import SlotLayout, SlotMove
 
 R = TypeVar("R")
 

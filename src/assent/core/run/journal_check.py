@@ -5,9 +5,19 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from assent.core.errors import Refused
-from assent.core.paths import (STAGE, display_path, is_inside, normalize, refuse_own_paths)
-from assent.core.plan.operation import (Operation, footprint)
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, FinishedEntry, HaltedEntry, JournalEntry, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry)
+from assent.core.paths import STAGE, display_path, is_inside, normalize, refuse_own_paths
+from assent.core.plan.operation import Operation, footprint
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+)
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollbacks
 from assent.core.run.workspace_changes import WorkspaceChanges

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.paths import (STAGE, STATE, base_name, is_inside)
+from assent.core.paths import STAGE, STATE, base_name, is_inside
 
 LOST_AND_FOUND: Final = STATE + b"/lost+found"  # where they go that nobody could put back
 PROBES: Final = (STAGE + b"/probe.one", STAGE + b"/probe.other")  # see executor/file_writer.py

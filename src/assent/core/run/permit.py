@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias, final, get_args
 
 import msgspec
 
-from assent.core.errors import (DigestMismatch, Refused)
+from assent.core.errors import DigestMismatch, Refused
 from assent.core.paths import one_line
 from assent.core.plan.operation import FileOperation
 from assent.core.plan.plan import Plan

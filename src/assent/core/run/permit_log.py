@@ -4,7 +4,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assent.core.event import (CommandEnded, CommandStarted, PermitGiven, RunEnded, RunHalted, RunResumed, StoredEvent)
+from assent.core.event import (
+    CommandEnded,
+    CommandStarted,
+    PermitGiven,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    StoredEvent,
+)
 from assent.core.plan.operation import FileOperation
 from assent.core.run.journal import RunOutcome
 from assent.core.run.permit import Permit

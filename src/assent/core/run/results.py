@@ -4,9 +4,31 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from assent.core.plan.operation import Operation
-from assent.core.run.journal import (CommandEndedEntry, CommandStartedEntry, HaltedEntry, JournalEntry, OperationResult, PathConflict, RecoveringEntry, RollbackStartedEntry, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry, segment_results)
+from assent.core.run.journal import (
+    CommandEndedEntry,
+    CommandStartedEntry,
+    HaltedEntry,
+    JournalEntry,
+    OperationResult,
+    PathConflict,
+    RecoveringEntry,
+    RollbackStartedEntry,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+    segment_results,
+)
 from assent.core.run.slot_move import slot_moves
-from assent.core.run.state import (UNKNOWN_END, Rollback, Rollbacks, SegmentRange, rollback_start, segment_ranges, succeeded)
+from assent.core.run.state import (
+    UNKNOWN_END,
+    Rollback,
+    Rollbacks,
+    SegmentRange,
+    rollback_start,
+    segment_ranges,
+    succeeded,
+)
 
 
 def run_results(

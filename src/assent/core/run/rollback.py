@@ -5,11 +5,31 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from assent.core.paths import is_inside
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, RunCommand, WriteFile, footprint, inverse)
-from assent.core.run.journal import (JournalEntry, PathConflict, RollbackStartedEntry, SegmentSweptEntry)
+from assent.core.plan.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+    footprint,
+    inverse,
+)
+from assent.core.run.journal import (
+    JournalEntry,
+    PathConflict,
+    RollbackStartedEntry,
+    SegmentSweptEntry,
+)
 from assent.core.run.slot_move import PathState
-from assent.core.run.state import (Rollback, Rollbacks, segment_ranges)
-from assent.core.undo.inversion import (NOT_A_FILE, UndoContext, behind_foreign_links, has_state, invert)
+from assent.core.run.state import Rollback, Rollbacks, segment_ranges
+from assent.core.undo.inversion import (
+    NOT_A_FILE,
+    UndoContext,
+    behind_foreign_links,
+    has_state,
+    invert,
+)
 
 CHANGED_AFTER_RUN = "it was changed after the run wrote it"
 BEHIND_SYMLINK = "a symlink stands where the folder was that it lay in"

@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias, assert_never
 
 import msgspec
 
-from assent.core.paths import (STAGE, ancestors, parent)
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, MoveFile, WriteFile)
+from assent.core.paths import STAGE, ancestors, parent
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 
 PathState: TypeAlias = FileState | Literal["folder"] | None
 

@@ -12,8 +12,25 @@ from typing import Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from assent.core.plan.operation import (FileOperation, Operation, RunCommand)
-from assent.core.run.journal import (AbortedEntry, CommandEndedEntry, CommandStartedEntry, FinishedEntry, HaltedEntry, JournalEntry, PathConflict, RecoveringEntry, RecoveryChoice, RollbackStartedEntry, RunStep, SegmentEnteredEntry, SegmentSweptEntry, SettledEntry, StartedEntry, next_step)
+from assent.core.plan.operation import FileOperation, Operation, RunCommand
+from assent.core.run.journal import (
+    AbortedEntry,
+    CommandEndedEntry,
+    CommandStartedEntry,
+    FinishedEntry,
+    HaltedEntry,
+    JournalEntry,
+    PathConflict,
+    RecoveringEntry,
+    RecoveryChoice,
+    RollbackStartedEntry,
+    RunStep,
+    SegmentEnteredEntry,
+    SegmentSweptEntry,
+    SettledEntry,
+    StartedEntry,
+    next_step,
+)
 
 UNKNOWN_END = "unknown"  # how a command was cut short whose end nobody saw
 

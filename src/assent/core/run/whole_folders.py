@@ -7,8 +7,8 @@ slots and slot moves of their own, so recovery after a crash looks at each file,
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
-from assent.core.paths import (ancestors, parent)
-from assent.core.plan.operation import (DeleteFile, FileOperation, MoveFile, WriteFile)
+from assent.core.paths import ancestors, parent
+from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import prunable_folders
 
 MIN_FILES = 2  # files; for one alone nothing is gained

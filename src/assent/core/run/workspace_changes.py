@@ -5,7 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.plan.operation import (FileOperation, FileState, footprint)
+from assent.core.plan.operation import FileOperation, FileState, footprint
 
 ChangeKind: TypeAlias = Literal["new", "changed", "gone", "unknown"]
 SkipReason: TypeAlias = Literal["ignored", "large", "too many", "odd", "git", "folder"]

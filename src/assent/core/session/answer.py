@@ -4,10 +4,26 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import (ConcurrentChange, Declined, DigestMismatch, Expired, IllegalState, Refused, UsageError)
-from assent.core.permission.grant import (Grant, PermissionPattern)
+from assent.core.errors import (
+    ConcurrentChange,
+    Declined,
+    DigestMismatch,
+    Expired,
+    IllegalState,
+    Refused,
+    UsageError,
+)
+from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.session.event import QuestionAnswered
-from assent.core.session.question import (NO, YES, PermissionAnswer, QuestionAnswers, is_permission, question_digest, read_permission_answer)
+from assent.core.session.question import (
+    NO,
+    YES,
+    PermissionAnswer,
+    QuestionAnswers,
+    is_permission,
+    question_digest,
+    read_permission_answer,
+)
 from assent.core.session.stored_question import StoredQuestion
 
 LIST_COMMAND = "assent questions list"

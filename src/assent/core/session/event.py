@@ -4,8 +4,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.llm.message import (ImagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (StopReason, TokenUsage)
+from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall, ToolResult
+from assent.core.llm.request import StopReason, TokenUsage
 from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.mode import Mode
 

@@ -5,10 +5,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.digest import (pack, sha256)
+from assent.core.digest import pack, sha256
 from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import (GrantScope, PermissionPattern)
-from assent.core.session.event import (Question, QuestionAsked, QuestionOption)
+from assent.core.permission.grant import GrantScope, PermissionPattern
+from assent.core.session.event import Question, QuestionAsked, QuestionOption
 
 QuestionAnswers: TypeAlias = tuple[tuple[str, ...], ...]
 

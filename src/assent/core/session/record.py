@@ -4,8 +4,27 @@ import msgspec
 
 from assent.core.event import Event
 from assent.core.llm.request import TokenUsage
-from assent.core.permission.mode import (CustomModes, Mode, missing_mode)
-from assent.core.session.event import (ChildStarted, Compacted, MessageAdded, ModeChanged, PlanLinked, QuestionAnswered, QuestionAsked, SessionDeleted, SessionRenamed, SessionRewound, SessionStarted, StepEnded, StepStarted, Todo, TodosChanged, TurnEnded, TurnStarted, WorkHalted)
+from assent.core.permission.mode import CustomModes, Mode, missing_mode
+from assent.core.session.event import (
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PlanLinked,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionDeleted,
+    SessionRenamed,
+    SessionRewound,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+    WorkHalted,
+)
 
 
 class SessionRecord(msgspec.Struct, frozen=True):

@@ -8,7 +8,15 @@ import msgspec
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
 from assent.core.llm.message import TextPart
-from assent.core.session.event import (Compacted, MessageAdded, SessionRewound, Todo, TodosChanged, TurnEnded, TurnStarted)
+from assent.core.session.event import (
+    Compacted,
+    MessageAdded,
+    SessionRewound,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
 
 # What Assent says to the model because of the message that follows; it goes with that.
 LEADING_KINDS: Final = ("hook", "reminder")

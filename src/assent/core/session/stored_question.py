@@ -5,9 +5,19 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.event import (Event, StoredEvent)
+from assent.core.event import Event, StoredEvent
 from assent.core.llm.message import ToolCall
-from assent.core.session.event import (AnswerTaken, CallEnded, PartSaid, QuestionAnswered, QuestionAsked, SessionRewound, StepRetried, StepStarted, TurnEnded)
+from assent.core.session.event import (
+    AnswerTaken,
+    CallEnded,
+    PartSaid,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionRewound,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
 from assent.core.session.record import SessionRecord
 
 QuestionStatus: TypeAlias = Literal["open", "answered", "expired", "interrupted"]

@@ -7,8 +7,26 @@ A message object is made once and stays the same object, so that wires encode it
 import msgspec
 
 from assent.core.event import Event
-from assent.core.llm.message import (ChatMessage, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.session.event import (CallEnded, CallStarted, Compacted, MessageAdded, PartSaid, SessionRewound, StepEnded, StepRetried, StepStarted, TurnEnded)
+from assent.core.llm.message import (
+    ChatMessage,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionRewound,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
 from assent.core.session.rewind import LEADING_KINDS
 
 LOST = "The call was interrupted and has no result. Whether it did anything is not known."

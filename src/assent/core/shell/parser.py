@@ -9,7 +9,7 @@ from enum import StrEnum
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import (ShellOperator, ShellWord, StderrRedirect, tokenize)
+from assent.core.shell.lexer import ShellOperator, ShellWord, StderrRedirect, tokenize
 from assent.core.shell.process import StderrMode
 
 MAX_COMMANDS = 50

@@ -4,7 +4,13 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from assent.core.text.secrets import (SECRET_GUESSES, SECRET_PATTERNS, SecretPattern, looks_like_secret, may_hold_secret)
+from assent.core.text.secrets import (
+    SECRET_GUESSES,
+    SECRET_PATTERNS,
+    SecretPattern,
+    looks_like_secret,
+    may_hold_secret,
+)
 
 MIN_SECRET_CHARS: Final = (
     8  # characters: a shorter value stands in ordinary words, and guards nothing

@@ -8,8 +8,15 @@ import msgspec
 from assent.core.errors import ImpossibleOperations
 from assent.core.paths import one_line
 from assent.core.plan.draft import stage
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, Operation, RunCommand, footprint)
-from assent.core.run.workspace_changes import (SkippedFile, SkipReason, WorkspaceChanges)
+from assent.core.plan.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    footprint,
+)
+from assent.core.run.workspace_changes import SkippedFile, SkipReason, WorkspaceChanges
 from assent.core.shell.quote import shell_line
 
 _WHYS: Final[dict[SkipReason, str]] = {

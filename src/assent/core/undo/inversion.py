@@ -5,12 +5,19 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.paths import (ancestors, casefolded, one_line)
-from assent.core.plan.operation import (FileOperation, FileState, MoveFile, RunCommand, footprint, inverse)
+from assent.core.paths import ancestors, casefolded, one_line
+from assent.core.plan.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    footprint,
+    inverse,
+)
 from assent.core.run.journal import OperationResult
 from assent.core.run.slot_move import PathState
 from assent.core.shell.quote import shell_line
-from assent.core.undo.applied_change import (AppliedChange, UndoGap, changed_since_text)
+from assent.core.undo.applied_change import AppliedChange, UndoGap, changed_since_text
 
 PathChange: TypeAlias = tuple[bytes, FileState | None, FileState | None]  # path, before, after
 

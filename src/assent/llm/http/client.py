@@ -6,9 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from assent.llm.cancellation import StreamCancelToken
-from assent.llm.http.connection import (HttpConnection, HttpRoute, TlsWrapper, open_connection, proxy_headers)
+from assent.llm.http.connection import (
+    HttpConnection,
+    HttpRoute,
+    TlsWrapper,
+    open_connection,
+    proxy_headers,
+)
 from assent.llm.http.proxy import proxy_for
-from assent.llm.http.response_parser import (HttpError, ResponseHead)
+from assent.llm.http.response_parser import HttpError, ResponseHead
 from assent.llm.http.url import HttpUrl
 
 CONNECT_S = 10.0

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.llm.cancellation import StreamCancelToken
-from assent.llm.http.response_parser import (HttpError, ResponseParser)
+from assent.llm.http.response_parser import HttpError, ResponseParser
 from assent.llm.http.url import HttpUrl
 
 RECEIVE_BYTES, SLICE = 1 << 16, 1 << 20

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from assent.core.errors import UsageError
-from assent.llm.http.url import (HttpUrl, parse_url)
+from assent.llm.http.url import HttpUrl, parse_url
 
 
 def proxy_for(target: HttpUrl, environment: Mapping[str, str]) -> HttpUrl | None:

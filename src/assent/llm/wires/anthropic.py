@@ -3,11 +3,19 @@
 import re
 from typing import Any
 
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, ToolDefinition)
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.anthropic_decoder import AnthropicDecoder
 from assent.llm.wires.response_limits import ResponseMeter
-from assent.llm.wires.wire import (BaseWire, encode_json, encoded_messages, list_member, open_object)
+from assent.llm.wires.wire import BaseWire, encode_json, encoded_messages, list_member, open_object
 
 VERSION = "2023-06-01"
 DEFAULT_MAX_TOKENS = (

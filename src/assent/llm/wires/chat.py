@@ -5,11 +5,26 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, ToolDefinition)
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.chat_decoder import ChatDecoder
 from assent.llm.wires.response_limits import ResponseMeter
-from assent.llm.wires.wire import (BaseWire, data_url, encode_json, encoded_messages, list_member, open_object)
+from assent.llm.wires.wire import (
+    BaseWire,
+    data_url,
+    encode_json,
+    encoded_messages,
+    list_member,
+    open_object,
+)
 
 COUNT = {"stream_options": {"include_usage": True}}
 SENDS_USAGE_UNASKED = ("mistral",)  # count without being asked, and may not like to be

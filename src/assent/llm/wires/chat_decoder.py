@@ -5,10 +5,17 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import (ReasoningPart, TextPart)
-from assent.core.llm.request import (PartCompleted, StopReason, StreamDelta, StreamEnded, StreamEvent, TokenUsage)
+from assent.core.llm.message import ReasoningPart, TextPart
+from assent.core.llm.request import (
+    PartCompleted,
+    StopReason,
+    StreamDelta,
+    StreamEnded,
+    StreamEvent,
+    TokenUsage,
+)
 from assent.llm.http.sse import SseEvent
-from assent.llm.wires.response_limits import (ResponseMeter, TextBuffer)
+from assent.llm.wires.response_limits import ResponseMeter, TextBuffer
 from assent.llm.wires.tool_arguments import tool_call
 from assent.llm.wires.wire import ResponseFailed
 

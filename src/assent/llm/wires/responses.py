@@ -4,10 +4,25 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import (ChatMessage, ImagePart, MessagePart, ReasoningPart, TextPart, ToolCall, ToolResult)
-from assent.core.llm.request import (ModelRequest, ToolDefinition)
+from assent.core.llm.message import (
+    ChatMessage,
+    ImagePart,
+    MessagePart,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.responses_decoder import ResponsesDecoder
-from assent.llm.wires.wire import (BaseWire, data_url, encode_json, encoded_messages, list_member, open_object)
+from assent.llm.wires.wire import (
+    BaseWire,
+    data_url,
+    encode_json,
+    encoded_messages,
+    list_member,
+    open_object,
+)
 
 
 class ResponsesWire(BaseWire):

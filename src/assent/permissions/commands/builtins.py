@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand
-from assent.permissions.commands.variables import (is_harmless_assignment, is_local_variable)
+from assent.permissions.commands.variables import is_harmless_assignment, is_local_variable
 
 BuiltinTest: TypeAlias = Callable[[SimpleCommand], bool]
 

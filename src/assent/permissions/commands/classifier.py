@@ -7,14 +7,21 @@ import msgspec
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.permissions.commands.arity import without_global_options
-from assent.permissions.commands.denylist import (ProtectedRoots, denylist_reason)
-from assent.permissions.commands.expansion import (MAX_LINE, expand_command_line)
+from assent.permissions.commands.denylist import ProtectedRoots, denylist_reason
+from assent.permissions.commands.expansion import MAX_LINE, expand_command_line
 from assent.permissions.commands.grant_patterns import command_patterns
 from assent.permissions.commands.opened_files import opened_files
 from assent.permissions.commands.read_only_line import read_only_line
-from assent.permissions.commands.risk import (command_risk, line_effects, runs_code)
-from assent.permissions.commands.simple_command import (CommandWord, ParsedCommandLine, SimpleCommand)
-from assent.permissions.commands.written_files import (NOTHING, named, ordered, possibly_written_files, uncertain_writes, written_files)
+from assent.permissions.commands.risk import command_risk, line_effects, runs_code
+from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
+from assent.permissions.commands.written_files import (
+    NOTHING,
+    named,
+    ordered,
+    possibly_written_files,
+    uncertain_writes,
+    written_files,
+)
 
 TOO_LONG: Final = (
     f"It is longer than {MAX_LINE} characters, so that nobody can look through it; write a script "

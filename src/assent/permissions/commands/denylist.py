@@ -14,8 +14,12 @@ from assent.core.permission.secret_files import secret_reason
 from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.nested_shell import SHELLS
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (ParsedCommandLine, SimpleCommand)
-from assent.permissions.commands.system_paths import (covers_protected_root, is_block_device, is_system_folder)
+from assent.permissions.commands.simple_command import ParsedCommandLine, SimpleCommand
+from assent.permissions.commands.system_paths import (
+    covers_protected_root,
+    is_block_device,
+    is_system_folder,
+)
 
 
 class ProtectedRoots(msgspec.Struct, frozen=True):

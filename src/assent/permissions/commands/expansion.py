@@ -9,9 +9,9 @@ from assent.permissions.commands.builtins import builtin_uncertainty
 from assent.permissions.commands.nested_shell import shell_script_of
 from assent.permissions.commands.program_runners import hidden_execution
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (CommandWord, ParsedCommandLine, SimpleCommand)
-from assent.permissions.commands.syntax_tree import (TOO_MANY_COMMANDS, parse_command_line)
-from assent.permissions.commands.variables import (is_harmless_assignment, is_local_variable)
+from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
+from assent.permissions.commands.syntax_tree import TOO_MANY_COMMANDS, parse_command_line
+from assent.permissions.commands.variables import is_harmless_assignment, is_local_variable
 from assent.permissions.commands.wrappers import wrapped_commands
 
 _NESTED: Final = 5

@@ -7,7 +7,7 @@ from assent.core.permission.grant import PermissionPattern
 from assent.permissions.commands.arity import arity
 from assent.permissions.commands.program_runners import CODE_RUNNERS
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.wrappers import (SUBCOMMAND_WRAPPERS, WRAPPERS)
+from assent.permissions.commands.wrappers import SUBCOMMAND_WRAPPERS, WRAPPERS
 
 BASH: Final = "bash"
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (CommandWord, SimpleCommand)
+from assent.permissions.commands.simple_command import CommandWord, SimpleCommand
 
 SHELLS: Final = words_in("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
 _FOREIGN: Final = words_in("fish csh tcsh")  # they read words in another way than bash

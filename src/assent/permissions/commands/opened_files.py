@@ -11,8 +11,8 @@ from typing import Final
 
 from assent.core.permission.mentioned_paths import outside_mentions
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.risk import (has_code, is_interpreter)
-from assent.permissions.commands.simple_command import (CommandWord, ParsedCommandLine, SimpleCommand)
+from assent.permissions.commands.risk import has_code, is_interpreter
+from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
 
 # Of these no word is a file that they read.
 _NO_FILES: Final = words_in(

@@ -11,12 +11,18 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.command_effects import (CommandEffectKind, command_effects)
+from assent.core.permission.command_effects import CommandEffectKind, command_effects
 from assent.core.permission.sensitive_names import sensitive_names
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Scope
-from assent.permissions.commands.installs import (installs, split_commands)
-from assent.permissions.commands.write_targets import (has_confusable_name, touches_protected, truncates_file, write_targets, writes_executed)
+from assent.permissions.commands.installs import installs, split_commands
+from assent.permissions.commands.write_targets import (
+    has_confusable_name,
+    touches_protected,
+    truncates_file,
+    write_targets,
+    writes_executed,
+)
 
 Words: TypeAlias = tuple[str, ...]
 

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from assent.permissions.commands.arity import arity
 from assent.permissions.commands.denylist import INTERPRETERS
 from assent.permissions.commands.git_programs import git_runs_program
-from assent.permissions.commands.nested_shell import (SHELLS, is_input)
+from assent.permissions.commands.nested_shell import SHELLS, is_input
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand

@@ -7,16 +7,20 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.permission.command_effects import (CommandEffectKind, command_effects, sorted_effects)
+from assent.core.permission.command_effects import (
+    CommandEffectKind,
+    command_effects,
+    sorted_effects,
+)
 from assent.core.permission.protected_paths import protecting_pattern
 from assent.core.permission.secret_files import secret_reason
 from assent.core.session.event import RiskLevel
 from assent.permissions.commands.arity import without_global_options
-from assent.permissions.commands.denylist import (AGENTS, INTERPRETERS, SENDS)
+from assent.permissions.commands.denylist import AGENTS, INTERPRETERS, SENDS
 from assent.permissions.commands.nested_shell import SHELLS
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (ParsedCommandLine, SimpleCommand)
+from assent.permissions.commands.simple_command import ParsedCommandLine, SimpleCommand
 
 RiskReason: TypeAlias = tuple[RiskLevel, str]
 

@@ -9,10 +9,10 @@ from tree_sitter import Language, Node, Parser, Tree
 
 from assent.core.shell.parser import MAX_COMMANDS
 from assent.permissions.commands.double_evaluation import may_evaluate_twice
-from assent.permissions.commands.line_breaks import (has_ambiguous_line_break, has_clear_heredoc_end)
-from assent.permissions.commands.simple_command import (CommandWord, ParsedCommandLine, SimpleCommand)
+from assent.permissions.commands.line_breaks import has_ambiguous_line_break, has_clear_heredoc_end
+from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
 from assent.permissions.commands.word_boundaries import has_ambiguous_words
-from assent.permissions.commands.words import (bytes_of, text_of, word_of)
+from assent.permissions.commands.words import bytes_of, text_of, word_of
 
 MAX_DEPTH = 100
 ERROR = "the shell's grammar could not be followed"

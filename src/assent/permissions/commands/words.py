@@ -4,7 +4,7 @@ import re
 
 from tree_sitter import Node
 
-from assent.permissions.commands.simple_command import (CommandWord, is_wild)
+from assent.permissions.commands.simple_command import CommandWord, is_wild
 
 _ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 _IN_QUOTES = re.compile(r'\\([\\"$`]|\n)')

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (CommandWord, SimpleCommand)
+from assent.permissions.commands.simple_command import CommandWord, SimpleCommand
 
 
 class WrapperSpec(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from assent.core.permission.mentioned_paths import sensitive_mentions
 from assent.core.permission.protected_paths import configures_agents
 from assent.permissions.commands.possible_writes import possible_writes
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import (CommandWord, ParsedCommandLine, SimpleCommand)
+from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
 
 _HARMLESS: Final = words_in("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
 _OUTPUT: Final[dict[str, tuple[str, ...]]] = {

@@ -5,8 +5,8 @@ from stat import S_ISDIR
 
 from assent.core.paths import parent
 from assent.core.plan.operation import Operation
-from assent.ports import (BlobStore, WorkspaceFiles)
-from assent.tools.ignore_files import (EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher)
+from assent.ports import BlobStore, WorkspaceFiles
+from assent.tools.ignore_files import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
 from assent.tools.overlay import Overlay
 
 SnapshotStamp = tuple[int, ...]

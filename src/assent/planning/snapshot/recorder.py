@@ -11,14 +11,28 @@ from itertools import chain
 from stat import S_IRGRP, S_IROTH, S_IRUSR, S_ISLNK, S_ISREG
 from typing import Final
 
-from assent.core.errors import (AssentError, StoreError)
+from assent.core.errors import AssentError, StoreError
 from assent.core.paths import ancestors
-from assent.core.plan.operation import (DeleteFile, FileOperation, FileState, Operation, WriteFile)
-from assent.core.run.workspace_changes import (ChangeKind, SkippedFile, SkipReason, SnapshotGaps, SnapshotLimits, WorkspaceChanges)
+from assent.core.plan.operation import DeleteFile, FileOperation, FileState, Operation, WriteFile
+from assent.core.run.workspace_changes import (
+    ChangeKind,
+    SkippedFile,
+    SkipReason,
+    SnapshotGaps,
+    SnapshotLimits,
+    WorkspaceChanges,
+)
 from assent.planning.ports import WorkspaceConfig
-from assent.planning.snapshot.snapshot import (SnapshotFile, SnapshotFolder, SnapshotStamp, WorkspaceSnapshot, decode_snapshot, encode_snapshot)
-from assent.planning.snapshot.walker import (RecordedPaths, WalkResult, WorkspaceWalker)
-from assent.ports import (BlobStore, WorkspaceFiles)
+from assent.planning.snapshot.snapshot import (
+    SnapshotFile,
+    SnapshotFolder,
+    SnapshotStamp,
+    WorkspaceSnapshot,
+    decode_snapshot,
+    encode_snapshot,
+)
+from assent.planning.snapshot.walker import RecordedPaths, WalkResult, WorkspaceWalker
+from assent.ports import BlobStore, WorkspaceFiles
 
 CHUNK_BYTES: Final = 1 << 20
 MTIME_GRANULARITY_NS: Final = 2_000_000_000  # some file systems keep times in steps of two seconds

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from assent.core.paths import (GIT, OWN_FILES, STATE, TREE, ancestors, casefolded, is_inside)
-from assent.core.plan.operation import (FileState, Operation, footprint)
+from assent.core.paths import GIT, OWN_FILES, STATE, TREE, ancestors, casefolded, is_inside
+from assent.core.plan.operation import FileState, Operation, footprint
 from assent.core.run.workspace_changes import SkipReason
 from assent.planning.ports import WorkspaceConfig
-from assent.planning.snapshot.ignore_rules import (IgnoreRules, SnapshotStamp)
-from assent.ports import (BlobStore, WorkspaceFiles)
+from assent.planning.snapshot.ignore_rules import IgnoreRules, SnapshotStamp
+from assent.ports import BlobStore, WorkspaceFiles
 
 UNLIMITED: Final = 1 << 62
 INODE, MODE = 3, 4

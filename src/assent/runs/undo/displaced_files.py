@@ -7,7 +7,12 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
-from assent.core.run.displaced_files import (DisplacedLookup, DisplacedSlots, displaced_slots, no_displaced)
+from assent.core.run.displaced_files import (
+    DisplacedLookup,
+    DisplacedSlots,
+    displaced_slots,
+    no_displaced,
+)
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.runs.applied_changes import AppliedChanges

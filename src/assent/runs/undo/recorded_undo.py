@@ -5,7 +5,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from assent.core.paths import one_line
-from assent.core.plan.operation import (FileOperation, FileState, Operation, RunCommand, footprint)
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
 from assent.core.undo.applied_change import AppliedChange

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.core.digest import operation_ids
-from assent.core.errors import (NotFound, StaleError)
-from assent.core.plan.operation import (FileOperation, RunCommand, footprint)
+from assent.core.errors import NotFound, StaleError
+from assent.core.plan.operation import FileOperation, RunCommand, footprint
 from assent.core.plan.operation_reference import matching_operations
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
-from assent.core.undo.applied_change import (AppliedChange, UndoGap, attribution_warnings, undo_gaps)
+from assent.core.undo.applied_change import AppliedChange, UndoGap, attribution_warnings, undo_gaps
 from assent.core.undo.inversion import UndoExtent
 from assent.runs.undo.recorded_undo import SHORT_ID
-from assent.runs.undo.targets import (UndoTarget, UndoTargets)
+from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 NOT_RUN_AGAIN = "it is not run again; the files that it had changed are restored"
 

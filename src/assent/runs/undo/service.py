@@ -4,27 +4,53 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.errors import (AssentError, Drift)
-from assent.core.event import (PlanApproved, PlanCreated, PlanDiscarded, TextRevised)
-from assent.core.paths import (ancestors, one_line)
+from assent.core.errors import AssentError, Drift
+from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
+from assent.core.paths import ancestors, one_line
 from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import (FileOperation, FileState, Operation, RunCommand, footprint)
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import (PlanRecord, PlanRun)
-from assent.core.run.journal import (DONE, OperationResult)
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import DONE, OperationResult
 from assent.core.run.slot_move import PathState
 from assent.core.shell.quote import shell_line
-from assent.core.undo.applied_change import (AppliedChange, combined_operations, undo_blockers)
-from assent.core.undo.inversion import (FILES_ONLY, NOT_A_FILE, NOT_APPLIED, NOT_COVERED, STILL_DIFFERENT, Inversion, UndoContext, UndoExtent, behind_foreign_links, has_state, invert, is_behind_link, overwrite_warnings, undo_command, undo_text)
+from assent.core.undo.applied_change import AppliedChange, combined_operations, undo_blockers
+from assent.core.undo.inversion import (
+    FILES_ONLY,
+    NOT_A_FILE,
+    NOT_APPLIED,
+    NOT_COVERED,
+    STILL_DIFFERENT,
+    Inversion,
+    UndoContext,
+    UndoExtent,
+    behind_foreign_links,
+    has_state,
+    invert,
+    is_behind_link,
+    overwrite_warnings,
+    undo_command,
+    undo_text,
+)
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
 from assent.planning.ports import Ports
-from assent.planning.rule_check import (denied_operations, refuse_denied)
-from assent.runs.runs import (RunReport, Runs, RunSteps)
-from assent.runs.undo.recorded_undo import (recorded_undo, skipped_operations)
-from assent.runs.undo.selection import (commands_with_undo, operation_names, original_ids, redo_extent, select_operation, selected_changes, skipped_changes, undo_extent, undo_without_commands)
+from assent.planning.rule_check import denied_operations, refuse_denied
+from assent.runs.runs import RunReport, Runs, RunSteps
+from assent.runs.undo.recorded_undo import recorded_undo, skipped_operations
+from assent.runs.undo.selection import (
+    commands_with_undo,
+    operation_names,
+    original_ids,
+    redo_extent,
+    select_operation,
+    selected_changes,
+    skipped_changes,
+    undo_extent,
+    undo_without_commands,
+)
 from assent.runs.undo.status import undo_status
-from assent.runs.undo.targets import (UndoTarget, UndoTargets)
+from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 
 class UndoPlan(msgspec.Struct, frozen=True):

@@ -5,15 +5,15 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.errors import (NotFound, RunUnfinished)
-from assent.core.event import (CommandStarted, PermitGiven, RunsDeleted, RunStarted, StoredEvent)
-from assent.core.plan.record import (PlanRecord, PlanRun)
+from assent.core.errors import NotFound, RunUnfinished
+from assent.core.event import CommandStarted, PermitGiven, RunsDeleted, RunStarted, StoredEvent
+from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import DONE
 from assent.core.run.permit_log import PermitRun
-from assent.core.undo.applied_change import (AppliedChange, undo_gaps)
+from assent.core.undo.applied_change import AppliedChange, undo_gaps
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
-from assent.runs.applied_changes import (AppliedChanges, SessionCommand, can_be_undone)
+from assent.runs.applied_changes import AppliedChanges, SessionCommand, can_be_undone
 from assent.runs.undo.history import UndoHistory
 from assent.runs.undo.history import UndoneAmount as UndoneAmount
 

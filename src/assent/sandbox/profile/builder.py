@@ -4,17 +4,24 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from assent.core.errors import Refused
-from assent.core.paths import (casefolded, is_inside, one_line)
+from assent.core.paths import casefolded, is_inside, one_line
 from assent.core.permission.path_limits import PathLimits
 from assent.sandbox.profile.exposure import exposure_limits
 from assent.sandbox.profile.git_dirs import gitdirs
-from assent.sandbox.profile.mounts import (mounts, read_table)
+from assent.sandbox.profile.mounts import mounts, read_table
 from assent.sandbox.profile.path_limits import LimitedPathFinder
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.profile.scanner import HiddenPathScanner
-from assent.sandbox.profile.symlinks import (is_covered, outermost_paths, symlink_chain)
+from assent.sandbox.profile.symlinks import is_covered, outermost_paths, symlink_chain
 from assent.sandbox.profile.system_paths import system_paths
-from assent.sandbox.profile.toolchains import (active_environments, base_programs, is_python, known_folders, named_folders, path_folders)
+from assent.sandbox.profile.toolchains import (
+    active_environments,
+    base_programs,
+    is_python,
+    known_folders,
+    named_folders,
+    path_folders,
+)
 
 # Hooks and settings in `.git` make git run programs, and so does a `commondir` put beside them;
 # `.opencode` holds rules and plans. Nothing in them may appear, change or move away.

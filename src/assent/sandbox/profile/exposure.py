@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import (display_path, is_inside)
+from assent.core.paths import display_path, is_inside
 from assent.core.permission.secret_files import SECRET_FOLDERS
 from assent.sandbox.profile.credentials import credential_paths
 from assent.sandbox.profile.symlinks import is_covered

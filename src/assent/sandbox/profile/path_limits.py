@@ -4,8 +4,8 @@ import os
 from functools import partial
 
 from assent.core.paths import parent
-from assent.core.permission.path_limits import (PathLimits, PathPredicate)
-from assent.sandbox.profile.scanner import (FileStamp, HiddenPathScanner, ScannedFolder)
+from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.sandbox.profile.scanner import FileStamp, HiddenPathScanner, ScannedFolder
 
 
 class LimitedPathFinder:

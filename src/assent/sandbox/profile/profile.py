@@ -4,7 +4,7 @@ import os
 
 import msgspec
 
-from assent.core.paths import (is_inside, one_line)
+from assent.core.paths import is_inside, one_line
 from assent.core.permission.protected_paths import configures_agents
 
 

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import (display_path, is_inside)
-from assent.sandbox.profile.git_dirs import (GitDir, commit_git_dir)
+from assent.core.paths import display_path, is_inside
+from assent.sandbox.profile.git_dirs import GitDir, commit_git_dir
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.profile.symlinks import (outermost_paths, symlink_chain)
+from assent.sandbox.profile.symlinks import outermost_paths, symlink_chain
 
 RESOLVER_FILES: Final = (
     b"/etc/resolv.conf",

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.paths import (display_path, is_inside, parent)
+from assent.core.paths import display_path, is_inside, parent
 from assent.sandbox.profile.profile import SandboxProfile
 
 

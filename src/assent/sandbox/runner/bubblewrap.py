@@ -12,17 +12,24 @@ from typing import Final
 
 import msgspec
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.profile.git_index import masked_indexes
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.runner.bind_mounts import (bind_arguments, mount_points, tmp_folder)
+from assent.sandbox.runner.bind_mounts import bind_arguments, mount_points, tmp_folder
 from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.environment import (FOLDERS, ProgramPaths, environment)
+from assent.sandbox.runner.environment import FOLDERS, ProgramPaths, environment
 from assent.sandbox.runner.mount_points import MountPoints
-from assent.sandbox.runner.pipeline import (ProcessPreparer, ProcessSpec, run_pipeline)
+from assent.sandbox.runner.pipeline import ProcessPreparer, ProcessSpec, run_pipeline
 from assent.sandbox.runner.resource_usage import confined_limit_exceeded
 from assent.sandbox.runner.rlimits import prlimit_prefix
-from assent.sandbox.runner.seccomp import (is_supported, seccomp_filter)
+from assent.sandbox.runner.seccomp import is_supported, seccomp_filter
 from assent.sandbox.runner.watchdog import start_watchdog
 
 MIN_VERSION: Final = (0, 8)  # the first that can forbid further user namespaces

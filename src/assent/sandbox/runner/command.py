@@ -10,13 +10,19 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.shell.environment import refuse_variables
-from assent.core.shell.process import (CommandSpec, OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.shell.process import (
+    CommandSpec,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+)
 from assent.sandbox.runner.environment import ALWAYS
-from assent.sandbox.runner.pipeline import (ProcessSpec, run_pipeline)
+from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
 from assent.sandbox.runner.process_tree import wait_for_exit
 from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
 from assent.sandbox.runner.rlimits import prlimit_prefix
-from assent.sandbox.runner.watchdog import (CommandLocks, describe_processes, start_watchdog)
+from assent.sandbox.runner.watchdog import CommandLocks, describe_processes, start_watchdog
 
 SHELLS: Final = ("bash", "sh")
 _QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}

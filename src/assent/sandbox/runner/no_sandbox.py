@@ -5,9 +5,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
-from assent.sandbox.runner.environment import (FOLDERS, ProgramPaths, environment)
-from assent.sandbox.runner.pipeline import (ProcessSpec, run_pipeline)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
+from assent.sandbox.runner.environment import FOLDERS, ProgramPaths, environment
+from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
 from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
 from assent.sandbox.runner.rlimits import prlimit_prefix
 

@@ -13,7 +13,14 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.run.state import UNKNOWN_END
-from assent.core.shell.process import (INTERRUPTED_RESULT, OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode)
+from assent.core.shell.process import (
+    INTERRUPTED_RESULT,
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    StderrMode,
+)
 from assent.sandbox.runner.process_tree import ProcessTree
 from assent.sandbox.runner.resource_usage import UsageCheck
 from assent.sandbox.runner.subreaper import child_subreaper

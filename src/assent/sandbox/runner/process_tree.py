@@ -11,7 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
 
-from assent.sandbox.runner.resource_usage import (child_pids, orphaned_session_members, process_name, session_members)
+from assent.sandbox.runner.resource_usage import (
+    child_pids,
+    orphaned_session_members,
+    process_name,
+    session_members,
+)
 from assent.sandbox.runner.subreaper import reap
 
 _PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed

@@ -7,8 +7,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from assent.core.errors import (NotFound, Refused)
-from assent.core.paths import (is_inside, one_line)
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import is_inside, one_line
 from assent.sandbox.profile.toolchains import path_folders
 
 START: Final = b"/"

@@ -5,7 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from assent.sandbox.selftest.decoy_plan import (DecoyPlanMaker, SelfTestPaths)
+from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker, SelfTestPaths
 from assent.sandbox.selftest.temp_folder import TempFolder
 
 VICTIMS: Final = (

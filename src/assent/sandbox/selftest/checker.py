@@ -7,18 +7,31 @@ from typing import Final, Self
 
 import msgspec
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program, SandboxState, SandboxStatus)
+from assent.core.shell.process import (
+    OutputChunk,
+    ProcessLimits,
+    ProcessResult,
+    Program,
+    SandboxState,
+    SandboxStatus,
+)
 from assent.sandbox.runner import bubblewrap
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.selftest.canaries import Canaries
 from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker
-from assent.sandbox.selftest.escape_tests import (EscapeOutcome, EscapeTestResult)
+from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
 from assent.sandbox.selftest.interpreter import COMMAND
 from assent.sandbox.selftest.kernel_restrictions import restricted_status
-from assent.sandbox.selftest.limit_tests import (QUICK, run_limit_tests)
+from assent.sandbox.selftest.limit_tests import QUICK, run_limit_tests
 from assent.sandbox.selftest.package_install import install_command
-from assent.sandbox.selftest.selftest import (ConfinementFactory, run_selftest)
-from assent.sandbox.selftest.status_cache import (FILE, CachedStatus, cache_key, cached_status, write_status)
+from assent.sandbox.selftest.selftest import ConfinementFactory, run_selftest
+from assent.sandbox.selftest.status_cache import (
+    FILE,
+    CachedStatus,
+    cache_key,
+    cached_status,
+    write_status,
+)
 from assent.sandbox.selftest.temp_folder import temp_folder
 from assent.sandbox.selftest.write_tests import run_write_tests
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from assent.core.paths import is_inside
-from assent.sandbox.profile.system_paths import (ROOTS, system_paths)
+from assent.sandbox.profile.system_paths import ROOTS, system_paths
 from assent.sandbox.selftest.interpreter import interpreter_folders
 
 DAEMONS: Final = (

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.shell.process import (SandboxState, SandboxStatus)
+from assent.core.shell.process import SandboxState, SandboxStatus
 
 
 class KernelRestriction(msgspec.Struct, frozen=True):

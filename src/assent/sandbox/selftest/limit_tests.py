@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.runner.environment import ALWAYS
 from assent.sandbox.selftest.canaries import Canaries
-from assent.sandbox.selftest.escape_tests import (EscapeOutcome, EscapeTest, EscapeTestResult)
+from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTest, EscapeTestResult
 from assent.sandbox.selftest.interpreter import COMMAND
 from assent.sandbox.selftest.probe_environment import PipelineRunner
 from assent.sandbox.selftest.selftest import ConfinementFactory

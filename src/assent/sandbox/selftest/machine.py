@@ -11,7 +11,7 @@ import msgspec
 
 import assent
 from assent.sandbox.runner.bwrap_program import is_root_owned
-from assent.sandbox.selftest.package_install import (FOLDERS, INSTALLERS, install_command)
+from assent.sandbox.selftest.package_install import FOLDERS, INSTALLERS, install_command
 
 _PATIENCE: Final = 5
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)+\S*")

@@ -9,8 +9,17 @@ import os
 import signal
 import sys
 
-from assent.sandbox.selftest.probes import (files, ipc, kernel, mounts, network, secrets, syscalls, visible_paths)
-from assent.sandbox.selftest.probes.request import (NothingToTry, Probe, ProbeRequest)
+from assent.sandbox.selftest.probes import (
+    files,
+    ipc,
+    kernel,
+    mounts,
+    network,
+    secrets,
+    syscalls,
+    visible_paths,
+)
+from assent.sandbox.selftest.probes.request import NothingToTry, Probe, ProbeRequest
 
 PROBES: dict[str, Probe] = {
     **files.PROBES,

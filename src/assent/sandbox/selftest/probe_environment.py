@@ -10,16 +10,16 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.shell.process import (OutputChunk, ProcessLimits, ProcessResult, Program)
-from assent.sandbox.selftest.bystander import (VARIABLE, Bystander, bystander)
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
+from assent.sandbox.selftest.bystander import VARIABLE, Bystander, bystander
 from assent.sandbox.selftest.canaries import Canaries
 from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker
-from assent.sandbox.selftest.escape_tests import (APPROVE, UNCHANGED, EscapeTest)
-from assent.sandbox.selftest.host_paths import (host_paths, private_folders)
-from assent.sandbox.selftest.interpreter import (ASSENT, PROBE)
-from assent.sandbox.selftest.ipc_objects import (IpcObjects, ipc_objects)
+from assent.sandbox.selftest.escape_tests import APPROVE, UNCHANGED, EscapeTest
+from assent.sandbox.selftest.host_paths import host_paths, private_folders
+from assent.sandbox.selftest.interpreter import ASSENT, PROBE
+from assent.sandbox.selftest.ipc_objects import IpcObjects, ipc_objects
 from assent.sandbox.selftest.kernel_keyring import planted_key
-from assent.sandbox.selftest.listeners import (Listeners, listeners)
+from assent.sandbox.selftest.listeners import Listeners, listeners
 from assent.sandbox.selftest.temp_folder import temp_folder
 
 LIMITS: Final = ProcessLimits(seconds=30, output=1 << 20)

@@ -8,9 +8,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from assent.sandbox.selftest.decoy_plan import (DecoyPlanMaker, SelfTestPaths)
-from assent.sandbox.selftest.escape_tests import (APPROVE, ESCAPE_TESTS, UNCHANGED, EscapeOutcome, EscapeTest, EscapeTestResult)
-from assent.sandbox.selftest.probe_environment import (PipelineRunner, ProbeObservation, probe_environment)
+from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker, SelfTestPaths
+from assent.sandbox.selftest.escape_tests import (
+    APPROVE,
+    ESCAPE_TESTS,
+    UNCHANGED,
+    EscapeOutcome,
+    EscapeTest,
+    EscapeTestResult,
+)
+from assent.sandbox.selftest.probe_environment import (
+    PipelineRunner,
+    ProbeObservation,
+    probe_environment,
+)
 
 ConfinementFactory: TypeAlias = Callable[
     [SelfTestPaths], PipelineRunner

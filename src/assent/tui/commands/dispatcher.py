@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.commands.registry import (COMMANDS, BuiltinCommand)
+from assent.tui.commands.registry import COMMANDS, BuiltinCommand
 from assent.tui.prompt.completion import Completion
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from assent.core.errors import UsageError
 from assent.core.event import FactRemembered
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.tui.commands.output import (run_cli_command, show_lines)
+from assent.tui.commands.output import run_cli_command, show_lines
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -40,7 +40,7 @@ def questions(app: "TerminalApp", rest: str) -> None:
 
 def cost(app: "TerminalApp", rest: str) -> None:
     """Tells what the session took."""
-    from assent.tui.conversation.block_sections import (cost_text, plural, short_token_count)
+    from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
 
     standing = app.status_snapshot
     usage, record = standing.usage, standing.record
@@ -56,7 +56,7 @@ def cost(app: "TerminalApp", rest: str) -> None:
 def context(app: "TerminalApp", rest: str) -> None:
     """Shows how full the model's window is."""
     from assent.tui.sidebar.context import context_lines
-    from assent.tui.sidebar.data import (read_sidebar_data, usage_limits)
+    from assent.tui.sidebar.data import read_sidebar_data, usage_limits
 
     allowance = partial(usage_limits, app.session_controller.work)
     engine, record = app.engine, app.session_controller.record

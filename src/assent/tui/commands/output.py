@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import (AssentError, UsageError)
+from assent.core.errors import AssentError, UsageError
 from assent.render.lines import Line
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.host import CommandLineResult

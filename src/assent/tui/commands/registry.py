@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.tui.commands import (info, plan, runs, screen, session, settings)
+from assent.tui.commands import info, plan, runs, screen, session, settings
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

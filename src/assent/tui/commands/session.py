@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from assent.core.errors import (Busy, NotFound, UsageError)
+from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.output import run_cli_command
@@ -71,7 +71,7 @@ def retitle(app: "TerminalApp", rest: str) -> None:
 
 def rewind(app: "TerminalApp", rest: str) -> None:
     """Opens the list of what the person said, to go back to before one of it."""
-    from assent.tui.panels.rewind import (RewindPanel, require_session)
+    from assent.tui.panels.rewind import RewindPanel, require_session
 
     app.open_panel(RewindPanel(require_session(app.session_controller.record)))
 

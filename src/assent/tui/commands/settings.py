@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line)
+from assent.render.lines import BLANK, Line
 from assent.tui.theme.styles import THEMES
 
 if TYPE_CHECKING:

@@ -7,10 +7,22 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from assent.core.llm.request import TokenUsage
-from assent.core.text.hidden_chars import (fold_long, visible_line, visible_text)
-from assent.render.lines import (BLANK, Line, Style)
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, CallState, ChildSessionBlock, NoteBlock, QuestionBlock, ReasoningBlock, RemovedBlock, ToolCallBlock, TurnEndBlock, UserMessageBlock)
-from assent.tui.conversation.markdown import (INDENT, MarkdownRenderer)
+from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
+from assent.render.lines import BLANK, Line, Style
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    CallState,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.markdown import INDENT, MarkdownRenderer
 from assent.tui.line_view.view import Section
 
 Full: TypeAlias = Callable[[str], str]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from assent.core.text.hidden_chars import (fold_long, visible_text)
-from assent.render.lines import (Line, Style)
+from assent.core.text.hidden_chars import fold_long, visible_text
+from assent.render.lines import Line, Style
 
 INDENT: Final = "  "
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")

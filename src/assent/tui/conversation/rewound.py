@@ -3,8 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, NoteBlock, ToolCallBlock, UserMessageBlock)
-from assent.tui.conversation.summaries import (count_lines, first_line)
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    NoteBlock,
+    ToolCallBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.summaries import count_lines, first_line
 
 REWOUND_TEXT: Final = "You went back; the model no longer knows"
 

@@ -4,8 +4,18 @@ from datetime import datetime
 from typing import Final
 
 from assent.core.event import Event
-from assent.core.llm.message import (TextPart, ToolCall)
-from assent.core.session.event import (CallEnded, Compacted, MessageAdded, ModeChanged, PlannedCall, SessionRenamed, StepEnded, StepRetried, WorkHalted)
+from assent.core.llm.message import TextPart, ToolCall
+from assent.core.session.event import (
+    CallEnded,
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PlannedCall,
+    SessionRenamed,
+    StepEnded,
+    StepRetried,
+    WorkHalted,
+)
 from assent.core.text.redaction import redact
 from assent.tui.conversation.blocks import NoteKind
 

@@ -4,18 +4,56 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assent.core.event import (Event, StoredEvent)
-from assent.core.llm.message import (ReasoningPart, TextPart, ToolCall)
-from assent.core.llm.request import (StreamDelta, TokenUsage)
-from assent.core.session.event import (BatchPlanned, CallEnded, CallStarted, ChildEnded, ChildStarted, Compacted, MessageAdded, PartSaid, PlannedCall, QuestionAnswered, QuestionAsked, SessionRewound, StepEnded, StepRetried, StepStarted, TurnEnded, TurnStarted)
-from assent.core.session.question import (is_permission, read_permission_answer)
+from assent.core.event import Event, StoredEvent
+from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
+from assent.core.llm.request import StreamDelta, TokenUsage
+from assent.core.session.event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    PlannedCall,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionRewound,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.redaction import redact
 from assent.render.child_names import ChildNames
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, ChildSessionBlock, NoteBlock, QuestionBlock, ReasoningBlock, RemovedBlock, ToolCallBlock, TurnEndBlock, UserMessageBlock)
-from assent.tui.conversation.rewound import (blocks_text, rewound_blocks, rewound_note)
+from assent.tui.conversation.blocks import (
+    AssistantMessageBlock,
+    Block,
+    ChildSessionBlock,
+    NoteBlock,
+    QuestionBlock,
+    ReasoningBlock,
+    RemovedBlock,
+    ToolCallBlock,
+    TurnEndBlock,
+    UserMessageBlock,
+)
+from assent.tui.conversation.rewound import blocks_text, rewound_blocks, rewound_note
 from assent.tui.conversation.streaming_text import StreamingText
-from assent.tui.conversation.summaries import (call_subject, call_summary, count_lines, event_note, first_line, seconds_between, touched_text, without_tool_name)
+from assent.tui.conversation.summaries import (
+    call_subject,
+    call_summary,
+    count_lines,
+    event_note,
+    first_line,
+    seconds_between,
+    touched_text,
+    without_tool_name,
+)
 
 QUESTION = "question"  # the tool with which a model asks
 LIVE = 64_000  # characters of a text that are shown while it still comes: its newest

@@ -14,12 +14,17 @@ from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.session.record import SessionRecord
 from assent.render.lines import Line
-from assent.tui.conversation.block_sections import (block_section, is_foldable, notice_section, streaming_section)
-from assent.tui.conversation.blocks import (AssistantMessageBlock, Block, RemovedBlock)
+from assent.tui.conversation.block_sections import (
+    block_section,
+    is_foldable,
+    notice_section,
+    streaming_section,
+)
+from assent.tui.conversation.blocks import AssistantMessageBlock, Block, RemovedBlock
 from assent.tui.conversation.markdown import MarkdownRenderer
 from assent.tui.conversation.output_tail import OutputTail
 from assent.tui.conversation.timeline import Timeline
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.workers.background import run_in_background
 
 if TYPE_CHECKING:

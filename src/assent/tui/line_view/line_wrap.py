@@ -11,7 +11,7 @@ from typing import Final
 from rich.cells import cell_len, split_graphemes
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK
-from assent.render.lines import (GUTTER, Line, Style)
+from assent.render.lines import GUTTER, Line, Style
 
 # Of what others wrote, a piece that began with a sign could pass for a line of its own.
 CODE_STYLES: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})

@@ -26,10 +26,10 @@ from textual.strip import Strip
 
 from assent.tui.line_view.emphasis import emphasis_segments
 from assent.tui.line_view.scroll_thumb import ScrollThumb
-from assent.tui.line_view.search import (LinePosition, LineSearch)
-from assent.tui.line_view.sections import (NO_ROW, Section, SectionList, SectionRow)
-from assent.tui.min_size import (TooSmallOverlay, is_too_small)
-from assent.tui.theme.styles import (CURSOR, FOUND, MARK, chosen_theme, style_in_theme)
+from assent.tui.line_view.search import LinePosition, LineSearch
+from assent.tui.line_view.sections import NO_ROW, Section, SectionList, SectionRow
+from assent.tui.min_size import TooSmallOverlay, is_too_small
+from assent.tui.theme.styles import CURSOR, FOUND, MARK, chosen_theme, style_in_theme
 
 __all__ = ["NO_ROW", "LinePosition", "LineView", "Section"]
 

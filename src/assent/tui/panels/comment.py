@@ -1,7 +1,7 @@
 """The panels for a comment on a line, and for a note with an approval."""
 
-from assent.core.plan.comment import (Comment, CommentAnchor, PlacedComment, location_text)
-from assent.render.lines import (GUTTER, Line)
+from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, location_text
+from assent.render.lines import GUTTER, Line
 from assent.tui.panels.text_input import TextInputPanel
 
 NOTE = "It travels with your yes, and becomes an item of the next plan."

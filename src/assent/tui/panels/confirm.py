@@ -8,8 +8,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.render.lines import Line
-from assent.tui.key_timing import (CONFIRM_KEY, TOO_QUICK)
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.key_timing import CONFIRM_KEY, TOO_QUICK
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.debounced import DebouncedPanel
 
 

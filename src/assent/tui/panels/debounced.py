@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 from textual.message import Message
 from textual.timer import Timer
 
-from assent.tui.key_timing import (ANSWER_CANCELLED, TOO_QUICK, AnswerTiming)
+from assent.tui.key_timing import ANSWER_CANCELLED, TOO_QUICK, AnswerTiming
 from assent.tui.line_view.view import LineView
 from assent.tui.panels.panel import Panel
 

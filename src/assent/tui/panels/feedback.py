@@ -8,14 +8,14 @@ from textual.containers import VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Label, Static
 
-from assent.core.errors import (AssentError, StaleError)
+from assent.core.errors import AssentError, StaleError
 from assent.core.plan.feedback import Feedback
 from assent.render.comments import comment_lines
-from assent.tui.line_view.view import (LineView, Section)
-from assent.tui.result_messages import feedback_sent_lines
-from assent.tui.panels.approval.service_calls import (error_line, reject_plan)
+from assent.tui.line_view.view import LineView, Section
+from assent.tui.panels.approval.service_calls import error_line, reject_plan
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.text_input import (TextInputArea, hidden_chars_text)
+from assent.tui.panels.text_input import TextInputArea, hidden_chars_text
+from assent.tui.result_messages import feedback_sent_lines
 
 if TYPE_CHECKING:
     from assent.tui.panels.approval.service_calls import DisplayedPlan

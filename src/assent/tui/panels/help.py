@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines)
-from assent.tui.commands.registry import (COMMANDS, GROUPS, BuiltinCommand)
-from assent.tui.keymap import (KEY_CONTEXTS, rows_of)
+from assent.render.lines import BLANK, Line, table_lines
+from assent.tui.commands.registry import COMMANDS, GROUPS, BuiltinCommand
+from assent.tui.keymap import KEY_CONTEXTS, rows_of
 from assent.tui.panels.lines import LinesPanel
 from assent.tui.prompt.completion import Completion
 

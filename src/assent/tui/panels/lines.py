@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from textual.widget import Widget
 
 from assent.render.lines import Line
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
 
 

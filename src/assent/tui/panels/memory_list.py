@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assent.core.text.hidden_chars import visible_line
 from assent.render.redaction import redacted_row
-from assent.tui.panels.picker import (Picker, PickerRow)
+from assent.tui.panels.picker import Picker, PickerRow
 
 
 class MemoryList(Picker):

@@ -5,7 +5,7 @@ from typing import Final
 
 from assent.core.permission.mode import mode_names
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.panels.picker import (Picker, PickerRow)
+from assent.tui.panels.picker import Picker, PickerRow
 
 MODE_DESCRIPTIONS: Final = {
     "plan": "nothing changes before you approved a plan",

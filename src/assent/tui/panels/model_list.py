@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, untrusted_lines)
-from assent.tui.panels.picker import (Picker, PickerRow)
-from assent.tui.sidebar.context import (model_name, token_count_text)
+from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.sidebar.context import model_name, token_count_text
 
 DEFAULT_MODEL: Final = "the mode's own"
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands.registry import BuiltinCommand
-from assent.tui.panels.picker import (Picker, PickerRow)
+from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.prompt.completion import Completion
 
 

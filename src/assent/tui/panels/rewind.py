@@ -8,10 +8,10 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.rewind import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.render.lines import (BLANK, Line, untrusted_lines)
+from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.times import local_time
 from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.picker import (Picker, PickerRow)
+from assent.tui.panels.picker import Picker, PickerRow
 
 if TYPE_CHECKING:
     from assent.agent.rewind import RewindPreview

@@ -9,7 +9,7 @@ from textual.widget import Widget
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
-from assent.core.text.hidden_chars import (hidden_kind, is_combining_mark, visible_text)
+from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
 from assent.render.lines import Line
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt.editor import LINE_KEYS
 from assent.tui.text_area import OrderedTextArea
@@ -44,7 +44,7 @@ def _hides(char: str) -> bool:
 class TextInputArea(OrderedTextArea):
     """The text area. Keys act in the order they were typed, also those that send.
 
-    What hides is kept, and not drawn: whoever shows the lines says with `hidden_words` what it is.
+    Hidden characters are kept and not drawn; `hidden_chars_text` says which there are.
     """
 
     def __init__(self, acts: Mapping[str, Callable[[], object]], words: str, id: str) -> None:

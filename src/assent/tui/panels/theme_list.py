@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.render.lines import Line
-from assent.tui.panels.picker import (Picker, PickerRow)
-from assent.tui.theme.styles import (DARK, LIGHT, PLAIN, THEMES)
+from assent.tui.panels.picker import Picker, PickerRow
+from assent.tui.theme.styles import DARK, LIGHT, PLAIN, THEMES
 
 THEME_DESCRIPTIONS: Final = {
     DARK: "light letters on a dark ground",

@@ -8,15 +8,15 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, wrapped_lines)
+from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.undo import gap_lines
 from assent.tui.line_view.view import Section
-from assent.tui.result_messages import (UNDONE, undone_text)
-from assent.tui.panels.approval.sections import (number_of, review_sections, title_lines)
+from assent.tui.panels.approval.sections import number_of, review_sections, title_lines
 from assent.tui.panels.approval.service_calls import TERMINAL
-from assent.tui.panels.approval.state import (ApprovalAction, ApprovalStage, ApprovalState)
+from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage, ApprovalState
 from assent.tui.panels.decision import DecisionPanel
 from assent.tui.panels.runs import RunsPanel
+from assent.tui.result_messages import UNDONE, undone_text
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

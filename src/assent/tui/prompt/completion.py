@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 
 from assent.core.text.hidden_chars import visible_line
-from assent.tui.fuzzy import (NO_MATCH_RANK, is_subsequence, match_rank)
+from assent.tui.fuzzy import NO_MATCH_RANK, is_subsequence, match_rank
 
 Kind: TypeAlias = Literal["file", "command", "history"]
 

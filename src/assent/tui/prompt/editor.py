@@ -9,7 +9,7 @@ from textual.events import Key, Paste
 from textual.keys import Keys
 from textual.timer import Timer
 
-from assent.tui.key_timing import (BURST_S, BurstDetector)
+from assent.tui.key_timing import BURST_S, BurstDetector
 from assent.tui.prompt.paste_placeholders import PastePlaceholders
 from assent.tui.text_area import OrderedTextArea
 

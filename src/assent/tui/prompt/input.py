@@ -22,7 +22,16 @@ from textual.message import Message
 from textual.widgets import Static, TextArea
 
 from assent.core.errors import AssentError
-from assent.tui.prompt.completion import (Completion, CompletionTarget, completed_text, completion_target, input_kind, matching_commands, matching_files, matching_history)
+from assent.tui.prompt.completion import (
+    Completion,
+    CompletionTarget,
+    completed_text,
+    completion_target,
+    input_kind,
+    matching_commands,
+    matching_files,
+    matching_history,
+)
 from assent.tui.prompt.completion_list import CompletionList
 from assent.tui.prompt.editor import PromptEditor
 from assent.tui.prompt.history import PromptHistory

@@ -18,7 +18,7 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import Todo
 from assent.core.session.record import SessionRecord
 from assent.render.review import OperationReview
-from assent.tui.sidebar.context import (SessionUsage, UsageLimits, add_usage)
+from assent.tui.sidebar.context import SessionUsage, UsageLimits, add_usage
 from assent.tui.status.snapshot import undone_amount
 
 if TYPE_CHECKING:

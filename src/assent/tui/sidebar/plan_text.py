@@ -6,10 +6,16 @@ from typing import Final
 from assent.core.digest import sha256
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
-from assent.core.text.hidden_chars import (fold_long, source_line_count, visible, visible_line, visible_path)
+from assent.core.text.hidden_chars import (
+    fold_long,
+    source_line_count,
+    visible,
+    visible_line,
+    visible_path,
+)
 from assent.core.text.line_diff import line_changes
 from assent.core.text.redaction import redact
-from assent.render.lines import (GUTTER, Line, Style)
+from assent.render.lines import GUTTER, Line, Style
 from assent.render.review import state_text
 
 SHORT: Final = 12

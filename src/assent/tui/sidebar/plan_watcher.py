@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
-from assent.tui.sidebar.data import (PlanFileText, read_plan_file)
+from assent.tui.sidebar.data import PlanFileText, read_plan_file
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

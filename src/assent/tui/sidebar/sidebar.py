@@ -29,15 +29,27 @@ from textual.timer import Timer
 from assent.core.errors import AssentError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line)
+from assent.render.lines import BLANK, Line
 from assent.render.staged_operations import staged_lines
-from assent.tui.line_view.view import (LinePosition, LineView, Section)
-from assent.tui.sidebar.context import (context_lines, token_count_text)
-from assent.tui.sidebar.data import (PlanFileText, SidebarData, UsageLimitsLookup, read_sidebar_data, unknown_limits)
-from assent.tui.sidebar.plan_text import (NO_PLAN, PLAN_FILE_DELETED, changed_lines, plan_header_lines, text_lines)
+from assent.tui.line_view.view import LinePosition, LineView, Section
+from assent.tui.sidebar.context import context_lines, token_count_text
+from assent.tui.sidebar.data import (
+    PlanFileText,
+    SidebarData,
+    UsageLimitsLookup,
+    read_sidebar_data,
+    unknown_limits,
+)
+from assent.tui.sidebar.plan_text import (
+    NO_PLAN,
+    PLAN_FILE_DELETED,
+    changed_lines,
+    plan_header_lines,
+    text_lines,
+)
 from assent.tui.sidebar.plan_watcher import PlanFileWatcher
 from assent.tui.sidebar.tabs import SidebarTabs
-from assent.tui.sidebar.todos import (todo_count, todo_lines)
+from assent.tui.sidebar.todos import todo_count, todo_lines
 from assent.tui.workers.background import run_in_background
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.session.event import (Todo, TodoStatus)
+from assent.core.session.event import Todo, TodoStatus
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
-from assent.render.lines import (Line, Style)
+from assent.render.lines import Line, Style
 
 _STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {
     "pending": ("○", "", "plain"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from assent.tui.status.snapshot import (StatusSnapshot, read_snapshot)
+from assent.tui.status.snapshot import StatusSnapshot, read_snapshot
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

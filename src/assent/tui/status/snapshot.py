@@ -6,10 +6,10 @@ import msgspec
 
 from assent.core.event import StoredEvent
 from assent.core.llm.request import TokenUsage
-from assent.core.permission.mode import (default_agent, missing_mode)
+from assent.core.permission.mode import default_agent, missing_mode
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
-from assent.core.session.record import (SessionRecord, with_current_mode)
+from assent.core.session.record import SessionRecord, with_current_mode
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from textual.filter import Monochrome, NoColor
 from textual.theme import Theme
 
-from assent.tui.theme.styles import (DARK, LIGHT, PLAIN, PREFIX, THEMES)
+from assent.tui.theme.styles import DARK, LIGHT, PLAIN, PREFIX, THEMES
 
 if TYPE_CHECKING:
     from textual.app import App

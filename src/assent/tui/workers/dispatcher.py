@@ -7,14 +7,14 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import (AssentError, Interrupted)
+from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm.request import StreamDelta
 from assent.core.session.event import TurnEnded
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.redaction import redact
 from assent.render.lines import Line
-from assent.render.notification import (HALTED, NotificationFilter)
+from assent.render.notification import HALTED, NotificationFilter
 from assent.render.onboarding import onboarding_lines
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.hints import next_step
@@ -23,7 +23,23 @@ from assent.tui.prompt.history import load_prompt_history
 from assent.tui.status.poller import StatusLoaded
 from assent.tui.status.snapshot import StatusSnapshot
 from assent.tui.workers.message_queue import FRAME_S
-from assent.tui.workers.messages import (NoModel, QuestionArrived, RunBegan, RunOver, SessionActivity, SessionLoadFailed, ShellOrigin, ShellOver, ShellPrinted, TaskDone, TaskFailed, TurnBegan, TurnOver, WorkspaceFailed, WorkspaceReady)
+from assent.tui.workers.messages import (
+    NoModel,
+    QuestionArrived,
+    RunBegan,
+    RunOver,
+    SessionActivity,
+    SessionLoadFailed,
+    ShellOrigin,
+    ShellOver,
+    ShellPrinted,
+    TaskDone,
+    TaskFailed,
+    TurnBegan,
+    TurnOver,
+    WorkspaceFailed,
+    WorkspaceReady,
+)
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -170,7 +186,7 @@ class MessageDispatcher:
         self._rest()
 
     def _tell_panels(self, letter: object) -> None:
-        """Hands a letter to every panel that wants to hear of it."""
+        """Passes a message to every panel that handles it."""
         for screen in self._app.screen_stack:
             hear = getattr(screen, "hear", None)
             if hear is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from assent.core.errors import AssentError
 from assent.core.llm.request import StreamDelta
-from assent.tui.workers.messages import (SessionActivity, TaskFailed)
+from assent.tui.workers.messages import SessionActivity, TaskFailed
 
 FRAME_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
 MAX_JOINED: Final = 4096  # characters to which pieces that wait for the screen are joined

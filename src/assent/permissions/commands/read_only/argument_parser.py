@@ -4,7 +4,12 @@ import re
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
 
 _COUNT = re.compile(r"-\d+")
 SUGGESTED = 4

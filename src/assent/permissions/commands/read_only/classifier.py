@@ -4,16 +4,20 @@ from functools import cache
 
 import msgspec
 
-from assent.core.errors import (Refused, without_sandbox)
+from assent.core.errors import Refused, without_sandbox
 from assent.core.shell.lexer import ShellWord
-from assent.core.shell.parser import (ListOperator, ParsedCommand, Pipeline, parse_command_line)
+from assent.core.shell.parser import ListOperator, ParsedCommand, Pipeline, parse_command_line
 from assent.core.shell.process import StderrMode
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
-from assent.permissions.commands.read_only.argument_parser import (find_subcommand, parse_arguments)
+from assent.permissions.commands.read_only.argument_parser import find_subcommand, parse_arguments
 from assent.permissions.commands.read_only.registry import REGISTRY
-from assent.permissions.commands.read_only.spec import (ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import ParsedArguments, ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.special_file import SpecialFileRefused
-from assent.permissions.commands.read_only.special_paths import (check_special_paths, is_filesystem_root, may_leave_workspace)
+from assent.permissions.commands.read_only.special_paths import (
+    check_special_paths,
+    is_filesystem_root,
+    may_leave_workspace,
+)
 
 CD = "cd"
 HELP_OPTIONS = ("--help", "--version", "-V", "--type-list")  # with these nothing is read

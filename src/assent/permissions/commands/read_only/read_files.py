@@ -3,7 +3,11 @@
 from collections.abc import Iterator
 from posixpath import join, normpath
 
-from assent.permissions.commands.read_only.classifier import (ChangeFolder, ReadOnlyCommand, read_only_stages)
+from assent.permissions.commands.read_only.classifier import (
+    ChangeFolder,
+    ReadOnlyCommand,
+    read_only_stages,
+)
 
 OUTSIDE_PREFIXES = ("/", "~", "..")
 

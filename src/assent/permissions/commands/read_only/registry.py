@@ -3,7 +3,16 @@
 from collections.abc import Mapping
 
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
-from assent.permissions.commands.read_only.tables import (compare, files, git, scripts, search, system, text, versions)
+from assent.permissions.commands.read_only.tables import (
+    compare,
+    files,
+    git,
+    scripts,
+    search,
+    system,
+    text,
+    versions,
+)
 
 TABLES = (
     compare.TABLE,

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, first_success)
+from assent.sandbox.selftest.probes.request import Probe, ProbeRequest, first_success
 
 LOWEST, HIGHEST = 3, 1024  # descriptors that a program could have inherited
 

@@ -5,7 +5,13 @@ import os
 import socket
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, check_errno, first_success, libc)
+from assent.sandbox.selftest.probes.request import (
+    Probe,
+    ProbeRequest,
+    check_errno,
+    first_success,
+    libc,
+)
 
 SIZE = 4096
 SHM_RDONLY, IPC_NOWAIT = 0o10000, 0o4000

@@ -8,7 +8,13 @@ import termios
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, check_errno, first_success, libc)
+from assent.sandbox.selftest.probes.request import (
+    Probe,
+    ProbeRequest,
+    check_errno,
+    first_success,
+    libc,
+)
 
 SETTINGS = ("core_pattern", "domainname", "modprobe", "printk", "randomize_va_space")
 KNOBS = (

@@ -5,7 +5,13 @@ import os
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, check_errno, first_success, libc)
+from assent.sandbox.selftest.probes.request import (
+    Probe,
+    ProbeRequest,
+    check_errno,
+    first_success,
+    libc,
+)
 
 MS_RDONLY, MS_REMOUNT, MS_BIND, MS_PRIVATE = 1, 32, 4096, 1 << 18
 MNT_DETACH = 2

@@ -8,7 +8,13 @@ import socket
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, check_errno, first_success, libc)
+from assent.sandbox.selftest.probes.request import (
+    Probe,
+    ProbeRequest,
+    check_errno,
+    first_success,
+    libc,
+)
 
 TIMEOUT_S = 2.0
 PTRACE_PEEKDATA, PTRACE_ATTACH, PTRACE_DETACH = 2, 16, 17

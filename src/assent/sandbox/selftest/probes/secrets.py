@@ -6,7 +6,14 @@ import subprocess
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (MAX_READ_BYTES, Probe, ProbeRequest, check_errno, first_success, libc)
+from assent.sandbox.selftest.probes.request import (
+    MAX_READ_BYTES,
+    Probe,
+    ProbeRequest,
+    check_errno,
+    first_success,
+    libc,
+)
 
 SESSION = -3
 KEYCTL_SEARCH, KEYCTL_READ = 10, 11

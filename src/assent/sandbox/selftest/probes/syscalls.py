@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, first_success, libc)
+from assent.sandbox.selftest.probes.request import Probe, ProbeRequest, first_success, libc
 
 TIOCSTI = 0x5412
 X32 = 0x40000000

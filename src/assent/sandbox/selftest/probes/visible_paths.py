@@ -5,7 +5,7 @@ import os
 from contextlib import suppress
 from functools import partial
 
-from assent.sandbox.selftest.probes.request import (Probe, ProbeRequest, first_success)
+from assent.sandbox.selftest.probes.request import Probe, ProbeRequest, first_success
 
 
 def _writable(name: str, ask: ProbeRequest) -> str:

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from assent.render.lines import (Line, Style)
-from assent.tui.panels.approval.state import (ApprovalStage, ApprovalState)
+from assent.render.lines import Line, Style
+from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
 
 SHORT: Final = 12
 READ_TO_END: Final = "Read to the end first (End, PgDn), or press s to skip the rest."

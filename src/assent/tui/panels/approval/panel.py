@@ -6,20 +6,29 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from assent.core.errors import (AssentError, DigestMismatch, StaleError)
-from assent.core.plan.comment import (CommentAnchor, PlacedComment)
+from assent.core.errors import AssentError, DigestMismatch, StaleError
+from assent.core.plan.comment import CommentAnchor, PlacedComment
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
 from assent.render.lines import Line
-from assent.render.review import (CANNOT_BE_BUILT, Review)
+from assent.render.review import CANNOT_BE_BUILT, Review
 from assent.tui.line_view.view import Section
-from assent.tui.result_messages import approved_lines
 from assent.tui.panels.approval import service_calls as verbs
-from assent.tui.panels.approval.sections import (ReviewContext, anchor_at, commented_section, context_lines, number_of, operation_section, placed_at, title_lines)
-from assent.tui.panels.approval.state import (ApprovalAction, ApprovalStage)
-from assent.tui.panels.comment import (comment_panel, note_panel)
+from assent.tui.panels.approval.sections import (
+    ReviewContext,
+    anchor_at,
+    commented_section,
+    context_lines,
+    number_of,
+    operation_section,
+    placed_at,
+    title_lines,
+)
+from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
+from assent.tui.panels.comment import comment_panel, note_panel
 from assent.tui.panels.decision import DecisionPanel
+from assent.tui.result_messages import approved_lines
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine

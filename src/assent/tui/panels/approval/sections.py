@@ -6,23 +6,39 @@ from typing import Final
 import msgspec
 
 from assent.core.paths import display_path
-from assent.core.plan.comment import (CommentAnchor, CommentTarget, PlacedComment)
+from assent.core.plan.comment import CommentAnchor, CommentTarget, PlacedComment
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
-from assent.core.text.hidden_chars import (CONTINUATION_MARK, source_line_count, visible_line, visible_path)
-from assent.render.approval_notes import (approval_note_lines, missing_note_lines)
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    source_line_count,
+    visible_line,
+    visible_path,
+)
+from assent.render.approval_notes import approval_note_lines, missing_note_lines
 from assent.render.build_warnings import warning_lines
-from assent.render.comment_anchors import (operation_part, text_part)
-from assent.render.comments import (MARK, outdated_comment_lines, with_comments)
-from assent.render.drift import (DriftedFile, drift_lines)
-from assent.render.lines import (BLANK, GUTTER, Line, untrusted_lines, wrapped_lines)
+from assent.render.comment_anchors import operation_part, text_part
+from assent.render.comments import MARK, outdated_comment_lines, with_comments
+from assent.render.drift import DriftedFile, drift_lines
+from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.operation_text import operation_brief
 from assent.render.partial_approval import excluded_lines
-from assent.render.review import (OperationReview, Review, build_blocked_lines, declared_lines, operation_counts_text, operation_header_lines, operation_lines, reviewed_mark, risk_lines, state_text)
-from assent.render.review_changes import (FIRST_REVIEW, ReviewChanges, review_changes_lines)
+from assent.render.review import (
+    OperationReview,
+    Review,
+    build_blocked_lines,
+    declared_lines,
+    operation_counts_text,
+    operation_header_lines,
+    operation_lines,
+    reviewed_mark,
+    risk_lines,
+    state_text,
+)
+from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
 from assent.render.rows import operation_kind
 from assent.tui.hints import with_screen_commands
-from assent.tui.line_view.view import (LinePosition, Section)
+from assent.tui.line_view.view import LinePosition, Section
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet

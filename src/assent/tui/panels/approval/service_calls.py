@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from assent.core.errors import (AssentError, DigestMismatch)
-from assent.core.plan.comment import (CommentAnchor, PlacedComment)
+from assent.core.errors import AssentError, DigestMismatch
+from assent.core.plan.comment import CommentAnchor, PlacedComment
 from assent.core.plan.feedback import Feedback
 from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import PlanRecord
@@ -18,9 +18,9 @@ from assent.core.text.redaction import redact
 from assent.render.review import Review
 from assent.tui.hints import error_text
 from assent.tui.line_view.view import Section
-from assent.tui.result_messages import (UNDONE, decision_text, undone_text)
-from assent.tui.panels.approval.sections import (is_open, review_sections, undo_limits)
-from assent.tui.panels.approval.state import (ApprovalStage, ApprovalState)
+from assent.tui.panels.approval.sections import is_open, review_sections, undo_limits
+from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
+from assent.tui.result_messages import UNDONE, decision_text, undone_text
 from assent.tui.status.snapshot import undone_amount
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from textual.widgets import Static
 
 from assent.render.lines import Line
 from assent.tui.line_view.line_wrap import wrapped_line
-from assent.tui.theme.styles import (chosen_theme, style_in_theme)
+from assent.tui.theme.styles import chosen_theme, style_in_theme
 
 MAX_WIDTH, SIDE_COLUMNS = 160, 4  # columns of a panel, and those of it beside what is shown
 MAX_HEIGHT_PERCENT = 60  # percent of the height, at most

@@ -12,18 +12,39 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.core.session.answer import QuestionReply
-from assent.core.session.event import (Question, QuestionOption)
-from assent.core.session.question import (NO, YES, PermissionAnswer, QuestionAnswers, grant_confirmation, is_permission, read_permission_answer)
+from assent.core.session.event import Question, QuestionOption
+from assent.core.session.question import (
+    NO,
+    YES,
+    PermissionAnswer,
+    QuestionAnswers,
+    grant_confirmation,
+    is_permission,
+    read_permission_answer,
+)
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line)
+from assent.render.lines import BLANK, Line
 from assent.tui.hints import error_text
 from assent.tui.key_timing import TOO_QUICK
-from assent.tui.line_view.view import (LineView, Section)
+from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.debounced import DebouncedPanel
 from assent.tui.panels.question.choices import QuestionChoices
-from assent.tui.panels.question.sections import (confirmation_sections, option_lines, question_sections)
-from assent.tui.panels.question.state import (ANSWERING, NO_ANSWER, SKIP, QuestionAction, QuestionSelection, choose, empty_selection, handle_question_key)
+from assent.tui.panels.question.sections import (
+    confirmation_sections,
+    option_lines,
+    question_sections,
+)
+from assent.tui.panels.question.state import (
+    ANSWERING,
+    NO_ANSWER,
+    SKIP,
+    QuestionAction,
+    QuestionSelection,
+    choose,
+    empty_selection,
+    handle_question_key,
+)
 from assent.tui.panels.text_input import TextInputPanel
 
 POLL_INTERVAL_S = 1.0

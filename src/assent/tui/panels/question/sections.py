@@ -7,11 +7,11 @@ import msgspec
 from assent.core.session.event import Question
 from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import (BLANK, Line, table_lines, untrusted_lines)
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
 from assent.render.pending_questions import pending_question_row
 from assent.render.questions import question_lines
 from assent.tui.line_view.view import Section
-from assent.tui.panels.question.state import (NO_ANSWER, QuestionSelection, accepts_text, key_of)
+from assent.tui.panels.question.state import NO_ANSWER, QuestionSelection, accepts_text, key_of
 
 SELECTION_MARKS = {
     (False, False): "( )",

@@ -7,7 +7,15 @@ from typing import Final
 import msgspec
 
 from assent.core.session.event import Question
-from assent.core.session.question import (NO, PROJECT, SESSION, UNCONFINED, YES, QuestionAnswers, is_permission)
+from assent.core.session.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    QuestionAnswers,
+    is_permission,
+)
 from assent.tui.key_timing import CONFIRM_KEY
 
 NOTHING_YET: Final[tuple[str, ...]] = ()

@@ -9,8 +9,12 @@ from itertools import pairwise
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.permissions.commands.read_only.languages.awk_lexer import (AwkToken, AwkTokenKind, awk_tokens)
-from assent.permissions.commands.read_only.spec import (ParsedArguments, words_in)
+from assent.permissions.commands.read_only.languages.awk_lexer import (
+    AwkToken,
+    AwkTokenKind,
+    awk_tokens,
+)
+from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
 
 FUNCTIONS = words_in(
     "and asort asorti atan2 close compl cos exp fflush gensub gsub index int isarray length log "

@@ -4,7 +4,7 @@ import re
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.permissions.commands.read_only.spec import (ParsedArguments, words_in)
+from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
 
 FLAG_TESTS = words_in(
     "( ) ! , -not -a -and -o -or -true -false -empty -executable -readable -writable -nouser "

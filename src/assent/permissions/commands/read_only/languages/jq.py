@@ -4,7 +4,7 @@ import re
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.permissions.commands.read_only.spec import (OptionSpec, ParsedArguments)
+from assent.permissions.commands.read_only.spec import OptionSpec, ParsedArguments
 
 FLAGS = OptionSpec.of(
     "aCcehjMnRrsSVbf --ascii-output --binary --build-configuration --color-output --compact-output "

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
-from assent.permissions.commands.read_only.spec import (ParsedArguments, words_in)
+from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
 
 _FILE_TEST = re.compile(r"-[bcdefghkprsuwxGLNOS]|-[no]t|-ef")
 _OTHER_TEST = re.compile(r"-[aontz]|-(eq|ne|gt|ge|lt|le)|--help|--version|-[^A-Za-z-].*|--?")

@@ -2,7 +2,12 @@
 
 from assent.core.errors import Refused
 from assent.permissions.commands.read_only.languages.plain_arguments import read_xxd
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
 from assent.permissions.commands.read_only.tables.files import HELP_OPTIONS
 
 

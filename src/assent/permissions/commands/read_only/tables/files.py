@@ -1,7 +1,11 @@
 """Commands about files as such: their names, kinds, sizes, times and places."""
 
-from assent.permissions.commands.read_only.languages.plain_arguments import (read_bracket, read_test, read_tree)
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.languages.plain_arguments import (
+    read_bracket,
+    read_test,
+    read_tree,
+)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
 HELP_OPTIONS = OptionSpec.of("--help --version")
 

@@ -6,8 +6,19 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.permissions.commands.read_only.git_environment import GIT_ENVIRONMENT
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
-from assent.permissions.commands.read_only.tables import (git_contents, git_diff, git_history, git_refs, git_settings)
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
+from assent.permissions.commands.read_only.tables import (
+    git_contents,
+    git_diff,
+    git_history,
+    git_refs,
+    git_settings,
+)
 
 
 def _only_version(found: ParsedArguments) -> None:

@@ -1,6 +1,6 @@
 """git: commands about what is stored: files, objects, attributes, and searches in them."""
 
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables.git_rules import no_programs
 
 TREE = {

@@ -1,7 +1,13 @@
 """git: commands that compare trees, the index and the work tree."""
 
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
-from assent.permissions.commands.read_only.tables.git_options import (DIFF, FORMATS, LOG, MERGES, NO_EXTERNAL_DIFF)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
+from assent.permissions.commands.read_only.tables.git_options import (
+    DIFF,
+    FORMATS,
+    LOG,
+    MERGES,
+    NO_EXTERNAL_DIFF,
+)
 from assent.permissions.commands.read_only.tables.git_rules import no_programs
 
 _PLUMBING = OptionSpec.of("r --no-commit-id --root --always --merge-base --cached")

@@ -2,9 +2,15 @@
 
 import msgspec
 
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
-from assent.permissions.commands.read_only.tables.git_options import (DIFF, FORMATS, LOG, NO_EXTERNAL_DIFF, REVISIONS)
-from assent.permissions.commands.read_only.tables.git_rules import (no_programs, not_a_verb)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
+from assent.permissions.commands.read_only.tables.git_options import (
+    DIFF,
+    FORMATS,
+    LOG,
+    NO_EXTERNAL_DIFF,
+    REVISIONS,
+)
+from assent.permissions.commands.read_only.tables.git_rules import no_programs, not_a_verb
 
 _BLAME = OptionSpec.of(
     flags=(

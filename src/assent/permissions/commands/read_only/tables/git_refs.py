@@ -1,7 +1,12 @@
 """git: commands that name things: branches, tags, remotes, commits, notes."""
 
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
-from assent.permissions.commands.read_only.tables.git_rules import (lists_branches, lists_tags, no_programs, offline)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
+from assent.permissions.commands.read_only.tables.git_rules import (
+    lists_branches,
+    lists_tags,
+    no_programs,
+    offline,
+)
 
 # Each of these also takes the word after it; as an operand it is checked the same way.
 _FILTERS = "--contains --no-contains --merged --no-merged --points-at"

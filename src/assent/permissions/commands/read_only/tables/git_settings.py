@@ -1,7 +1,7 @@
 """git: commands about the repository itself: configuration, submodules, version."""
 
 from assent.permissions.commands.read_only.git_environment import GIT_CONFIG_ENVIRONMENT
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables.git_rules import reads_config
 
 _WHERE = OptionSpec.of(

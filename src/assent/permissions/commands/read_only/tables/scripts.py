@@ -3,7 +3,7 @@
 from assent.permissions.commands.read_only.languages.awk import read_awk
 from assent.permissions.commands.read_only.languages.jq import read_jq
 from assent.permissions.commands.read_only.languages.sed import check_sed
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
 SED = ReadOnlyCommandSpec(
     "sed",

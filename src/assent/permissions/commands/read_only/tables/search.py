@@ -1,7 +1,7 @@
 """Commands that search: rg and grep in what files hold, find and fd in their names."""
 
 from assent.permissions.commands.read_only.languages.find import read_find
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
 RG = ReadOnlyCommandSpec(
     "rg",

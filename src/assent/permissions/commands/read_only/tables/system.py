@@ -1,8 +1,14 @@
 """Small commands about texts, numbers, time and the machine, which read no files."""
 
 from assent.core.errors import Refused
-from assent.permissions.commands.read_only.languages.plain_arguments import (read_echo, read_printf)
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec, words_in)
+from assent.permissions.commands.read_only.languages.plain_arguments import read_echo, read_printf
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+    words_in,
+)
 from assent.permissions.commands.read_only.tables.files import HELP_OPTIONS
 
 HARMLESS = words_in(

@@ -3,7 +3,12 @@
 import re
 
 from assent.core.errors import Refused
-from assent.permissions.commands.read_only.spec import (OperandSpec, OptionSpec, ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import (
+    OperandSpec,
+    OptionSpec,
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+)
 from assent.permissions.commands.read_only.tables.files import HELP_OPTIONS
 
 ZERO = OptionSpec.of("z --zero-terminated")

@@ -6,7 +6,7 @@ Shims and wrappers obey files of the repository, so none of them runs without a 
 from assent.core.errors import Refused
 from assent.core.shell.lexer import ShellWord
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
-from assent.permissions.commands.read_only.spec import (ParsedArguments, ReadOnlyCommandSpec)
+from assent.permissions.commands.read_only.spec import ParsedArguments, ReadOnlyCommandSpec
 
 _LONG = "--version"
 _FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (  # names, and what may stand behind one
