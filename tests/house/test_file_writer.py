@@ -34,6 +34,7 @@ TAKES_OF_THE_EXECUTOR = {
 ALLOWED = {
     ("cli/terminal.py", "os.open"),
     ("cli/terminal.py", "os.write"),
+    ("cli/terminal.py", "os.O_RDWR"),
     ("cli/terminal.py", "os.O_WRONLY"),
     ("workspace/git_state.py", "os.open"),
 }
