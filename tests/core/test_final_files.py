@@ -1,6 +1,7 @@
 """What a run's journal vouches for: what all came to, without what nobody recorded."""
 
 from collections.abc import Sequence
+from typing import get_args
 
 import pytest
 from tests.core.states import A, B, C
@@ -27,7 +28,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
-from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
+from assent.core.run.workspace_changes import SkippedFile, SkipReason, WorkspaceChanges
 
 RUN = RunCommand((b"make",))
 WRITES = (WriteFile(b"x", None, A), WriteFile(b"y", A, B))
@@ -115,3 +116,11 @@ def test_g16_accepted_is_not_done(
     last: FinishedEntry, entries: tuple[JournalEntry, ...], accepted: bool
 ) -> None:
     assert was_accepted(last, entries) == accepted
+
+
+@pytest.mark.parametrize("why", get_args(SkipReason))
+def test_g16_whatever_was_not_recorded_is_named_with_a_reason(why: SkipReason) -> None:
+    changes = WorkspaceChanges((), (SkippedFile(b"d", "changed", why),))
+    files, uncovered = told((*DONE, CommandEndedEntry(2, 0), ALL), changes)
+    assert uncovered[b"d"].startswith("a command changed")
+    assert b"d" not in files

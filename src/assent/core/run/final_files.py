@@ -24,6 +24,7 @@ _WHYS: Final[dict[SkipReason, str]] = {
     "too many": "a command changed it, and more changed than is recorded",
     "odd": "a command changed it, and it is neither a file nor a symlink, or cannot be read",
     "git": "a command changed it, and it is git's own",
+    "folder": "a command changed the mode of this folder, which is not recorded",
 }
 UNKNOWN: Final = "a command ran after it was written, and what that changed is not known"
 ACCEPTED: Final = "the run was accepted while it was being changed"
