@@ -8,7 +8,8 @@ from tests.llm.http_models import client
 from tests.llm.server import Turn, serving
 
 from assent.core.errors import Refused, Unavailable
-from assent.llm.fetch import MAX_REDIRECTS, HttpPageFetcher
+from assent.llm.fetch import HttpPageFetcher
+from assent.llm.limits import MAX_REDIRECTS
 from assent.ports import FetchResponse
 
 LIMIT = 1000

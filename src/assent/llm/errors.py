@@ -8,10 +8,10 @@ import msgspec
 
 from assent.core.errors import AnswerTooLong, ContextOverflow, ModelError, Unauthorized, Unavailable
 from assent.core.text.redaction import redact
+from assent.llm.limits import MAX_MESSAGE_CHARS
 from assent.llm.wires.wire import ResponseFailed
 
 NO_WAIT = -1.0
-MAX_MESSAGE_CHARS = 300  # characters of a server's own message
 LIST = "assent models list"
 
 _OVERFLOW = re.compile(

@@ -9,10 +9,9 @@ from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
 from assent.llm.http.url import HttpUrl, parse_url
+from assent.llm.limits import FETCH_S, MAX_REDIRECTS, MAX_URL_CHARS
 from assent.ports import FetchResponse
 
-MAX_REDIRECTS = 5  # redirects
-SECONDS = 60.0  # for all of it; a server may send a byte now and then for ever
 HEADERS = {"user-agent": "assent", "accept": "text/html, text/*, application/json, */*;q=0.5"}
 REDIRECTS = (301, 302, 303, 307, 308)
 CONTENT_ENCODINGS = ("", "identity", "gzip", "x-gzip", "deflate")  # that the client can unpack
@@ -22,7 +21,6 @@ _URL = re.compile(
     r"(?P<origin>https?://(?P<login>[^/?#]*@)?[^/?#@]*)(?P<rest>[^#]*)", re.IGNORECASE
 )
 _ODD = re.compile(r"[^\x21-\x7e]+")
-_LONGEST = 8000
 
 
 class HttpPageFetcher:
@@ -31,7 +29,7 @@ class HttpPageFetcher:
     def __init__(
         self,
         client: HttpClient,
-        seconds: float = SECONDS,
+        seconds: float = FETCH_S,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._client = client
@@ -84,7 +82,7 @@ class HttpPageFetcher:
 def _target(url: str) -> HttpUrl:
     """Reads a URL of a page, which may have a query, and letters that the wire does not carry."""
     found = _URL.match(url)
-    if found is None or len(url) > _LONGEST:
+    if found is None or len(url) > MAX_URL_CHARS:
         raise Refused(f"{url[:80]!a} is no http or https URL; only those are fetched.")
     if found["login"] is not None:
         raise Refused("The URL holds a login, and none is ever sent; leave it out.")

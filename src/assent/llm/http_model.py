@@ -28,15 +28,11 @@ from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
 from assent.llm.http.sse import SseEvent, SseEventTooLong, SseParser
 from assent.llm.http.url import HttpUrl
+from assent.llm.limits import MAX_BAD_ANSWERS, MAX_ERROR_BYTES, MAX_ERROR_RECEIVED_BYTES
 from assent.llm.wires.response_limits import ResponseLimitExceeded, ResponseMeter
 from assent.llm.wires.wire import ResponseFailed, StreamDecoder, WireProtocol
 
-ERROR_BODY = 64 << 10
-ERROR_RECEIVED = 1 << 20  # bytes of it, packed, that may say nothing
 OK = 200
-MAX_BAD_ANSWERS = (
-    2  # answers in a row that are asked for anew because of a bad event; then it is left out
-)
 _NO_STREAM = ("text/html", "application/json", "text/xml", "application/xml")
 
 
@@ -197,11 +193,14 @@ def _bounded(response: HttpResponse) -> bytes:
     try:
         for piece in response.pieces():
             body += piece
-            if len(body) >= ERROR_BODY or response.link.reply.received > ERROR_RECEIVED:
+            if (
+                len(body) >= MAX_ERROR_BYTES
+                or response.link.reply.received > MAX_ERROR_RECEIVED_BYTES
+            ):
                 break
     except HttpError:
         pass  # what came so far says more than that the rest did not
-    return body[:ERROR_BODY]
+    return body[:MAX_ERROR_BYTES]
 
 
 def _nothing() -> None:

@@ -8,10 +8,10 @@ from assent.llm.cancellation import StreamCancelToken
 from assent.llm.errors import ErrorContext, connection_error, http_status_error
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
+from assent.llm.limits import MAX_MODEL_LIST_BYTES, MAX_MODEL_LIST_RECEIVED_BYTES
 from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import VERSION
 
-LIMIT = 16 << 20
 OK = 200
 
 
@@ -42,7 +42,8 @@ def _whole(response: HttpResponse) -> bytes:
     body = bytearray()
     for piece in response.pieces():
         body += piece
-        if len(body) > LIMIT or response.link.reply.received > 2 * LIMIT:
+        received = response.link.reply.received
+        if len(body) > MAX_MODEL_LIST_BYTES or received > MAX_MODEL_LIST_RECEIVED_BYTES:
             raise HttpError("the list of its models has no end", fatal=True)
     return bytes(body)
 

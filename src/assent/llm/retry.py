@@ -6,9 +6,8 @@ from assent.core.errors import Unavailable
 from assent.core.llm.provider import RetrySettings
 from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
+from assent.llm.limits import MAX_RETRY_AFTER_S
 from assent.ports import Model
-
-MAX_DELAY_S = 300.0  # a server that wants to be left alone for longer is told to the person
 
 
 class RetryingModel:
@@ -41,7 +40,7 @@ class RetryingModel:
                 return
             except Unavailable as error:
                 wait = self._wait(attempt, error.after)
-                if attempt >= self._settings.tries or wait > MAX_DELAY_S:
+                if attempt >= self._settings.tries or wait > MAX_RETRY_AFTER_S:
                     raise self._given_up(error, attempt) from None
                 reason = error.message
             yield RequestRetried(attempt, wait, reason)
@@ -69,7 +68,7 @@ class RetryingModel:
         return float(usual * (1 - 0.25 * self._random()))
 
     def _given_up(self, error: Unavailable, attempts: int) -> Unavailable:
-        if attempts == 1 and error.after <= MAX_DELAY_S:
+        if attempts == 1 and error.after <= MAX_RETRY_AFTER_S:
             return error
         tried = f"Tried {attempts} times." if attempts > 1 else "It wants too long a pause."
         return Unavailable(f"{error.message} {tried}", error.next, error.after)

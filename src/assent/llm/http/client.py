@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from assent.core.llm.provider import HttpSettings
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.connection import (
     HttpConnection,
@@ -16,10 +17,7 @@ from assent.llm.http.connection import (
 from assent.llm.http.proxy import proxy_for
 from assent.llm.http.response_parser import HttpError, ResponseHead
 from assent.llm.http.url import HttpUrl
-
-CONNECT_S = 10.0
-STALE_CONNECTION_S = 1.0  # a connection that dies sooner had died before the request arrived
-MAX_IDLE_CONNECTIONS = 8
+from assent.llm.limits import CONNECT_S, MAX_IDLE_CONNECTIONS, STALE_CONNECTION_S
 
 
 class HttpRequest(msgspec.Struct, frozen=True):
@@ -75,7 +73,7 @@ class HttpClient:
         self,
         secure: TlsWrapper,
         environment: Mapping[str, str],
-        idle_s: float = 120,
+        idle_s: float = HttpSettings().idle_s,
         connect_s: float = CONNECT_S,
     ) -> None:
         self._secure = secure

@@ -11,9 +11,7 @@ import msgspec
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.response_parser import HttpError, ResponseParser
 from assent.llm.http.url import HttpUrl
-
-RECEIVE_BYTES, SLICE = 1 << 16, 1 << 20
-MAX_TRAILING_BYTES = 1 << 20  # bytes of an answer that may follow what ends it
+from assent.llm.limits import MAX_TRAILING_BYTES, RECEIVE_BYTES, SEND_BYTES
 
 TlsWrapper: TypeAlias = Callable[[socket.socket, str], socket.socket]
 
@@ -47,8 +45,8 @@ class HttpConnection:
                 small.append(piece)
                 continue
             self._sock.sendall(b"".join(small))
-            for start in range(0, len(piece), SLICE):  # each has the time limit to itself
-                self._sock.sendall(memoryview(piece)[start : start + SLICE])
+            for start in range(0, len(piece), SEND_BYTES):  # each has the time limit to itself
+                self._sock.sendall(memoryview(piece)[start : start + SEND_BYTES])
             small = []
         self._sock.sendall(b"".join(small))
 

@@ -6,13 +6,22 @@ from collections.abc import Iterator
 
 import msgspec
 
-HEAD_LIMIT = 64 << 10
-_PIECE = 1 << 20  # most that a compressed piece becomes at once
-_STATUS = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: .*)?")
-_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
-_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}")
+from assent.llm.limits import (
+    INFLATE_BYTES,
+    MAX_BYTES_WITHOUT_CONTENT,
+    MAX_HEAD_BYTES,
+    MAX_LENGTH_DIGITS,
+)
+
+# In text, NUL, line feed, vertical tab, form feed and return are refused: some parsers end there.
+_STATUS = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9]{2})(?: [^\x00\n-\r]*)?")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):([^\x00\n-\r]*)")
+_LENGTH = re.compile(rf"[0-9]{{1,{MAX_LENGTH_DIGITS}}}")
+_CHUNK = re.compile(rb"([0-9a-fA-F]{1,%d})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?" % MAX_LENGTH_DIGITS)
 _INTERIM = range(100, 200)  # those only say that the answer is still to come
+_UPGRADE = 101  # but this says that what follows is not HTTP, and nobody asked for that
 _BODILESS = (204, 304)
+_FRAMING = ("content-length", "transfer-encoding")
 
 
 class HttpError(Exception):
@@ -41,8 +50,10 @@ class ResponseParser:
         self.received = 0  # bytes, head and all
         self._idle = 0  # bytes since the last that say anything
         self._held = bytearray()
+        self._searched = 0  # bytes of it in which no line ends, so that a drip is cheap
         self._left: int | None = None  # bytes of the body or chunk; None: until the end
         self._chunked = False
+        self._chunk_ends = False  # whether the end of a chunk is due
         self._trailing = False
         self._inflate: zlib._Decompress | None = None
 
@@ -67,39 +78,43 @@ class ResponseParser:
             raise HttpError("the connection ended in the middle of the answer")
         self.done = True
 
-    def tunnel(self) -> None:
-        """Makes this the answer to a CONNECT, after which the bytes are somebody else's."""
-        self.done, self._chunked, self._left = True, False, 0
-
     def _read_head(self) -> bool:
-        end = self._held.find(b"\r\n\r\n")
+        end = self._find(b"\r\n\r\n", "the server's answer has a head without end")
         if end < 0:
-            if len(self._held) > HEAD_LIMIT:
-                raise HttpError("the server's answer has a head without end", fatal=True)
             return False
         self._check_idle(end + 4)
         lines = bytes(self._held[:end]).split(b"\r\n")
         del self._held[: end + 4]
         head = parse_head(lines)
+        _check_framing(head)
         if head.status not in _INTERIM:
             self.head = head
             self._expect(head)
         return True
 
+    def _find(self, mark: bytes, trouble: str) -> int:
+        """Returns where a head or a line ends, -1 if that is still to come, but not for ever."""
+        end = self._held.find(mark, self._searched)
+        least = max(0, len(self._held) - len(mark) + 1) if end < 0 else end
+        if least > MAX_HEAD_BYTES:
+            raise HttpError(trouble, fatal=True)
+        self._searched = least if end < 0 else 0
+        return end
+
     def _expect(self, head: ResponseHead) -> None:
-        """Decides where the body ends."""
-        coding = head.headers.get("transfer-encoding", "").lower()
-        length = head.headers.get("content-length", "")
-        if coding not in ("", "chunked") or (length and not length.isdecimal()):
-            raise HttpError("the server's answer has a length that cannot be read")
-        self._chunked = bool(coding)
-        if self._chunked or head.status in _BODILESS:
+        """Decides where the body ends, and whether another answer may follow it."""
+        bodiless = head.status in _BODILESS
+        self._chunked = "transfer-encoding" in head.headers and not bodiless
+        if self._chunked or bodiless:
             self._left = 0
-        elif length:
-            self._left = int(length)
-        asks_to_close = "close" in head.headers.get("connection", "").lower()
+        elif "content-length" in head.headers:
+            self._left = int(head.headers["content-length"])
+        options = head.headers.get("connection", "").lower().split(",")
+        asks_to_close = "close" in (option.strip(" \t") for option in options)
         ends_by_closing = self._left is None
-        self.keeps = not (head.old or asks_to_close or ends_by_closing)
+        # With two ends, somebody on the way may have taken the other one for the end.
+        has_two_ends = all(name in head.headers for name in _FRAMING)
+        self.keeps = not (head.old or asks_to_close or ends_by_closing or has_two_ends)
         self.done = self._left == 0 and not self._chunked
         if head.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
             self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
@@ -122,6 +137,7 @@ class ResponseParser:
                     return
                 del self._held[: len(content)]
                 self._left -= len(content)
+                self._chunk_ends = self._left == 0
                 self._idle = 0
                 yield content
             elif not self._next_line():
@@ -129,28 +145,29 @@ class ResponseParser:
 
     def _next_line(self) -> bool:
         """Takes a chunk's size, the end of one, or a trailer; tells whether there was a line."""
-        end = self._held.find(b"\r\n")
+        if self._chunk_ends and not b"\r\n".startswith(bytes(self._held[:2])):
+            raise HttpError("the server's answer has a chunk that is longer than its size")
+        end = self._find(b"\r\n", "the server's answer has a chunk without a size")
         if end < 0:
-            if len(self._held) > HEAD_LIMIT:
-                raise HttpError("the server's answer has a chunk without a size", fatal=True)
             return False
         self._check_idle(end + 2)
         line = bytes(self._held[:end])
         del self._held[: end + 2]
-        if self._trailing:
-            self.done = not line
-        elif line:
-            size = line.partition(b";")[0].strip()
-            if not _SIZE.fullmatch(size):
-                raise HttpError("the server's answer has a chunk whose size cannot be read")
-            self._left = int(size, 16)
+        if self._chunk_ends:
+            self._chunk_ends = False
+        elif not self._trailing:
+            self._left = _parse_size(line)
             self._trailing = self._left == 0
+        elif line:
+            _check_trailer(line)
+        else:
+            self.done = True
         return True
 
     def _check_idle(self, size: int) -> None:
         """Counts heads, chunk ends and trailers, of which there may be no end."""
         self._idle += size
-        if self._idle > 2 * HEAD_LIMIT:
+        if self._idle > MAX_BYTES_WITHOUT_CONTENT:
             raise HttpError("the server's answer goes on without saying anything", fatal=True)
 
     def _unpacked(self, content: bytes) -> Iterator[bytes]:
@@ -159,7 +176,7 @@ class ResponseParser:
             return
         try:
             while content and not self._inflate.eof:  # what follows the end is kept by nobody
-                yield self._inflate.decompress(content, _PIECE)
+                yield self._inflate.decompress(content, INFLATE_BYTES)
                 content = self._inflate.unconsumed_tail
         except zlib.error:
             raise HttpError("the server's answer is packed in a way that cannot be read") from None
@@ -175,6 +192,34 @@ def parse_head(lines: list[bytes]) -> ResponseHead:
         field = _FIELD.fullmatch(line)
         if field is None:
             raise HttpError("the server's answer has a header that cannot be read")
-        name, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
+        name = field[1].decode("ascii").lower()
+        # Not by the expression: it would try every way to share out a long row of spaces.
+        value = field[2].strip(b" \t").decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     return ResponseHead(int(status[2]), headers, status[1] == b"0")
+
+
+def _check_framing(head: ResponseHead) -> None:
+    """Refuses a head if there is any doubt about where its body ends."""
+    length, coding = (head.headers.get(name) for name in _FRAMING)
+    if coding is not None and coding.lower() != "chunked":
+        raise HttpError("the server's answer has a length that cannot be read")
+    if length is not None and _LENGTH.fullmatch(length) is None:
+        raise HttpError("the server's answer has a length that cannot be read")
+    if head.status == _UPGRADE:
+        raise HttpError("the server changes to a protocol that was not asked for")
+
+
+def _parse_size(line: bytes) -> int:
+    """Reads the line before a chunk; extensions say nothing that is of interest here."""
+    size = _CHUNK.fullmatch(line)
+    if size is None:
+        raise HttpError("the server's answer has a chunk whose size cannot be read")
+    return int(size[1], 16)
+
+
+def _check_trailer(line: bytes) -> None:
+    """Refuses what may be the head of another answer; else trailers are of no interest here."""
+    field = _FIELD.fullmatch(line)
+    if field is None or field[1].decode("ascii").lower() in _FRAMING:
+        raise HttpError("the server's answer has a trailer that cannot be read")

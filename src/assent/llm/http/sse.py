@@ -4,9 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-LIMIT = 16 << 20  # bytes of one event
-LINE = 40  # bytes that a line takes besides what it says
-_NAME = 200  # bytes of an event's name
+from assent.llm.limits import EVENT_LINE_BYTES, MAX_EVENT_BYTES, MAX_EVENT_NAME_BYTES
 
 
 class SseEventTooLong(Exception):
@@ -23,7 +21,7 @@ class SseEvent(msgspec.Struct, frozen=True):
 class SseParser:
     """An incremental parser. Comments, ids and retry times are of no interest here."""
 
-    def __init__(self, limit: int = LIMIT) -> None:
+    def __init__(self, limit: int = MAX_EVENT_BYTES) -> None:
         self._limit = limit
         self.count = 0  # of events, and of lines that belong to none
         self._rest = bytearray()
@@ -72,11 +70,11 @@ class SseParser:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._size += len(value) + LINE
+            self._size += len(value) + EVENT_LINE_BYTES
             self._check(self._size)
             self._lines.append(value)
         elif field == b"event" and not self._name:
-            self._name = value[:_NAME].decode("utf-8", "replace")
+            self._name = value[:MAX_EVENT_NAME_BYTES].decode("utf-8", "replace")
         else:
             self.count += 1
 

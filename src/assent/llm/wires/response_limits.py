@@ -5,9 +5,9 @@ from io import StringIO
 import msgspec
 
 from assent.core.llm.provider import AnswerSettings
+from assent.llm.limits import MAX_ANSWER_PARTS
 
 MB = 1 << 20
-PARTS = 5000  # of text and reasoning, or blocks of a kind that is unknown
 
 
 class ResponseLimitExceeded(Exception):
@@ -41,8 +41,8 @@ class ResponseMeter:
     def part(self) -> None:
         """Counts a part that begins, whatever it holds."""
         self._parts += 1
-        if self._parts > PARTS:
-            raise ResponseLimitExceeded(f"more than {PARTS} parts", "")
+        if self._parts > MAX_ANSWER_PARTS:
+            raise ResponseLimitExceeded(f"more than {MAX_ANSWER_PARTS} parts", "")
 
     def call(self) -> None:
         """Counts a call that begins."""
