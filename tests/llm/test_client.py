@@ -69,6 +69,15 @@ def test_an_answer_that_was_begun_is_not_asked_for_twice() -> None:
         assert len(server.heard) == 2
 
 
+def test_an_answer_whose_head_broke_off_is_not_asked_for_twice() -> None:
+    with serving(Turn(), Turn(raw=b"HTTP/1.1 200 OK\r\n", close=True), Turn()) as server:
+        asked = model(server, "chat")
+        list(asked.stream(HELLO))
+        with pytest.raises(Unavailable, match="ended without an answer"):
+            list(asked.stream(HELLO))
+        assert len(server.heard) == 2
+
+
 def test_a_silent_server_is_given_up() -> None:
     with serving(Turn(fault="stall")) as server:
         with pytest.raises(Unavailable, match=r"nothing came for 0\.2 seconds"):

@@ -171,7 +171,8 @@ class HttpClient:
             else:
                 why = "closed"
             if not piece:
-                if time.monotonic() - sent < STALE_CONNECTION_S:
+                at_once = time.monotonic() - sent < STALE_CONNECTION_S
+                if at_once and not link.reply.received:
                     link.close()
                     return None
                 raise HttpError(f"the connection ended without an answer ({why})")
