@@ -9,17 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.applying import applying, reviewing
-from bench.asking import asking
-from bench.bare import git_is_here
-from bench.confining import confining
+from bench.apply import apply_figures, review_figures
+from bench.apply_reference import git_is_here
 from bench.figure import Figure, figure_line, head_line, missed_line
-from bench.lasting import lasting
+from bench.model_request import model_request_figures
 from bench.pace import FULL, QUICK, Scale, spread
-from bench.starting import starting
-from bench.storing import digesting, storing
-from bench.terminal import painting
-from bench.working import working
+from bench.run_history import run_history_figures
+from bench.sandbox import sandbox_figures
+from bench.startup import startup_figures
+from bench.step import step_figures
+from bench.store import digest_figures, store_figures
+from bench.terminal import terminal_figures
 
 from assent.cli import GC_THRESHOLD
 
@@ -29,16 +29,16 @@ USUAL = Path("/var/tmp")
 BUSY = 0.9  # load for each processor; the bench itself is one, and not all the time
 
 GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
-    "start": starting,
-    "apply": applying,
-    "review": reviewing,
-    "store": storing,
-    "digest": digesting,
-    "past": lasting,
-    "confine": confining,
-    "ask": asking,
-    "work": working,
-    "terminal": painting,
+    "startup": startup_figures,
+    "apply": apply_figures,
+    "review": review_figures,
+    "store": store_figures,
+    "digest": digest_figures,
+    "history": run_history_figures,
+    "sandbox": sandbox_figures,
+    "request": model_request_figures,
+    "step": step_figures,
+    "terminal": terminal_figures,
 }
 
 

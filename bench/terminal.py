@@ -16,8 +16,8 @@ from pathlib import Path
 
 from bench.figure import Figure, at_most, within
 from bench.pace import FULL, Action, Scale, best, timed
-from bench.starting import ASSENT, BARE
-from bench.streamer import streamer
+from bench.startup import ASSENT, BARE
+from bench.token_server import token_server
 
 from assent.app.composition import open_engine
 from assent.core.llm.message import TextPart
@@ -35,7 +35,7 @@ LAST = "The very last part."
 FRAME_S, FLAT = 0.050, 8.0  # seconds, MiB
 
 
-def painting(work: Path, scale: Scale) -> Iterator[Figure]:
+def terminal_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures the screen in a terminal of its own, against a bare start of Python."""
     (work / ".git").mkdir()
     _paint(work)()  # writes the bytecode caches
@@ -56,7 +56,7 @@ def painting(work: Path, scale: Scale) -> Iterator[Figure]:
 
 def _streaming(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures keys and memory while 200 tokens a second come in."""
-    with streamer() as port, _screen(work, port, "--model", "openai/m") as screen:
+    with token_server() as port, _screen(work, port, "--model", "openai/m") as screen:
         screen.wait_for(PROMPT)
         screen.type("go\r")  # so few keys at once are no paste
         screen.wait_for(b"token")

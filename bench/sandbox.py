@@ -24,7 +24,7 @@ SETTLED_S = 2.1  # a folder that changed just now is searched each time
 ADDED = within(0.030)
 
 
-def confining(work: Path, scale: Scale) -> Iterator[Figure]:
+def sandbox_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures a sandbox of few parts, one of many, and a pipeline of three."""
     tool = find_bwrap()
     if tool is None:

@@ -4,24 +4,24 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.bare import Bare, Careful, Git, GitDiff, git_is_here
+from bench.apply_reference import Bare, Careful, Git, GitDiff, git_is_here
 from bench.corpus import KINDS, Kind, samples
 from bench.figure import Bar, Figure, at_most
 from bench.pace import Action, Scale, best, timed
-from bench.starting import ASSENT
+from bench.startup import ASSENT
 from bench.workspace import Ours
 
 NO_SLOWER = at_most(1.05)  # five in a hundred are noise
 LINEAR = at_most(11)
 
 
-def applying(work: Path, scale: Scale) -> Iterator[Figure]:
+def apply_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures apply and undo of files that are all new, then of files that are all replaced."""
     for kind in KINDS:
-        yield from _applying(work, scale, kind)
+        yield from _apply_figures_of(work, scale, kind)
 
 
-def _applying(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
+def _apply_figures_of(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
     sizes = (scale.few, scale.many)
     plans = [_apply_actions(work / f"{kind}-{count}", count, kind) for count in sizes]
     # Both sizes in turn, too: a disk that is slower for a while is so for both.
@@ -57,7 +57,7 @@ def _apply_actions(
     return actions, bars
 
 
-def reviewing(work: Path, scale: Scale) -> Iterator[Figure]:
+def review_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures `assent review`, as text and as JSON, against `git diff`."""
     times: dict[str, list[float]] = {}
     for count in (scale.few, scale.many):
@@ -77,7 +77,7 @@ def _review(
     files = samples(count, kind)
     ours = Ours(Path(f"{place}-reviewed"), files)
     ours.propose()
-    actions = [_reviewing(ours.root), _reviewing(ours.root, "--json")]
+    actions = [_review_action(ours.root), _review_action(ours.root, "--json")]
     if git_is_here():
         actions.append(GitDiff(Path(f"{place}-diffed"), files).diff)
     text, json, *reference = best(scale.rounds, *actions)
@@ -86,6 +86,6 @@ def _review(
     yield "review --json", json, git
 
 
-def _reviewing(root: Path, *options: str) -> Action:
+def _review_action(root: Path, *options: str) -> Action:
     command = [ASSENT, "-C", str(root), "review", *options]
     return lambda: timed(lambda: subprocess.run(command, check=True, stdout=subprocess.DEVNULL))

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.asking import FOUND, SYSTEM, heard, talker, told
 from bench.figure import Bar, Figure, at_most
+from bench.model_request import FOUND, SYSTEM, heard, model_server, told
+from bench.model_server import LINES
 from bench.pace import Scale, best, timed
-from bench.starting import ASSENT, BARE
-from bench.talker import LINES
+from bench.startup import ASSENT, BARE
 
 # What a process had before it became another program counts as had by that: so a small one starts
 # it, and says at the end how much it had at most, in KiB.
@@ -31,9 +31,9 @@ WEIGHED = (
 )
 
 
-def working(work: Path, scale: Scale) -> Iterator[Figure]:
+def step_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures `assent -p`: its start, its steps, its edits, and the memory of all that."""
-    with talker() as port:
+    with model_server() as port:
         yield from _starts(work, port, scale)
         yield from _loops(work, port, scale)
         yield from _edits(work, port, scale)

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.figure import Figure, at_most
 from bench.pace import Scale, best, timed
-from bench.starting import ASSENT, BARE
+from bench.startup import ASSENT, BARE
 
 from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolCall, ToolResult
 from assent.core.llm.provider import RetrySettings
@@ -34,9 +34,9 @@ FOUND = "def greet(name):\n    return f'hello {name}'\n" * 5
 PIECE = 2_000  # characters of one result in a long history
 
 
-def asking(work: Path, scale: Scale) -> Iterator[Figure]:
+def model_request_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures the program's first request, and the steps of the client alone."""
-    with talker() as port:
+    with model_server() as port:
         bare, first = best(
             scale.starts,
             lambda: timed(lambda: subprocess.run(BARE, check=True)),
@@ -154,9 +154,9 @@ def told(port: int) -> dict[str, Any]:
 
 
 @contextmanager
-def talker() -> Iterator[int]:
+def model_server() -> Iterator[int]:
     server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("talker.py"))], stdout=subprocess.PIPE
+        [sys.executable, str(Path(__file__).with_name("model_server.py"))], stdout=subprocess.PIPE
     )
     try:
         assert server.stdout is not None

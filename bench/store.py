@@ -23,7 +23,7 @@ _AT = "2026-01-01T00:00:00.000Z"
 _INSERT = "INSERT INTO events (stream, body) VALUES (?, ?)"
 
 
-def storing(work: Path, scale: Scale) -> Iterator[Figure]:
+def store_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures one durable event, and one content of a few hundred bytes, read and checked."""
     count = scale.records
     ours, bare = best(scale.rounds, _appending(work, count), _inserting(work, count))
@@ -33,7 +33,7 @@ def storing(work: Path, scale: Scale) -> Iterator[Figure]:
     yield Figure("read a blob / bare open, read, SHA-256", ours, bare)
 
 
-def digesting(work: Path, scale: Scale) -> Iterator[Figure]:
+def digest_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures the digest of a large file, and what it needs in memory."""
     large = work / "large"
     with large.open("wb") as file:

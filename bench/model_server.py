@@ -55,14 +55,14 @@ WORDS = _answer(_said("That is all.", "stop"))
 ALWAYS = _called(1, "read", path="src/a.py")
 
 
-class Talker:
+class ModelServer:
     """Serves, and remembers when."""
 
     def __init__(self) -> None:
         self.gaps: list[float] = []
         self.first = 0.0
 
-    def talk(self, sock: socket.socket) -> None:
+    def serve(self, sock: socket.socket) -> None:
         """Answers the requests of one connection."""
         ended, asked = 0.0, 0
         held = b""
@@ -112,13 +112,13 @@ def _after_body(sock: socket.socket, head: bytes, rest: bytes) -> bytes:
 def main() -> None:
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
-    talker = Talker()
+    server = ModelServer()
     while True:
         sock, _ = listener.accept()
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with sock:
             try:
-                talker.talk(sock)
+                server.serve(sock)
             except OSError as error:
                 print(error, file=sys.stderr)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 
-from bench.talker import HEAD
+from bench.model_server import HEAD
 
 PACE_S = 1 / 200
 
@@ -52,7 +52,7 @@ def _answer(sock: socket.socket) -> None:
 
 
 @contextmanager
-def streamer() -> Iterator[int]:
+def token_server() -> Iterator[int]:
     """Serves on a port of its own while the block runs."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         Thread(target=_serve, args=(listener,), daemon=True).start()

@@ -14,18 +14,18 @@ BARE = (sys.executable, "-c", "pass")
 _BARS: dict[str, Bar] = {"--version": at_most(2.5), "--help": at_most(6)}
 
 
-def starting(work: Path, scale: Scale) -> Iterator[Figure]:
+def startup_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures the two commands that load nothing, and one that reads the state of a folder."""
     calls = [[ASSENT, option] for option in _BARS] + [[ASSENT, "status"]]
     for call in calls:
-        _starting(call, work)()  # writes the bytecode caches
-    starts = [_starting(call, work) for call in (BARE, *calls)]
+        _start_action(call, work)()  # writes the bytecode caches
+    starts = [_start_action(call, work) for call in (BARE, *calls)]
     bare, *times = best(scale.starts, *starts)
     for call, seconds in zip(calls, times, strict=True):
         yield Figure(f"assent {call[1]}", seconds, bare, _BARS.get(call[1]))
 
 
-def _starting(command: Sequence[str], folder: Path) -> Action:
+def _start_action(command: Sequence[str], folder: Path) -> Action:
     """Returns what starts a program in an empty folder, and waits for its end."""
     return lambda: timed(
         lambda: subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

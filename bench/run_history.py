@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.applying import LINEAR
+from bench.apply import LINEAR
 from bench.figure import Figure
 from bench.pace import Action, Scale, best, timed
 
@@ -14,7 +14,7 @@ from assent.app.engine import Engine
 from assent.core.run.journal import drive_to_end
 
 
-def lasting(work: Path, scale: Scale) -> Iterator[Figure]:
+def run_history_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures builds, undo and status after some runs, and after ten times as many."""
     few, many = scale.steps, scale.steps * 10
     young, old = _Past(work / "young", few), _Past(work / "old", many)
