@@ -1,4 +1,8 @@
-"""A figure: what was measured, next to what, and whether it meets its bar."""
+"""A figure: what was measured, next to what, and whether it meets its bar.
+
+A bar is a ratio to a reference that was measured in the same run, and so holds on any machine; or
+it is absolute, a limit for our own value in its unit, and then the table says so.
+"""
 
 from collections.abc import Callable
 from typing import Literal, TypeAlias
@@ -7,13 +11,14 @@ import msgspec
 
 Unit: TypeAlias = Literal["time", "speed", "memory"]
 
-WIDTHS = (45, 12, 12, 9, 10)
+WIDTHS = (55, 12, 12, 9, 21)
 NONE = "-"
+ABSOLUTE = "absolute"
 HEAD = ("figure", "ours", "reference", "ratio", "bar")
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A limit: for the ratio to the reference, or for our own value where there is none."""
+    """A limit for the ratio to the reference or, if it is absolute, for our own value."""
 
     limit: float
     at_least: bool = False
@@ -37,12 +42,16 @@ class Figure(msgspec.Struct, frozen=True):
         return self.ours / self.reference if self.reference else None
 
     @property
+    def judged(self) -> float | None:
+        """What the bar is for: our own value if it is absolute, else the ratio."""
+        return self.ours if self.bar is not None and self.bar.absolute else self.ratio
+
+    @property
     def verdict(self) -> Literal["met", "MISSED", ""]:
-        """Says nothing where there is no bar, or nothing to compare with."""
-        judged = self.ours if self.bar and self.bar.absolute else self.ratio
-        if self.bar is None or judged is None:
+        """Empty where there is no bar, or nothing to compare with."""
+        if self.bar is None or self.judged is None:
             return ""
-        return "met" if self.bar.holds(judged) else "MISSED"
+        return "met" if self.bar.holds(self.judged) else "MISSED"
 
     @property
     def missed(self) -> bool:
@@ -58,15 +67,14 @@ def at_least(ratio: float) -> Bar:
 
 
 def within(value: float) -> Bar:
-    """A bar for our own value, whatever the reference does."""
+    """Returns an absolute bar: for our own value, whatever a reference takes."""
     return Bar(value, absolute=True)
 
 
 def missed_line(figure: Figure) -> str:
-    """Says in short by how much a bar is missed."""
-    show = _UNITS[figure.unit]
-    value = show(figure.ours) if figure.ratio is None else f"{figure.ratio:.2f} x"
-    return f"{figure.name}: {value}, bar {_bar(figure)}"
+    """Returns what was measured and the bar that it misses: both ratios, or both values."""
+    measured = NONE if figure.judged is None else _value(figure, figure.judged)
+    return f"{figure.name}: {measured}, bar {_bar(figure)}"
 
 
 def head_line() -> str:
@@ -85,9 +93,14 @@ def _bar(figure: Figure) -> str:
     if figure.bar is None:
         return NONE
     sign = "≥" if figure.bar.at_least else "≤"
-    if figure.bar.absolute:
-        return f"{sign} {_UNITS[figure.unit](figure.bar.limit)}"
-    return f"{sign} {figure.bar.limit:.2f} x"
+    limit = f"{sign} {_value(figure, figure.bar.limit)}"
+    return f"{limit} {ABSOLUTE}" if figure.bar.absolute else limit
+
+
+def _value(figure: Figure, value: float) -> str:
+    """Returns a value of the kind that the figure's bar is for."""
+    absolute = figure.bar is not None and figure.bar.absolute
+    return _UNITS[figure.unit](value) if absolute else f"{value:.2f} x"
 
 
 def _line(cells: tuple[str, ...]) -> str:

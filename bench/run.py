@@ -52,7 +52,10 @@ def main() -> int:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a person's program has its caches
         os.environ.update(XDG_STATE_HOME=f"{work}/state", XDG_CONFIG_HOME=f"{work}/config")
         print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, files in {work}.")
-        print("Each figure is the best of several rounds, taken in turn with its reference.\n")
+        print("Each figure is the best of several rounds, taken in turn with its reference.")
+        print(
+            "A bar in x is for the ratio to that reference; one marked absolute is for our value.\n"
+        )
         if options.quick:
             print("Quick: everything is tiny, and so the ratios mean nothing.\n")
         print(head_line(), flush=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench.figure import Bar, Figure, at_most
+from bench.figure import Figure, at_most, within
 from bench.model_request import FOUND, SYSTEM, heard, model_server, told
 from bench.model_server import LINES
 from bench.pace import Scale, best, timed
@@ -90,7 +90,7 @@ def _memory(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
         (f"loop/{scale.steps}", f"memory of {scale.steps} steps", 80),
     ):
         used = float(_assent(work, port, kind, starter=WEIGHED).split()[-1]) / 1024
-        yield Figure(name, used, None, Bar(limit, absolute=True), "memory")
+        yield Figure(name, used, None, within(limit), "memory")
         told(port)
 
 

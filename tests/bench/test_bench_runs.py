@@ -84,3 +84,10 @@ def test_a_missed_bar_is_named_with_its_ratio() -> None:
     cells = ["20.00", "ms", "10.00", "ms", "2.00", "x", "≤", "1.30", "x", "MISSED"]
     assert figure_line(figure).split() == [*figure.name.split(), *cells]
     assert missed_line(figure) == "apply 10 files / bare: 2.00 x, bar ≤ 1.30 x"
+
+
+def test_an_absolute_bar_says_so_and_is_missed_by_the_value() -> None:
+    figure = Figure("confined true: added", 0.04, 0.01, within(0.03))
+    cells = ["40.00", "ms", "10.00", "ms", "4.00", "x", "≤", "30.00", "ms", "absolute", "MISSED"]
+    assert figure_line(figure).split() == [*figure.name.split(), *cells]
+    assert missed_line(figure) == "confined true: added: 40.00 ms, bar ≤ 30.00 ms absolute"
