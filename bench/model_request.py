@@ -1,23 +1,20 @@
-"""How soon a model is asked, and how much time passes between two steps, next to a bare client."""
+"""How soon a model is asked, and how long the client alone takes between two steps."""
 
-import http.client
-import json
 import os
 import socket
-import statistics
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.client_reference import SCHEMA, SYSTEM, ReferenceClient
 from bench.figure import Figure, at_most
+from bench.model_server import last_gap, model_server, server_notes
 from bench.pace import Scale, best, timed
 from bench.startup import ASSENT, BARE
 
-from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolCall, ToolResult
+from assent.core.llm.message import ChatMessage, MessagePart, ToolCall, ToolResult
 from assent.core.llm.provider import RetrySettings
 from assent.core.llm.request import ModelRequest, PartCompleted, ToolDefinition
 from assent.llm.errors import ErrorContext
@@ -28,10 +25,8 @@ from assent.llm.retry import RetryingModel
 from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.wire import WireTarget
 
-SYSTEM = "You plan changes. " * 60
-SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
-FOUND = "def greet(name):\n    return f'hello {name}'\n" * 5
-PIECE = 2_000  # characters of one result in a long history
+READ = ToolDefinition("read", "Reads.", SCHEMA)
+FOUND = "def greet(name):\n    return f'hello {name}'\n" * 20
 
 
 def model_request_figures(work: Path, scale: Scale) -> Iterator[Figure]:
@@ -43,97 +38,66 @@ def model_request_figures(work: Path, scale: Scale) -> Iterator[Figure]:
             lambda: _first_byte(work, port),
         )
         yield Figure("first byte of a first request / bare Python", first, bare, at_most(16))
-        for characters, name in (
+        for history, name in (
             (0, f"gap per step, {scale.steps} steps / http.client"),
             (scale.history, f"the same at {scale.history // 4:,} tokens / http.client"),
         ):
             theirs, ours = best(
                 scale.rounds,
-                lambda size=characters: _gap(port, Plain(port, size), scale.steps),  # type: ignore[misc]
-                lambda size=characters: _gap(port, Ours(port, size), scale.steps),  # type: ignore[misc]
+                lambda size=history: _gap(port, ReferenceClient(port), scale.steps, size),  # type: ignore[misc]
+                lambda size=history: _gap(port, AssentClient(port), scale.steps, size),  # type: ignore[misc]
             )
             yield Figure(name, ours, theirs, at_most(10))
 
 
-class Plain:
-    """The client that anybody would write with the standard library alone."""
+class AssentClient:
+    """The steps of the reference with Assent's client, retries and values."""
 
-    def __init__(self, port: int, characters: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port)
-        self._messages: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
-        for start in range(0, characters, PIECE):
-            self._messages.append({"role": "user", "content": f"{start} {FOUND * 9}"[:PIECE]})
-
-    def step(self) -> None:
-        function = {"name": "read", "description": "Reads.", "parameters": SCHEMA}
-        body = {
-            "model": "m",
-            "stream": True,
-            "messages": self._messages,
-            "tools": [{"type": "function", "function": function}],
-        }
-        self._connection.request("POST", "/v1/chat/completions", json.dumps(body))
-        said = heard(self._connection)
-        self._messages += [said, {"role": "tool", "tool_call_id": "call_1", "content": FOUND}]
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def heard(connection: http.client.HTTPConnection) -> dict[str, Any]:
-    """Reads a streamed answer by hand."""
-    said: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
-    for line in connection.getresponse().read().splitlines():
-        if line.startswith(b"data: {"):
-            for choice in json.loads(line[6:])["choices"]:
-                said["content"] += choice["delta"].get("content", "")
-                said["tool_calls"] += choice["delta"].get("tool_calls", [])
-    return said
-
-
-class Ours:
-    """The same with Assent's client, retries and values."""
-
-    def __init__(self, port: int, characters: int) -> None:
+    def __init__(self, port: int) -> None:
         base = f"http://127.0.0.1:{port}/v1"
-        door = ProviderEndpoint(ErrorContext("bench", "m"), parse_url(base, "bench"), {})
+        endpoint = ProviderEndpoint(ErrorContext("bench", "m"), parse_url(base, "bench"), {})
         self._client = HttpClient(_no_tls, {})
         wire = ChatWire(WireTarget("bench", "m"))
-        self._model = RetryingModel(HttpModel(wire, door, self._client), RetrySettings())
-        starts = range(0, characters, PIECE)
-        texts = [f"{start} {FOUND * 9}"[:PIECE] for start in starts]
-        self._messages = tuple(ChatMessage("user", (TextPart(text),)) for text in texts)
+        self._model = RetryingModel(HttpModel(wire, endpoint, self._client), RetrySettings())
+        self._messages: tuple[ChatMessage, ...] = ()
 
-    def step(self) -> None:
-        prompt = ModelRequest((SYSTEM,), self._messages, (READ,))
-        answers = self._model.stream(prompt)
+    def step(self, run: Callable[[dict[str, Any]], str]) -> bool:
+        """Asks, runs the calls of the answer and keeps both; False if the answer calls nothing."""
+        request = ModelRequest((SYSTEM,), self._messages, (READ,))
         parts: tuple[MessagePart, ...] = tuple(
-            a.part for a in answers if isinstance(a, PartCompleted)
+            event.part for event in self._model.stream(request) if isinstance(event, PartCompleted)
         )
-        results = tuple(ToolResult(part.id, FOUND) for part in parts if isinstance(part, ToolCall))
+        calls = [part for part in parts if isinstance(part, ToolCall)]
+        results = tuple(ToolResult(call.id, run(call.args or {})) for call in calls)
         self._messages += (ChatMessage("assistant", parts, "bench/m"), ChatMessage("user", results))
+        return bool(calls)
 
     def close(self) -> None:
         self._client.close()
 
 
-READ = ToolDefinition("read", "Reads.", SCHEMA)
+def page_text(characters: int) -> str:
+    """Returns a text of so many characters, in lines of about a hundred."""
+    line = "a line of a page " * 6 + "\n"
+    return (line * (characters // len(line) + 1))[:characters]
 
 
-def _gap(port: int, client: Plain | Ours, steps: int) -> float:
-    """Returns the median time that the server waited between two steps."""
-    client.step()  # a first one, in which everything is encoded
-    for _ in range(steps):
-        client.step()
+def _gap(port: int, client: ReferenceClient | AssentClient, steps: int, history: int) -> float:
+    """Returns the median time between two of the last steps, after a history has grown in steps."""
+    page = page_text(history // steps)
+    for _ in range(steps if history else 0):
+        client.step(lambda args: page)
+    for _ in range(steps + 1):
+        client.step(lambda args: FOUND)
     client.close()
-    return float(statistics.median(told(port)["gaps"]))
+    return last_gap(port, steps, history)
 
 
 def _first_byte(work: Path, port: int) -> float:
     """Returns the time from the start of the program to the first byte that the server saw."""
     environment = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
     line = [ASSENT, "models", "ask", "openai/m", "Hello"]
-    began = time.time()
+    began = time.monotonic()
     subprocess.run(
         line,
         cwd=work,
@@ -142,31 +106,8 @@ def _first_byte(work: Path, port: int) -> float:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    return float(told(port)["first"]) - began
-
-
-def told(port: int) -> dict[str, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    connection.request("GET", "/gaps")
-    found: dict[str, Any] = json.loads(connection.getresponse().read())
-    connection.close()
-    return found
-
-
-@contextmanager
-def model_server() -> Iterator[int]:
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("model_server.py"))], stdout=subprocess.PIPE
-    )
-    try:
-        assert server.stdout is not None
-        yield int(server.stdout.readline())
-    finally:
-        server.kill()
-        server.wait()
-        if server.stdout is not None:
-            server.stdout.close()
+    return float(server_notes(port)["first"]) - began
 
 
 def _no_tls(sock: socket.socket, host: str) -> socket.socket:
-    raise AssertionError("nobody speaks https here")
+    raise AssertionError("nothing here speaks https")

@@ -1,112 +1,183 @@
-"""A model's server for measuring: answers at once, and knows how long it waited for each request.
+"""A model server for measuring: answers at once, and knows how long it waited for each request.
 
 Run as a program: prints its port, and serves one connection after another. `GET /gaps` returns, as
-JSON, the seconds between the end of each answer and the first byte of the request after it, and the
-moment when the very first byte came; then it forgets them. The path says what is answered: below
-`/loop/N/` N calls that read, below `/edits/N/` N calls that edit, then words; elsewhere a call.
+JSON, what was noted since the last time, and forgets it. A gap is the client's own time for a step:
+its clock starts before the answer is sent, because a client may have read it before sending is
+over, and stops when the next request has arrived as a whole, because a client may send the head
+before it has encoded the rest. Also noted are the moment of the very first byte, on the clock that
+all processes of a machine share, and the size of the last request.
+
+The path says what is answered. `/loop/N/`: N calls that read a few lines. `/edits/N/`: N calls that
+edit. `/pages/N/`: N calls that each read a file of their own, then LAST calls that read a few
+lines. After the calls comes a text. Elsewhere every answer is the same call.
 """
 
+import http.client
 import json
 import socket
+import statistics
+import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeAlias
 
 LINES = 2_000  # of the file that is edited; line k reads `value = k`
+LAST = 10  # steps that are measured once a history has grown
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-USAGE = {"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}
+CHARS_PER_TOKEN = 4
+RECEIVE_BYTES = 1 << 20
+
+Chunk: TypeAlias = dict[str, Any]
 
 
-def _answer(*chunks: dict[str, Any]) -> bytes:
-    """Returns a whole response that streams the chunks."""
-    events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in (*chunks, USAGE)]
-    events.append(b"data: [DONE]\n\n")
-    return HEAD + b"".join(b"%x\r\n%b\r\n" % (len(e), e) for e in events) + b"0\r\n\r\n"
-
-
-def _said(text: str, end: str = "") -> dict[str, Any]:
+def _text(text: str, end: str = "") -> Chunk:
     choice: dict[str, Any] = {"delta": {"role": "assistant", "content": text}}
     return {"choices": [{**choice, "finish_reason": end} if end else choice]}
 
 
-def _called(number: int, tool: str, **args: object) -> bytes:
+def _call(number: int, tool: str, **args: object) -> list[Chunk]:
     function = {"name": tool, "arguments": json.dumps(args)}
     call = {"index": 0, "id": f"call_{number}", "function": function}
-    return _answer(
-        _said("I look at the next file."),
+    return [
+        _text("I look at the next file."),
         {"choices": [{"delta": {"tool_calls": [call]}}]},
         {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]},
-    )
+    ]
 
 
-def _read(number: int) -> bytes:
+def _read(number: int) -> list[Chunk]:
     # No two calls are the same: a model that repeats itself is stopped.
-    return _called(number, "read", path="src/a.py", offset=number % 20 + 1, limit=number + 20)
+    return _call(number, "read", path="src/a.py", offset=number % 20 + 1, limit=number + 20)
 
 
-def _edit(number: int) -> bytes:
+def _edit(number: int) -> list[Chunk]:
     line = number * 37 % LINES
-    return _called(number, "edit", path="big.py", old=f"value = {line}\n", new=f"value = -{line}\n")
+    return _call(number, "edit", path="big.py", old=f"value = {line}\n", new=f"value = -{line}\n")
 
 
-KINDS = {"loop": _read, "edits": _edit}
-WORDS = _answer(_said("That is all.", "stop"))
-ALWAYS = _called(1, "read", path="src/a.py")
+def page_path(number: int) -> str:
+    """Returns the file that the n-th call of `/pages/` reads."""
+    return f"pages/{number}.txt"
+
+
+def _answer(head: bytes, number: int) -> list[Chunk]:
+    """Chooses the answer to the n-th request of a connection by its path."""
+    _, kind, count, *_ = head.split(b" ", 2)[1].decode().split("/")
+    match kind:
+        case "loop" if number <= int(count):
+            return _read(number)
+        case "edits" if number <= int(count):
+            return _edit(number)
+        case "pages" if number <= int(count):
+            return _call(number, "read", path=page_path(number))
+        case "pages" if number <= int(count) + LAST:
+            return _read(number)
+        case "loop" | "edits" | "pages":
+            return [_text("That is all.", "stop")]
+        case _:
+            return _call(1, "read", path="src/a.py")
+
+
+def _response(chunks: list[Chunk], size: int) -> bytes:
+    """Returns a whole response that streams the chunks and counts the tokens of the request."""
+    usage = {"prompt_tokens": size // CHARS_PER_TOKEN, "completion_tokens": 5}
+    every = [*chunks, {"choices": [], "usage": usage}]
+    events = [b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in every]
+    events.append(b"data: [DONE]\n\n")
+    return HEAD + b"".join(b"%x\r\n%b\r\n" % (len(e), e) for e in events) + b"0\r\n\r\n"
 
 
 class ModelServer:
-    """Serves, and remembers when."""
+    """Serves connections, and notes when requests arrived."""
 
-    def __init__(self) -> None:
-        self.gaps: list[float] = []
-        self.first = 0.0
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._gaps: list[float] = []
+        self._first = 0.0
+        self._size = 0
 
     def serve(self, sock: socket.socket) -> None:
         """Answers the requests of one connection."""
-        ended, asked = 0.0, 0
-        held = b""
+        answered: float | None = None
+        number = 0
+        rest = b""
         while True:
-            held = held or sock.recv(1 << 20)
-            came = time.perf_counter()
+            held = rest or sock.recv(RECEIVE_BYTES)
             if not held:
                 return
-            self.first = self.first or time.time()
+            self._first = self._first or self._clock()
             while b"\r\n\r\n" not in held:
-                held += sock.recv(1 << 20)
-            head, _, rest = held.partition(b"\r\n\r\n")
+                held += _receive(sock)
+            head, _, body = held.partition(b"\r\n\r\n")
             if head.startswith(b"GET"):
-                sock.sendall(self.told())
-                held = rest
+                sock.sendall(self._notes())
+                rest = body
                 continue
-            held = _after_body(sock, head, rest)
-            if ended:
-                self.gaps.append(came - ended)
-            asked += 1
-            sock.sendall(_reply(head, asked))
-            ended = time.perf_counter()
+            self._size, rest = _rest_of_body(sock, head, body)
+            if answered is not None:
+                self._gaps.append(self._clock() - answered)
+            number += 1
+            response = _response(_answer(head, number), self._size)
+            answered = self._clock()
+            sock.sendall(response)
 
-    def told(self) -> bytes:
-        body = json.dumps({"gaps": self.gaps, "first": self.first}).encode()
-        self.gaps, self.first = [], 0.0
+    def _notes(self) -> bytes:
+        notes = {"gaps": self._gaps, "first": self._first, "size": self._size}
+        self._gaps, self._first, self._size = [], 0.0, 0
+        body = json.dumps(notes).encode()
         return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def _reply(head: bytes, asked: int) -> bytes:
-    """Chooses the answer to the n-th request of a connection by its path."""
-    _, kind, number, *_ = head.split(b" ", 2)[1].decode().split("/")
-    if kind not in KINDS:
-        return ALWAYS
-    return KINDS[kind](asked) if asked <= int(number) else WORDS
-
-
-def _after_body(sock: socket.socket, head: bytes, rest: bytes) -> bytes:
+def _rest_of_body(sock: socket.socket, head: bytes, body: bytes) -> tuple[int, bytes]:
+    """Waits for the end of a request; returns its size, and what came after it."""
     length = int(head.lower().partition(b"content-length:")[2].split()[0])
-    pieces, size = [rest], len(rest)
-    while size < length:
-        pieces.append(sock.recv(1 << 20))
-        size += len(pieces[-1])
-    return b"".join(pieces)[length:]
+    received = len(body)
+    while received < length:
+        body = _receive(sock)
+        received += len(body)
+    return length, body[len(body) - (received - length) :]
+
+
+def _receive(sock: socket.socket) -> bytes:
+    piece = sock.recv(RECEIVE_BYTES)
+    if not piece:
+        raise ConnectionError("a request ended early")
+    return piece
+
+
+def last_gap(port: int, steps: int, history: int = 0) -> float:
+    """Returns the median of the last gaps; fails if the last request was smaller than a history."""
+    notes = server_notes(port)
+    if notes["size"] < history or len(notes["gaps"]) < steps:
+        found = f"{len(notes['gaps'])} gaps, a last request of {notes['size']} bytes"
+        raise AssertionError(f"Too little to measure: {found}.")
+    return float(statistics.median(notes["gaps"][-steps:]))
+
+
+def server_notes(port: int) -> dict[str, Any]:
+    """Returns what the server noted since the last time."""
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/gaps")
+    notes: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return notes
+
+
+@contextmanager
+def model_server() -> Iterator[int]:
+    """Runs the server in a process of its own, and yields its port."""
+    server = subprocess.Popen([sys.executable, __file__], stdout=subprocess.PIPE)
+    try:
+        assert server.stdout is not None
+        yield int(server.stdout.readline())
+    finally:
+        server.kill()
+        server.wait()
+        if server.stdout is not None:
+            server.stdout.close()
 
 
 def main() -> None:

@@ -1,21 +1,22 @@
-"""How fast the whole program works in a turn: every event durable, every call settled, next to
-a bare client that does the same by hand."""
+"""How fast the whole program works in a turn: every event durable, every call settled.
 
-import http.client
-import json
+The reference for steps and edits is `bench/client_reference.py`, which runs the same calls on the
+same files without storing or syncing anything.
+"""
+
 import os
-import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from bench.client_reference import ReferenceClient
 from bench.figure import Figure, at_most, within
-from bench.model_request import FOUND, SYSTEM, heard, model_server, told
-from bench.model_server import LINES
-from bench.pace import Scale, best, timed
+from bench.model_request import FOUND, page_text
+from bench.model_server import LAST, LINES, last_gap, model_server, page_path, server_notes
+from bench.pace import Action, Scale, best, timed
 from bench.startup import ASSENT, BARE
 
 # What a process had before it became another program counts as had by that: so a small one starts
@@ -29,22 +30,25 @@ WEIGHED = (
     "print(usage.ru_maxrss); "
     "sys.exit(os.waitstatus_to_exitcode(status))",
 )
+# Large enough that nothing of the long history is summarised: what is measured is a history of that
+# size, and not the way out of it.
+CONTEXT = '[models."openai/m"]\ncontext = 1000000\n'
 
 
 def step_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures `assent -p`: its start, its steps, its edits, and the memory of all that."""
     with model_server() as port:
-        yield from _starts(work, port, scale)
+        yield from _starts(make_workspace(work / "start"), port, scale)
         yield from _loops(work, port, scale)
         yield from _edits(work, port, scale)
-        yield from _memory(work, port, scale)
+        yield from _memory(make_workspace(work / "memory"), port, scale)
 
 
 def _starts(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
     def first_byte() -> float:
-        began = time.time()
-        _assent(work, port, "loop/0")
-        return float(told(port)["first"]) - began
+        began = time.monotonic()
+        run_turn(work, port, "loop/0")
+        return float(server_notes(port)["first"]) - began
 
     bare, first = best(
         scale.starts, lambda: timed(lambda: subprocess.run(BARE, check=True)), first_byte
@@ -53,35 +57,52 @@ def _starts(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
 
 
 def _loops(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
-    kind = f"loop/{scale.steps}"
-    long = "x = 1\n" * (scale.history // 6)
-    plain, short, tall = best(
+    """Measures small reads at the start of a session, and after large ones have filled it."""
+    steps, history = scale.steps, scale.history
+    short, long = make_workspace(work / "short"), make_workspace(work / "long")
+    write_pages(long, steps, history)
+    config = work / "config" / "assent" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text(CONTEXT, encoding="utf-8")
+    env = {"XDG_CONFIG_HOME": str(work / "config")}
+    loop, pages = f"loop/{steps}", f"pages/{steps}"
+    bare, ours, bare_long, ours_long = best(
         scale.rounds,
-        lambda: _gap(port, lambda: _by_hand(port, kind, _read)),
-        lambda: _gap(port, lambda: _assent(work, port, kind)),
-        lambda: _gap(port, lambda: _assent(work, port, kind, long)),
+        lambda: _gap(port, lambda: _reference(port, loop, _reader(short)), steps),
+        lambda: _gap(port, lambda: run_turn(short, port, loop), steps),
+        lambda: _gap(port, lambda: _reference(port, pages, _reader(long)), LAST, history),
+        lambda: _gap(port, lambda: run_turn(long, port, pages, env=env), LAST, history),
     )
-    yield Figure(f"gap per step of `assent -p`, {scale.steps} steps", short, plain, at_most(10))
-    tokens = f"{scale.history // 4:,} tokens"
-    yield Figure(f"the same at {tokens} / at the start", tall, short, at_most(2))
+    yield Figure(f"gap per step of `assent -p`, {steps} steps", ours, bare, at_most(10))
+    tokens = f"{history // 4:,} tokens"
+    yield Figure(f"the same at {tokens} / at the start", ours_long, ours, at_most(2))
+    yield Figure(f"the same at {tokens} / http.client at {tokens}", ours_long, bare_long)
 
 
 def _edits(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
+    """Measures edits that are staged, in plan mode, and edits that are written, in auto-edit."""
     kind = f"edits/{scale.steps}"
-    text = "".join(f"value = {line}\n" for line in range(LINES))
-    theirs = work / "theirs.py"
 
-    def by_hand() -> None:
-        theirs.write_text(text, encoding="utf-8")
-        _by_hand(port, kind, lambda args: _edit(theirs, args))
+    def gap(name: str, edits: int, run: Callable[[Path], object]) -> Action:
+        folder = make_workspace(work / name)
 
-    (work / "big.py").write_text(text, encoding="utf-8")
-    plain, ours = best(
+        def measure() -> float:
+            file = write_big_file(folder)
+            seconds = _gap(port, lambda: run(folder), scale.steps)
+            if file.read_text(encoding="utf-8").count("-") != edits:
+                raise AssertionError(f"{file} does not have {edits} edits.")
+            return seconds
+
+        return measure
+
+    bare, staged, written = best(
         scale.rounds,
-        lambda: _gap(port, by_hand),
-        lambda: _gap(port, lambda: _assent(work, port, kind)),
+        gap("bare", scale.steps, lambda root: _reference(port, kind, _editor(root))),
+        gap("staged", 0, lambda root: run_turn(root, port, kind)),
+        gap("written", scale.steps, lambda root: run_turn(root, port, kind, "--mode", "auto-edit")),
     )
-    yield Figure(f"gap per edit of a {LINES:,}-line file", ours, plain, at_most(3))
+    yield Figure(f"gap per edit of a {LINES:,}-line file", staged, bare, at_most(5))
+    yield Figure("the same in auto-edit", written, bare, at_most(6))
 
 
 def _memory(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
@@ -89,68 +110,88 @@ def _memory(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
         ("loop/0", "memory of one turn", 60),
         (f"loop/{scale.steps}", f"memory of {scale.steps} steps", 80),
     ):
-        used = float(_assent(work, port, kind, starter=WEIGHED).split()[-1]) / 1024
+        used = float(run_turn(work, port, kind, starter=WEIGHED).split()[-1]) / 1024
         yield Figure(name, used, None, within(limit), "memory")
-        told(port)
 
 
-def _gap(port: int, run: Any) -> float:
-    """Returns the median time that the server waited between two steps."""
-    told(port)
+def _gap(port: int, run: Callable[[], object], steps: int, history: int = 0) -> float:
+    """Returns the median time between two of the last steps of a run."""
+    server_notes(port)
     run()
-    return float(statistics.median(told(port)["gaps"]))
+    return last_gap(port, steps, history)
 
 
-def _assent(
-    work: Path, port: int, kind: str, said: str = "", starter: tuple[str, ...] = ()
+def make_workspace(root: Path) -> Path:
+    """Makes a folder with the file that is read in small steps."""
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text(FOUND, encoding="utf-8")
+    return root
+
+
+def write_pages(root: Path, count: int, characters: int) -> None:
+    """Writes the files that fill a session when they are read one after the other."""
+    (root / page_path(1)).parent.mkdir()
+    for number in range(1, count + 1):
+        (root / page_path(number)).write_text(page_text(characters // count), encoding="utf-8")
+
+
+def write_big_file(root: Path) -> Path:
+    """Writes the file that is edited, as it is before the first edit."""
+    file = root / "big.py"
+    file.write_text("".join(f"value = {line}\n" for line in range(LINES)), encoding="utf-8")
+    return file
+
+
+def run_turn(
+    work: Path,
+    port: int,
+    kind: str,
+    *options: str,
+    env: dict[str, str] | None = None,
+    starter: tuple[str, ...] = (),
 ) -> bytes:
-    """Plans once; returns what a starter has to say."""
+    """Runs one turn; returns its output, with what a starter prints after it."""
     base = f"http://127.0.0.1:{port}/{kind}/v1"
-    (work / "src").mkdir(exist_ok=True)
-    (work / "src" / "a.py").write_text(FOUND, encoding="utf-8")
     ran = subprocess.run(
-        [*starter, ASSENT, "-p", "Look around", "--model", "openai/m"],
+        [*starter, ASSENT, "-p", "Look around", "--model", "openai/m", *options],
         cwd=work,
-        env={**os.environ, "OPENAI_BASE_URL": base},
-        input=said.encode(),
+        env={**os.environ, "OPENAI_BASE_URL": base, **(env or {})},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
     )
-    assert ran.returncode in (0, 3), ran.stderr.decode()
+    if ran.returncode:
+        raise AssertionError(ran.stderr.decode())
     return ran.stdout
 
 
-def _by_hand(port: int, kind: str, act: Any) -> None:
-    """The loop that anybody would write with the standard library alone, nothing kept."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    messages: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
-    while True:
-        body = {"model": "m", "stream": True, "messages": messages}
-        connection.request("POST", f"/{kind}/v1/chat/completions", json.dumps(body))
-        said = heard(connection)
-        if not said["tool_calls"]:
-            break
-        call = said["tool_calls"][0]
-        result = act(json.loads(call["function"]["arguments"]))
-        messages += [said, {"role": "tool", "tool_call_id": call["id"], "content": result}]
-    connection.close()
+def _reference(port: int, kind: str, run: Callable[[dict[str, Any]], str]) -> None:
+    """Runs the same calls until the model makes no more."""
+    client = ReferenceClient(port, f"/{kind}/v1")
+    while client.step(run):
+        pass
+    client.close()
 
 
-def _read(args: dict[str, Any]) -> str:
-    return FOUND
+def _reader(work: Path) -> Callable[[dict[str, Any]], str]:
+    """Reads the lines of a call from its file."""
+
+    def read(args: dict[str, Any]) -> str:
+        lines = (work / args["path"]).read_text(encoding="utf-8").splitlines(keepends=True)
+        start = args.get("offset", 1) - 1
+        return "".join(lines[start : start + args.get("limit", len(lines))])
+
+    return read
 
 
-def _edit(file: Path, args: dict[str, Any]) -> str:
-    """Reads, replaces, and writes so that after a crash the new file is there, and whole."""
-    text = file.read_text(encoding="utf-8")
-    assert text.count(args["old"]) == 1
-    draft = file.with_suffix(".new")
-    with draft.open("w", encoding="utf-8") as out:
-        out.write(text.replace(args["old"], args["new"]))
-        out.flush()
-        os.fsync(out.fileno())
-    draft.replace(file)
-    folder = os.open(file.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
-    return "Done."
+def _editor(work: Path) -> Callable[[dict[str, Any]], str]:
+    """Replaces a text that occurs once, and writes the file without a sync."""
+
+    def edit(args: dict[str, Any]) -> str:
+        file = work / args["path"]
+        text = file.read_text(encoding="utf-8")
+        assert text.count(args["old"]) == 1
+        file.write_text(text.replace(args["old"], args["new"]), encoding="utf-8")
+        return "Done."
+
+    return edit

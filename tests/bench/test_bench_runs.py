@@ -1,12 +1,17 @@
 """The bench runs from end to end, measures in turn, and says which bars are missed."""
 
+import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from bench.client_reference import SYSTEM, ReferenceClient
 from bench.figure import Figure, at_least, at_most, figure_line, missed_line, within
+from bench.model_server import LAST, ModelServer, last_gap, model_server, server_notes
 from bench.pace import best
+from bench.step import make_workspace, run_turn, write_big_file, write_pages
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,6 +37,12 @@ ROWS = (
     "first byte of a first request / bare Python",
     "gap per step, 5 steps / http.client",
     "the same at 2,000 tokens / http.client",
+    "first byte of `assent -p` / bare Python",
+    "gap per step of `assent -p`, 5 steps",
+    "the same at 2,000 tokens / at the start",
+    "gap per edit of a 2,000-line file",
+    "the same in auto-edit",
+    "memory of one turn",
 )
 
 
@@ -91,3 +102,99 @@ def test_an_absolute_bar_says_so_and_is_missed_by_the_value() -> None:
     cells = ["40.00", "ms", "10.00", "ms", "4.00", "x", "≤", "30.00", "ms", "absolute", "MISSED"]
     assert figure_line(figure).split() == [*figure.name.split(), *cells]
     assert missed_line(figure) == "confined true: added: 40.00 ms, bar ≤ 30.00 ms absolute"
+
+
+class LoggedSocket(socket.socket):
+    """A real socket that receives pieces of given sizes, and logs when it receives and sends."""
+
+    def __init__(self, fileno: int, log: list[str], sizes: list[int]) -> None:
+        super().__init__(fileno=fileno)
+        self._log, self._sizes = log, sizes
+
+    def recv(self, size: int, flags: int = 0) -> bytes:
+        piece = super().recv(self._sizes.pop(0) if self._sizes else size, flags)
+        self._log.append(f"received {len(piece)}")
+        return piece
+
+    def sendall(self, data: bytes, flags: int = 0) -> None:
+        self._log.append("sent")
+        super().sendall(data, flags)
+
+
+def test_a_gap_starts_before_the_answer_and_ends_with_the_whole_request() -> None:
+    log: list[str] = []
+
+    def clock() -> float:
+        log.append("clock")
+        return log.count("clock")
+
+    client, server = socket.socketpair()
+    request = b"POST /loop/9/v1 HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody"
+    notes = b"GET /gaps HTTP/1.1\r\n\r\n"
+    pieces = [10, len(request) - 12, 2]
+    with client, LoggedSocket(server.detach(), log, pieces * 2 + [len(notes)]) as serving:
+        client.sendall(request * 2 + notes)
+        client.shutdown(socket.SHUT_WR)
+        ModelServer(clock).serve(serving)
+        received = client.recv(1 << 16)
+    first, between, last = (f"received {size}" for size in pieces)
+    assert log == [
+        *(first, "clock", between, last, "clock", "sent"),  # the first byte; a gap starts
+        *(first, between, last, "clock", "clock", "sent"),  # it ends; the next one starts
+        *(f"received {len(notes)}", "sent", "received 0"),
+    ]
+    told = json.loads(received.rpartition(b"\r\n\r\n")[2])
+    assert told == {"gaps": [1], "first": 1, "size": 4}
+
+
+def test_the_reference_keeps_a_history_that_reads_as_if_encoded_at_once() -> None:
+    with model_server() as port:
+        client = ReferenceClient(port, "/loop/2/v1")
+        before = client.body
+        assert [client.step(lambda args: args["path"]) for _ in range(3)] == [True, True, False]
+        client.close()
+        assert server_notes(port)["size"] > len(before)
+    kept = before.removesuffix(b"]}")
+    assert client.body.startswith(kept)
+    system, *rest = json.loads(client.body)["messages"]
+    assert system == {"role": "system", "content": SYSTEM}
+    roles = ["assistant", "tool", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in rest] == roles
+    results = {"call_1": "src/a.py", "call_2": "src/a.py"}
+    found = {m["tool_call_id"]: m["content"] for m in rest if m["role"] == "tool"}
+    assert found == results
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "calls", "options"),
+    [
+        ("loop/25", 25, ()),
+        ("pages/5", 5 + LAST, ()),
+        ("edits/5", 5, ()),
+        ("edits/5", 5, ("--mode", "auto-edit")),
+    ],
+)
+def test_every_call_that_is_timed_succeeds(
+    tmp_path: Path, kind: str, calls: int, options: tuple[str, ...]
+) -> None:
+    root = make_workspace(tmp_path / "workspace")
+    write_pages(root, 5, 8_000)
+    write_big_file(root)
+    env = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with model_server() as port:
+        lines = run_turn(root, port, kind, "--output-format", "stream-json", *options, env=env)
+        last_gap(port, calls, 8_000 if kind == "pages/5" else 0)
+    events = [json.loads(line) for line in lines.splitlines()]
+    ended = [event["body"]["result"] for event in events if event["kind"] == "call_ended"]
+    assert [result["failed"] for result in ended] == [False] * calls
+
+
+def test_a_history_that_did_not_grow_is_not_measured() -> None:
+    with model_server() as port:
+        client = ReferenceClient(port, "/loop/3/v1")
+        while client.step(lambda args: "short"):
+            pass
+        client.close()
+        with pytest.raises(AssertionError, match="3 gaps, a last request of"):
+            last_gap(port, 3, 8_000)
