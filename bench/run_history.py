@@ -15,7 +15,7 @@ from assent.core.run.journal import drive_to_end
 
 
 def run_history_figures(work: Path, scale: Scale) -> Iterator[Figure]:
-    """Measures builds, undo and status after some runs, and after ten times as many."""
+    """Measures builds, undo and status after many runs; the reference is a tenth of the runs."""
     few, many = scale.steps, scale.steps * 10
     young, old = _Past(work / "young", few), _Past(work / "old", many)
     for name in ("build", "undo", "status"):

@@ -9,6 +9,7 @@ from bench.figure import Bar, Figure, at_most
 from bench.pace import Action, Scale, best, timed
 
 ASSENT = str(Path(sys.executable).parent / "assent")
+# The reference for starts: the same interpreter starts, runs nothing, and ends.
 BARE = (sys.executable, "-c", "pass")
 
 _BARS: dict[str, Bar] = {"--version": at_most(2.5), "--help": at_most(6)}

@@ -42,7 +42,7 @@ def digest_figures(work: Path, scale: Scale) -> Iterator[Figure]:
     def look() -> None:
         LocalWorkspaceFiles(os.fsencode(work), os.fsencode(work)).read_states((b"large",))
 
-    def bare() -> None:
+    def bare() -> None:  # the reference: hashlib over the same file, in chunks of the same size
         digest = hashlib.sha256()
         with large.open("rb", buffering=0) as file:
             while chunk := file.read(CHUNK):
@@ -71,6 +71,7 @@ def _appending(work: Path, count: int) -> Action:
 
 
 def _inserting(work: Path, count: int) -> Action:
+    """The reference: one insert per transaction into a bare table, as durable as the log."""
     connection = sqlite3.connect(work / "bare.db", isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
@@ -92,7 +93,7 @@ def _reading(root: Path, count: int) -> tuple[Action, Action]:
     lay_down(theirs, contents, "new")
     files = [f"{theirs}/{sample.path}" for sample in contents]
 
-    def bare() -> None:
+    def bare() -> None:  # the reference: each content is a file; open, read, hash, close
         for file in files:
             fd = os.open(file, os.O_RDONLY)
             content = os.read(fd, 1 << 16)

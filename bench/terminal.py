@@ -36,7 +36,11 @@ FRAME_S, FLAT = 0.050, 8.0  # seconds, MiB
 
 
 def terminal_figures(work: Path, scale: Scale) -> Iterator[Figure]:
-    """Measures the screen in a terminal of its own, against a bare start of Python."""
+    """Measures the screen in a terminal of its own.
+
+    The reference for the first paint is a bare start of Python, that for a long session a short
+    one; what a person waits for at the keyboard has absolute bars.
+    """
     (work / ".git").mkdir()
     _paint(work)()  # writes the bytecode caches
     bare, first = best(
