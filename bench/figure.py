@@ -11,7 +11,7 @@ import msgspec
 
 Unit: TypeAlias = Literal["time", "speed", "memory"]
 
-WIDTHS = (55, 12, 12, 9, 21)
+WIDTHS = (59, 12, 12, 9, 21)
 NONE = "-"
 ABSOLUTE = "absolute"
 HEAD = ("figure", "ours", "reference", "ratio", "bar")
