@@ -108,10 +108,10 @@ def test_a_plan_whose_work_is_done_already_leads_to_a_deletion_that_names_it(one
 
 
 def test_a_refusal_names_the_plan(one: World) -> None:
-    assert one.no(5, "approve", "--plan", "one", "--digest", "00")["next"] == (
+    assert one.no(5, "approve", "--plan", "one", "--digest", "0" * 64)["next"] == (
         "assent review --plan one"
     )
-    assert one.no(5, "approve", "--digest", "00")["next"] == "assent review"
+    assert one.no(5, "approve", "--digest", "0" * 64)["next"] == "assent review"
 
 
 def test_a_comment_is_sent_with_the_plan_that_it_is_about(one: World) -> None:
