@@ -54,9 +54,9 @@ class WatchedHands:
         with self._watched("create", fill.slot):
             self.disk.write_slot(fill, content)
 
-    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
+    def restore_displaced(self, fill: SlotContent, displaced: bytes) -> bool:
         with self._watched("bring_back", fill.slot):
-            return self.disk.restore_displaced(fill, spare)
+            return self.disk.restore_displaced(fill, displaced)
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
         with self._watched("set_aside"):

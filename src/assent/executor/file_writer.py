@@ -94,21 +94,21 @@ class LocalFileWriter:
         else:
             self._unsynced.changed(folder)
 
-    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
-        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
+    def restore_displaced(self, fill: SlotContent, displaced: bytes) -> bool:
+        """Fills a slot with the file displaced from another slot; False if it does not fit."""
         if self._spares is None or fill.after.kind != "file":
             return False
         owner = None
         if fill.like is not None and (owner := self._slots.plain_owner(fill.like)) is None:
             return False  # what it bears besides, only a new file takes over
         folder = fill.slot.rpartition(b"/")[0]
-        if not self._spares.give(spare, fill, owner, self._slot_folder(folder)):
+        if not self._spares.give(displaced, fill, owner, self._slot_folder(folder)):
             return False
         self._unsynced.arrived(fill.slot, folder)
         return True
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        """Keeps what is in the slots of a run as spares; False: the slots are to be emptied."""
+        """Keeps what is in the slots of a run for an undo; False: the slots are to be emptied."""
         if self._spares is None or not self._spares.take(run, old, self._folders.open(STAGE)):
             return False
         self._unsynced.removed(SlotLayout(run).folder, STAGE)

@@ -28,11 +28,11 @@ class FileWriter(PathStateReader, Protocol):
     def write_slot(self, fill: SlotContent, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
 
-    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
-        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
+    def restore_displaced(self, fill: SlotContent, displaced: bytes) -> bool:
+        """Fills a slot with the file displaced from another slot; False if it does not fit."""
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        """Keeps what is in the slots of a run as spares for an undo: these files, and no others.
+        """Keeps what is in the slots of a run, these files and no others, for an undo.
 
         False: nothing was done, and the slots are to be emptied.
         """

@@ -76,14 +76,14 @@ class MemoryFileWriter:
         self.fuse.step()
         self.files[fill.slot] = MemoryNode(whole, fill.after.mode, fill.after.kind)
 
-    def restore_displaced(self, fill: SlotContent, spare: bytes) -> bool:
-        node = self.spares.get(spare)
+    def restore_displaced(self, fill: SlotContent, displaced: bytes) -> bool:
+        node = self.spares.get(displaced)
         if node is None or node.state != fill.after:
             return False
         self.fuse.step()
         self._free(fill.slot)
         self.folders.update(ancestors(fill.slot))
-        self.files[fill.slot] = self.spares.pop(spare)
+        self.files[fill.slot] = self.spares.pop(displaced)
         return True
 
     def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
