@@ -13,6 +13,8 @@ from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.paths import display_path
 
 CHUNK = 1 << 20
+MAX_STDIN_BYTES = 1 << 20  # that are sent to a model
+TRUNCATED_NOTE = f"\n(There was more; these are the first {MAX_STDIN_BYTES:,} bytes.)"
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PASSED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 WITHOUT_STDIN = "assent -p 'TEXT' < /dev/null"

@@ -7,8 +7,7 @@ from contextlib import closing
 import click
 import msgspec
 
-from assent.cli.goal.command import MAX_STDIN_BYTES, TRUNCATED_NOTE
-from assent.cli.input import read_piped
+from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput, ignore_closed_stdout
 from assent.cli.render.models import models_lines

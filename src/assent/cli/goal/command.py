@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from assent.cli.goal.options import Goal
 from assent.cli.goal.output import DeferredTurnOutput, TurnOutput, turn_output
 from assent.cli.goal.slash_command import is_slash, mode_of
-from assent.cli.input import is_stdin_silent, read_piped
+from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, is_stdin_silent, read_piped
 from assent.cli.interrupts import interruptible
 from assent.cli.output import CliOutput
 from assent.cli.screen_lock import ScreenLock
@@ -18,10 +18,9 @@ from assent.core.permission.mode import MODES, Mode, default_agent, mode_names
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 
-MAX_STDIN_BYTES = 1 << 20  # bytes of stdin
-STDIN_TIMEOUT_S = 3.0  # for a first byte of it
-TRUNCATED_NOTE = f"\n(There was more; these are the first {MAX_STDIN_BYTES:,} bytes.)"
 NOTHING = "There is nothing to say: no text, and nothing on stdin."
+
+STDIN_TIMEOUT_S = 3.0  # for a first byte of stdin
 
 
 def run_goal(goal: Goal, output: CliOutput) -> int:

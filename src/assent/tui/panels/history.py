@@ -1,7 +1,7 @@
 """The history panel: the revisions of a plan's text, and the diff between two of them."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from textual.events import Key
 from textual.widget import Widget
@@ -14,9 +14,6 @@ from assent.render.diff_lines import diff_lines
 from assent.render.lines import BLANK, Line
 from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
-
-if TYPE_CHECKING:
-    pass
 
 SHORT: Final = 12
 LIST: Final = "list"

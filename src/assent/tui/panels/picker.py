@@ -4,7 +4,7 @@ A subclass defines `rows()` and what its keys do; see `plan_list.py` for a compl
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from typing import ClassVar, Final, cast
 
 import msgspec
 from rich.cells import cell_len, set_cell_size
@@ -21,9 +21,6 @@ from assent.tui.fuzzy import fuzzy_matches
 from assent.tui.hints import error_text
 from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
-
-if TYPE_CHECKING:
-    pass
 
 PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview stands beside the list
 MAX_CELL_WIDTH: Final = 44  # columns of a cell that is not the last
