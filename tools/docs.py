@@ -18,7 +18,7 @@ from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import Event
-from assent.core.permission.protected_paths import EXECUTED_LATER, PROTECTED
+from assent.core.permission.protected_paths import EXECUTED_LATER, PROTECTED_PATHS
 from assent.core.permission.risk_codes import RISK_CODES
 from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState
 from assent.core.run.journal import JournalEntry
@@ -154,7 +154,7 @@ def risk_codes() -> str:
 
 def protected_paths() -> str:
     """A row per reason, with the names that it protects."""
-    rows = [(row.why, " ".join([f"`{name}`" for name in row.globs])) for row in PROTECTED]
+    rows = [(row.why, " ".join([f"`{name}`" for name in row.globs])) for row in PROTECTED_PATHS]
     return _table(("Why", "Names"), rows)
 
 
@@ -166,10 +166,10 @@ def executed_paths() -> str:
 
 def read_only() -> str:
     """A row per command that only reads, with the first of its own examples."""
-    specs = [spec for table in TABLES if table is not versions.TABLE for spec in table]
+    specs = [spec for table in TABLES if table is not versions.VERSION_COMMANDS for spec in table]
     found = [leaf for spec in specs for leaf in _leaves(spec)]
     rows = [(_code(leaf.name), _code(leaf.runs[0]), _code(leaf.refused[0])) for leaf in found]
-    tools = ", ".join(sorted(_code(spec.name) for spec in versions.TABLE))
+    tools = ", ".join(sorted(_code(spec.name) for spec in versions.VERSION_COMMANDS))
     return (
         _table(("Command", "Runs, for example", "Refused, for example"), sorted(rows))
         + f"\n\nThese only tell their version, by `--version` or what else they call it: {tools}."

@@ -25,7 +25,7 @@ import sys
 from pathlib import Path
 from assent.core.errors import ConcurrentChange
 from assent.core.session.answer import QuestionReply
-from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
+from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
 
 root, state, digest, question, label = sys.argv[1:]
 engine = open_engine_fixture(EngineFixture(Path(root), Path(state)))

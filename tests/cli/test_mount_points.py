@@ -13,10 +13,10 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.sandbox.profiles import needs_bubblewrap
 
-from assent.core.permission.protected_paths import RESERVED
+from assent.core.permission.protected_paths import RESERVED_PATHS
 
 PATIENCE = 60
-PLACES = {os.fsdecode(name) for name in RESERVED}
+PLACES = {os.fsdecode(name) for name in RESERVED_PATHS}
 GONE = "Removed empty folders that a killed command left: "
 
 pytestmark = needs_bubblewrap

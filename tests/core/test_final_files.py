@@ -14,7 +14,7 @@ from assent.core.plan.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.run.final_files import ACCEPTED, UNKNOWN, final_files, was_accepted
+from assent.core.run.final_files import ACCEPTED_BY_USER, UNKNOWN_CHANGES, final_files, was_accepted
 from assent.core.run.journal import (
     CommandEndedEntry,
     FinishedEntry,
@@ -72,7 +72,7 @@ def test_g16_after_a_command_of_which_nothing_is_known_nothing_before_it_is_cove
     entries = (*DONE, CommandEndedEntry(2, 0), LATER, SettledEntry("done"), ALL)
     assert told(entries, WorkspaceChanges(known=False)) == (
         {b"z": C},
-        {b"x": UNKNOWN, b"y": UNKNOWN},
+        {b"x": UNKNOWN_CHANGES, b"y": UNKNOWN_CHANGES},
     )
 
 
@@ -95,12 +95,12 @@ def test_g16_a_way_back_counts_too() -> None:
         {},
     )
     cut = (*there, SettledEntry("done", accepted=True), end())
-    assert told(cut, WorkspaceChanges()) == ({}, {b"x": ACCEPTED, b"y": ACCEPTED})
+    assert told(cut, WorkspaceChanges()) == ({}, {b"x": ACCEPTED_BY_USER, b"y": ACCEPTED_BY_USER})
 
 
 def test_g16_of_a_segment_that_was_accepted_the_results_decide() -> None:
     entries = (START, SettledEntry("done", accepted=True), end("done", "unknown"))
-    assert told(entries, WorkspaceChanges(), WRITES) == ({b"x": A}, {b"y": ACCEPTED})
+    assert told(entries, WorkspaceChanges(), WRITES) == ({b"x": A}, {b"y": ACCEPTED_BY_USER})
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from assent.core.patch.binary import (
     is_full_id,
     rebuild_content,
 )
-from assent.core.patch.file_modes import executable
+from assent.core.patch.file_modes import with_executable
 from assent.core.patch.file_patch import BinaryPatch, FilePatch, Hunk
 from assent.core.patch.hunks import AppliedHunks, apply_hunks, is_applied
 from assent.core.patch.names import (
@@ -302,7 +302,7 @@ def test_git_s_names_of_contents() -> None:
 
 def test_executable_modes() -> None:
     modes = [(0o644, True), (0o640, True), (0o755, False), (0o755, True), (0o600, False)]
-    assert [executable(*each) for each in modes] == [0o755, 0o750, 0o644, 0o755, 0o600]
+    assert [with_executable(*each) for each in modes] == [0o755, 0o750, 0o644, 0o755, 0o600]
 
 
 TEXT = b"".join(b"%d\n" % n for n in range(1, 21))

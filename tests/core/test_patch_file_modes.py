@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NoMatch
-from assent.core.patch.file_modes import executable, git_mode, is_executable
+from assent.core.patch.file_modes import git_mode, is_executable, with_executable
 from assent.core.patch.parser import parse_patch
 from assent.core.patch.target_state import check_kind, check_target, is_link, target_mode
 from assent.core.plan.operation import FileState
@@ -36,7 +36,7 @@ def test_a_patched_file_can_be_read_and_is_run_by_its_owner_if_the_patch_says_so
     assert fresh & ~git == 0
     assert fresh & 0o400
     assert is_executable(fresh) == is_executable(git)
-    assert changed == (executable(has, git == 0o755) if fresh == git else fresh)
+    assert changed == (with_executable(has, git == 0o755) if fresh == git else fresh)
 
 
 FILE, LINK = FileState("", 1, 0o644), FileState("", 1, 0o777, "link")

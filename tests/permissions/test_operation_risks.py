@@ -5,7 +5,7 @@ from tests.render.values import delete, link, move, state, write
 
 from assent.core.permission.protected_paths import (
     EXECUTED_LATER,
-    PROTECTED,
+    PROTECTED_PATHS,
     executed_later,
     is_unsafe_link,
     protected_reason,
@@ -50,7 +50,7 @@ def test_what_a_scope_lets_a_model_do(globs: tuple[str, ...], codes: tuple[str, 
 
 
 def test_protected_paths_prove_themselves() -> None:
-    for row in PROTECTED:
+    for row in PROTECTED_PATHS:
         assert [protected_reason(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
         assert [protected_reason(path.encode()) for path in row.misses] == [None] * len(row.misses)
 

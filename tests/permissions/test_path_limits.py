@@ -5,7 +5,7 @@ import pytest
 from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import Mode
 from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.protected_paths import RESERVED
+from assent.core.permission.protected_paths import RESERVED_PATHS
 from assent.core.permission.rule import PermissionPolicy, RuleLayer
 from assent.core.permission.rule_parser import parse_rules
 from assent.core.session.agent import Agent
@@ -50,7 +50,7 @@ def test_where_rules_keep_nothing_there_is_only_the_fence_around_orders_for_agen
     table: object,
 ) -> None:
     found = fence(table)
-    assert (found.hides, found.named) == (None, RESERVED)
+    assert (found.hides, found.named) == (None, RESERVED_PATHS)
     assert not any(kept(found, path) for path in ("a.py", "sec/a", "docs/opencode.md", ""))
     for path in (".claude/settings.json", "sub/AGENTS.md", "opencode.json", ".mcp.json"):
         assert kept(found, path), path
@@ -114,7 +114,7 @@ def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
     found = judge.path_limits(PermissionContext("yolo", agents=(agent,)))
     assert found is not None
     assert kept(found, "src", folder=True)
-    assert (found.named, found.hides) == ((b"src", *RESERVED), None)
+    assert (found.named, found.hides) == ((b"src", *RESERVED_PATHS), None)
     assert judge.path_limits(PermissionContext("yolo", agents=(agent,))) is found
     other = judge.path_limits(PermissionContext("yolo", agents=(Agent("other"),)))
     assert other is not None

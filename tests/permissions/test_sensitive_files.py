@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.permission.protected_paths import PROTECTED
+from assent.core.permission.protected_paths import PROTECTED_PATHS
 from assent.permissions.check import why_secret_path
 from assent.permissions.sensitive_files import why_sensitive
 
@@ -20,9 +20,9 @@ def test_a_file_that_programs_obey_is_careful_or_a_secret(path: str) -> None:
     assert why_sensitive(path) or why_secret_path(path)
 
 
-@pytest.mark.parametrize("row", PROTECTED, ids=[row.because for row in PROTECTED])
+@pytest.mark.parametrize("row", PROTECTED_PATHS, ids=[row.because for row in PROTECTED_PATHS])
 def test_every_protected_row_holds_here(row: object) -> None:
-    assert isinstance(row, type(PROTECTED[0]))
+    assert isinstance(row, type(PROTECTED_PATHS[0]))
     assert all(why_sensitive(path) or why_secret_path(path) for path in row.hits)
     assert not any(why_sensitive(path) for path in row.misses)
 

@@ -4,10 +4,10 @@ import pytest
 
 from assent.permissions.commands.read_only.classifier import check_spec_examples, classify_read_only
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
-from assent.permissions.commands.read_only.tables.versions import TABLE
+from assent.permissions.commands.read_only.tables.versions import VERSION_COMMANDS
 
 
-@pytest.mark.parametrize("spec", TABLE, ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", VERSION_COMMANDS, ids=lambda spec: spec.name)
 def test_every_tool_keeps_to_its_forms(spec: ReadOnlyCommandSpec) -> None:
     check_spec_examples(spec)
     assert spec.obeys

@@ -13,7 +13,7 @@ import pytest
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bind_mounts import bind_arguments
-from assent.sandbox.runner.bubblewrap import ALWAYS, BubblewrapRunner
+from assent.sandbox.runner.bubblewrap import NAMESPACE_OPTIONS, BubblewrapRunner
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.runner.no_sandbox import NoSandboxRunner
 
@@ -77,7 +77,7 @@ def unfiltered(profile: SandboxProfile, program: Program, *, without: bytes = b"
     if without:  # one remount less, to see what it is good for
         at = [i for i, a in enumerate(view) if a == without and view[i - 1] == b"--remount-ro"]
         view = [a for i, a in enumerate(view) if i not in {*at, *(i - 1 for i in at)}]
-    argv = [TOOL, *ALWAYS, *view, b"--", *program.argv]
+    argv = [TOOL, *NAMESPACE_OPTIONS, *view, b"--", *program.argv]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -10,11 +10,11 @@ import pytest
 from tests.sandbox.profiles import Outcome, inside, needs_bubblewrap, outside, profile, python
 
 from assent.sandbox.runner.seccomp import (
-    ALWAYS,
+    ALWAYS_DENIED,
+    DENIED_READ_ONLY,
     FAMILIES,
     NUMBERS,
     PAIRS,
-    READ_ONLY,
     TERMINAL,
     UNIX,
     is_supported,
@@ -54,7 +54,7 @@ def answer(code: bytes, mark: int, number: int, *arguments: int) -> int:
 
 
 def refused(*, writable: bool) -> dict[str, int]:
-    rows = ALWAYS if writable else (*ALWAYS, *READ_ONLY)
+    rows = ALWAYS_DENIED if writable else (*ALWAYS_DENIED, *DENIED_READ_ONLY)
     return {call: row.error for row in rows for call in row.calls.split()}
 
 
@@ -122,7 +122,7 @@ def test_calls_of_another_kind_of_machine_are_fatal(machine: str) -> None:
 
 
 def test_every_row_has_a_reason_and_known_calls() -> None:
-    rows = (*ALWAYS, *READ_ONLY)
+    rows = (*ALWAYS_DENIED, *DENIED_READ_ONLY)
     named = [call for row in rows for call in row.calls.split()]
     assert sorted([*named, "ioctl", "socket", "socketpair"]) == sorted(NUMBERS)
     assert [row.calls for row in rows if not row.why.endswith(".")] == []

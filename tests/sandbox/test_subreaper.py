@@ -19,7 +19,7 @@ print(states.count("Z"))
 CALL = """
 import os, sys
 sys.path[:0] = sys.argv[2:]
-from assent.core.shell.process import ProcessResult, ProcessLimits, Program
+from assent.core.shell.process import (ProcessResult, ProcessLimits, Program)
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.bwrap_program import find_bwrap
 from assent.sandbox.profile.profile import SandboxProfile

@@ -8,8 +8,8 @@ from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.llm.message import ToolCall
 from assent.core.permission.grant import GrantGiven
 from assent.core.session.answer import (
-    LIST_COMMAND,
-    WITHDRAWN,
+    QUESTION_WITHDRAWN,
+    QUESTIONS_COMMAND,
     AcceptedAnswer,
     QuestionReply,
     accepted_answer,
@@ -60,9 +60,9 @@ class PendingQuestions:
             return found[0]
         if found:
             raise NotFound(
-                f"{reference!a} names {len(found)} questions; it must name one.", LIST_COMMAND
+                f"{reference!a} names {len(found)} questions; it must name one.", QUESTIONS_COMMAND
             )
-        raise NotFound(f"There is no question {reference!a}.", LIST_COMMAND)
+        raise NotFound(f"There is no question {reference!a}.", QUESTIONS_COMMAND)
 
     def check_open(self, one: StoredQuestion) -> None:
         """Raises if a question can no longer be answered, and says why."""
@@ -87,7 +87,7 @@ class PendingQuestions:
             except ConcurrentChange:
                 continue  # who was faster may have answered this very question
             return done
-        raise Busy(BUSY, LIST_COMMAND)
+        raise Busy(BUSY, QUESTIONS_COMMAND)
 
     def expire(self, record: SessionRecord, id: str, by: str = "") -> None:
         """Records that nobody answered, unless somebody just did; from now on that is a no."""
@@ -102,7 +102,7 @@ class PendingQuestions:
                 return
             except ConcurrentChange:
                 continue
-        raise Busy(BUSY, LIST_COMMAND)
+        raise Busy(BUSY, QUESTIONS_COMMAND)
 
     def is_open(self, record: SessionRecord, id: str) -> bool:
         """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
@@ -113,7 +113,7 @@ class PendingQuestions:
         if self.is_open(record, id):
             return ""
         found = self.reply_to(record, id, 0)
-        return answered_elsewhere_text(found.answers, found.by) if found else WITHDRAWN
+        return answered_elsewhere_text(found.answers, found.by) if found else QUESTION_WITHDRAWN
 
     def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
         """Returns the answer to a question that was asked after some event, if there is one."""
@@ -144,7 +144,7 @@ class PendingQuestions:
         (id, digest), now = named, self.clock.now()
         one = next((each for each in known if each.asked.id == id), None)
         if one is None:
-            raise NotFound(f"There is no question {id!a}.", LIST_COMMAND)
+            raise NotFound(f"There is no question {id!a}.", QUESTIONS_COMMAND)
         check_answerable(one, now)
         check_reply(record.session, one, digest, reply)
         reply = msgspec.structs.replace(

@@ -3,7 +3,7 @@
 import time
 
 
-def now() -> str:
+def current_time() -> str:
     """Returns the time as events have it, in UTC and to the millisecond."""
     seconds = time.time()
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))

@@ -28,7 +28,7 @@ def interruptible() -> Iterator[None]:
         if pressed and number == signal.SIGHUP:
             return  # the kernel and a shell both say that the terminal is gone
         if pressed:
-            _leave()
+            _exit_interrupted()
         pressed = True
         raise KeyboardInterrupt(*_other_than_keys(number))
 
@@ -46,7 +46,7 @@ def _other_than_keys(number: int) -> tuple[str, ...]:
     return () if number == signal.SIGINT else (signal.Signals(number).name,)
 
 
-def _leave() -> None:
+def _exit_interrupted() -> None:
     for stream in (sys.stdout, sys.stderr):
         with suppress(Exception):  # it may be in the middle of a write
             stream.flush()

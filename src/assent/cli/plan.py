@@ -106,10 +106,10 @@ def delete(call: Invocation, session: str) -> None:
 
 
 def _list(call: Invocation, rows: list[Row]) -> None:
-    from assent.cli.clock import now
+    from assent.cli.clock import current_time
     from assent.render.times import relative_time
 
-    moment = now()
+    moment = current_time()
     lines = plan_list_lines(rows, lambda at: relative_time(at, moment))
     call.output.answer({"plans": rows}, lines)
 

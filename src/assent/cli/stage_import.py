@@ -22,7 +22,7 @@ from assent.render.rows import Row, operation_row, path_fields
 from assent.render.status import operation_lines
 
 MAX_PATCH_BYTES = 512 << 20  # bytes of a patch
-UNCHANGED = "No operation was added: the files are like that already."
+FILES_UNCHANGED = "No operation was added: the files are like that already."
 MAX_SKIPPED_SHOWN = 20  # paths that were left out and are named to a person; --json has all
 SKIP_REASONS = {
     "ignored": "ignored by .gitignore",
@@ -118,7 +118,7 @@ def _rows(staged: Staged) -> list[Row]:
 
 
 def _staged_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    return operation_lines(rows) if rows else iter((Line("plain", UNCHANGED),))
+    return operation_lines(rows) if rows else iter((Line("plain", FILES_UNCHANGED),))
 
 
 def _skipped_lines(skipped: Sequence[tuple[bytes, str]]) -> Iterator[Line]:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping
 
-from assent.cli.clock import now
+from assent.cli.clock import current_time
 from assent.cli.output import CliOutput, encoded, error_row, flush_run_output, ignore_closed_stdout
 from assent.cli.render.run_stream import RunStream, StreamItem
 from assent.core.errors import AssentError
@@ -32,7 +32,7 @@ class StreamJsonOutput(CliOutput):
         """Prints the last line: the same object that `--json` prints alone."""
         self._ended = True
         with ignore_closed_stdout(content):
-            self._line(stream_result_row(dict(content), self.session, now()))
+            self._line(stream_result_row(dict(content), self.session, current_time()))
 
     def break_off(self, error: AssentError) -> None:
         """Ends the stream with an error; where nothing was told, stderr alone tells of it."""
@@ -47,7 +47,7 @@ class StreamJsonOutput(CliOutput):
 
     def _tell(self, told: Iterable[StreamItem]) -> None:
         for kind, body in told:
-            self.write(live_row(kind, self.session, now(), body))
+            self.write(live_row(kind, self.session, current_time(), body))
 
     @staticmethod
     def _line(row: Row) -> None:

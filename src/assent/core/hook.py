@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.permission.wildcard import matches
+from assent.core.permission.wildcard import wildcard_matches
 from assent.core.shell.process import ProcessResult
 
 BEFORE_TOOL: Final = "before_tool"
@@ -42,7 +42,7 @@ class Hook(msgspec.Struct, frozen=True):
             return False
         if on not in (BEFORE_TOOL, AFTER_TOOL):
             return True
-        return any(matches(tool, pattern.strip()) for pattern in self.tool.split("|"))
+        return any(wildcard_matches(tool, pattern.strip()) for pattern in self.tool.split("|"))
 
 
 class HookOutput(msgspec.Struct, frozen=True):

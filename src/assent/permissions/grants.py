@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import custom_mode_name, default_agent
-from assent.core.permission.wildcard import expand_home, matches
+from assent.core.permission.wildcard import expand_home, wildcard_matches
 from assent.core.tool import Decision, PermissionContext
 from assent.permissions.check import PermissionCheck
 
@@ -50,4 +50,4 @@ def _covers(
     if matter.exact:
         return False
     wanted = expand_home(pattern.pattern, home)
-    return any(matches(form, wanted) for form in forms)
+    return any(wildcard_matches(form, wanted) for form in forms)

@@ -10,7 +10,7 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.paths import display_path, normalize
 from assent.core.permission.path_limits import PathLimits, PathPredicate
-from assent.core.permission.protected_paths import RESERVED, configures_agents
+from assent.core.permission.protected_paths import RESERVED_PATHS, configures_agents
 from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleAction, RuleLayer
 from assent.core.permission.rule_match import RuleMatch, RuleRows, deciding_match
 from assent.core.permission.wildcard import expand_home, matches_everything
@@ -152,10 +152,10 @@ class PathLimitsCache:
 
 def with_agent_config_limits(fence: PathLimits | None, is_open: IsOpen | None = None) -> PathLimits:
     """Returns a fence that keeps what configures agents, too, there or not; but what is open."""
-    reserved: tuple[bytes, ...] = RESERVED
+    reserved: tuple[bytes, ...] = RESERVED_PATHS
     orders: PathPredicate = _orders
     if is_open is not None:
-        reserved = tuple(path for path in RESERVED if not is_open(display_path(path), True))
+        reserved = tuple(path for path in RESERVED_PATHS if not is_open(display_path(path), True))
         orders = partial(_closed_orders, is_open)
     if fence is None:
         return PathLimits(keeps=orders, named=reserved)

@@ -6,7 +6,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused
-from assent.core.patch.file_modes import executable, is_executable
+from assent.core.patch.file_modes import is_executable, with_executable
 from assent.core.paths import (
     GIT,
     MAX_FOLDERS,
@@ -286,7 +286,7 @@ def _mode(before: FileState | None, state: FileState) -> int:
     if state.kind == "link":
         return LINK_MODE
     old = before.mode if before and before.kind == "file" else DEFAULT_MODE
-    return executable(old, is_executable(state.mode))
+    return with_executable(old, is_executable(state.mode))
 
 
 def _is_repository(names: Iterable[bytes]) -> bool:

@@ -34,7 +34,7 @@ from assent.sandbox.runner.command import (
     command_program,
     user_environment,
 )
-from assent.sandbox.runner.environment import FOLDERS
+from assent.sandbox.runner.environment import PROGRAM_FOLDERS
 from assent.sandbox.runner.git_config import (
     ARGUMENTS,
     commit_environment,
@@ -200,7 +200,7 @@ class LocalProcessRunner:
             for path in path_folders(self._environment)
             if seen.visible(path) and not is_inside(os.path.realpath(path), seen.root)
         ]
-        return list(dict.fromkeys((*own, *FOLDERS)))
+        return list(dict.fromkeys((*own, *PROGRAM_FOLDERS)))
 
     def _seen(self) -> SandboxProfile:
         with _ALONE:

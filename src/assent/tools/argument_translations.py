@@ -14,8 +14,8 @@ from assent.core.errors import UsageError
 from assent.core.json_depth import is_too_deep
 from assent.tools.command_output import quote_argument
 
-Args: TypeAlias = dict[str, Any]
-Translation: TypeAlias = Callable[[Any], Args | None]
+TranslatedArgs: TypeAlias = dict[str, Any]
+Translation: TypeAlias = Callable[[Any], TranslatedArgs | None]
 
 UNLIMITED = 1_000_000
 MILLI = 1000
@@ -46,7 +46,7 @@ def _items(value: Any) -> Any:
     return value if is_too_deep(found) else found
 
 
-def _command(value: Any) -> Args | None:
+def _command(value: Any) -> TranslatedArgs | None:
     """Writes a list of words as a line that means them; of a shell's own script, the script."""
     if not isinstance(value, list) or not value or not all(map(_is_text, value)):
         return None
@@ -59,22 +59,22 @@ def _command(value: Any) -> Args | None:
     return {"command": " ".join(words)}
 
 
-def _seconds(value: Any) -> Args | None:
+def _seconds(value: Any) -> TranslatedArgs | None:
     """Reads a time limit: a thousand or more can only be meant as milliseconds."""
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
     return {"seconds": number / MILLI if number >= MILLI else number} if number else None
 
 
-def _milliseconds(value: Any) -> Args | None:
+def _milliseconds(value: Any) -> TranslatedArgs | None:
     number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
     return {"seconds": number / MILLI} if number else None
 
 
-def _subject(value: Any) -> Args | None:
+def _subject(value: Any) -> TranslatedArgs | None:
     return {"subject": value} if _is_text(value) else None
 
 
-def _view_range(value: Any) -> Args | None:
+def _view_range(value: Any) -> TranslatedArgs | None:
     match _items(value):
         case [int(first), int(last)]:
             return {"offset": first, "end_line": last}
@@ -82,7 +82,7 @@ def _view_range(value: Any) -> Args | None:
             return None
 
 
-def _unlimited(value: Any) -> Args | None:
+def _unlimited(value: Any) -> TranslatedArgs | None:
     return {"limit": UNLIMITED} if value in (0, "0") else None
 
 
@@ -90,11 +90,11 @@ def _unless(field: str) -> Translation:
     return lambda value: {field: not parse_bool(value)} if type(parse_bool(value)) is bool else None
 
 
-def _names_only(value: Any) -> Args:
+def _names_only(value: Any) -> TranslatedArgs:
     return {"show": "files_with_matches"} if parse_bool(value) else {}
 
 
-def _only_folder(value: Any) -> Args | None:
+def _only_folder(value: Any) -> TranslatedArgs | None:
     match _items(value):
         case []:
             return {}
@@ -104,16 +104,16 @@ def _only_folder(value: Any) -> Args | None:
             return None
 
 
-def _flat(value: Any) -> Args | None:
+def _flat(value: Any) -> TranslatedArgs | None:
     return {"depth": 1} if parse_bool(value) is False else None
 
 
-def _all_of_them(value: Any) -> Args | None:
+def _all_of_them(value: Any) -> TranslatedArgs | None:
     count = int(value) if str(value).isdecimal() else 0
     return {"replace_all": count > 1} if count else None
 
 
-def _status(value: Any) -> Args | None:
+def _status(value: Any) -> TranslatedArgs | None:
     return {"status": STATUSES[value]} if _is_text(value) and value in STATUSES else None
 
 
@@ -137,7 +137,7 @@ TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
 }
 
 
-def _read(args: Args) -> Args:
+def _read(args: TranslatedArgs) -> TranslatedArgs:
     """Leaves out which lines were meant if the whole file is."""
     if parse_bool(args.get("should_read_entire_file")) is not True:
         return args
@@ -145,7 +145,7 @@ def _read(args: Args) -> Args:
     return {n: value for n, value in args.items() if n not in lines and "line" not in n}
 
 
-def _todo(args: Args) -> Args:
+def _todo(args: TranslatedArgs) -> TranslatedArgs:
     """Takes in a list that is called a plan, and items that are only described."""
     if isinstance(args.get("plan"), list):
         args = {"todos" if name == "plan" else name: value for name, value in args.items()}
@@ -159,7 +159,7 @@ def _described(item: Any) -> Any:
     return {"content" if name == "description" else name: value for name, value in item.items()}
 
 
-def _question(args: Args) -> Args:
+def _question(args: TranslatedArgs) -> TranslatedArgs:
     """Makes a list of a single question that was sent without one, and labels of words."""
     asked = _items(args.get("questions", [args] if "question" in args else None))
     if not isinstance(asked, list):
@@ -167,7 +167,7 @@ def _question(args: Args) -> Args:
     return {"questions": [_labelled(each) if isinstance(each, dict) else each for each in asked]}
 
 
-def _labelled(question: Args) -> Args:
+def _labelled(question: TranslatedArgs) -> TranslatedArgs:
     offered = question.get("options", question.get("follow_up"))
     rest = {name: value for name, value in question.items() if name != "follow_up"}
     options = _items(offered)
@@ -178,7 +178,7 @@ def _labelled(question: Args) -> Args:
     return rest | {"options": [{"label": o} if _is_text(o) else o for o in options]}
 
 
-def _present(args: Args) -> Args:
+def _present(args: TranslatedArgs) -> TranslatedArgs:
     if str(args.get("plan", "")).strip():
         raise UsageError(
             "The plan's text was not taken in: write it with `write_plan`, then call "
@@ -187,7 +187,7 @@ def _present(args: Args) -> Args:
     return {}
 
 
-def _notebook(args: Args) -> Args:
+def _notebook(args: TranslatedArgs) -> TranslatedArgs:
     """Counts as the older family does: its `cell_number` is where an inserted cell will stand."""
     number = str(args.get("cell_number", ""))
     if args.get("edit_mode") != "insert" or not number.isdecimal():
@@ -196,7 +196,7 @@ def _notebook(args: Args) -> Args:
     return rest | {"cell": str(int(number) - 1) if int(number) else ""}
 
 
-TOOL_TRANSLATIONS: Mapping[str, Callable[[Args], Args]] = {
+TOOL_TRANSLATIONS: Mapping[str, Callable[[TranslatedArgs], TranslatedArgs]] = {
     "read": _read,
     "todo": _todo,
     "question": _question,

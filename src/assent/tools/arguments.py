@@ -43,11 +43,11 @@ def _free(tool: Tool, schema: dict[str, Any], args: dict[str, Any]) -> RawArgume
     if missing := [f"`{name}` is missing" for name in needed if name not in args]:
         raise UsageError(f"{tool.name}: {', '.join(missing)}. Nothing was done.")
     fields = schema.get("properties", {})
-    kinds = {name: _kind(fields.get(name)) for name in args}
+    kinds = {name: _container_kind(fields.get(name)) for name in args}
     return RawArguments({name: _mended(value, kinds[name]) for name, value in args.items()})
 
 
-def _kind(field: Any) -> str:
+def _container_kind(field: Any) -> str:
     kind = field.get("type") if isinstance(field, dict) else None
     return kind if kind in ("array", "object") else ""
 

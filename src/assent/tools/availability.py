@@ -17,7 +17,7 @@ def unavailable_reason(
     tool: Tool, posture: PermissionContext, agent: Agent, *, suggest: bool
 ) -> str:
     """Returns the reason, or nothing if the tool is offered."""
-    if _denied(tool, agent):
+    if _denied_by_agent(tool, agent):
         return f"The agent {agent.name} may not use it."
     if posture.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
         return "Only the session that the person talks to can do this."
@@ -55,7 +55,7 @@ def _while_planning(tool: Tool, posture: PermissionContext) -> str:
     return ""
 
 
-def _denied(tool: Tool, agent: Agent) -> bool:
+def _denied_by_agent(tool: Tool, agent: Agent) -> bool:
     """Tells whether an agent's file takes a tool away, under its own or another name."""
     if agent.denies(tool.name):
         return True

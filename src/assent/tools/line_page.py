@@ -29,7 +29,7 @@ def read_page(chunks: Iterable[bytes], offset: int, limit: int) -> LinePage:
     for number, (held, length) in enumerate(_lines(chunks), 1):
         if number < offset:
             continue
-        text, strange = _text(held, length, first=number == 1)
+        text, strange = _decoded_line(held, length, first=number == 1)
         size += len(text.encode()) + len(str(number)) + 3
         if len(shown) == limit or (shown and size > BYTES):
             return LinePage(tuple(shown), offset, more=True, foreign=foreign)
@@ -51,7 +51,7 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
         yield held, length
 
 
-def _text(held: bytes, length: int, *, first: bool) -> tuple[str, bool]:
+def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool]:
     """Returns a line as text, and whether it had to be read as Latin-1."""
     line = held.removeprefix(_MARK) if first else held
     line = line.removesuffix(b"\r")

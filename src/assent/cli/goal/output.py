@@ -7,7 +7,7 @@ from typing import Protocol
 import msgspec
 
 from assent.cli.ansi import ansi
-from assent.cli.clock import now
+from assent.cli.clock import current_time
 from assent.cli.goal.options import OutputFormat
 from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines, turn_result_row
 from assent.cli.output import CliOutput, colored, encoded, ignore_closed_stdout
@@ -109,7 +109,7 @@ class StreamJsonTurnOutput:
             self._piece(heard.kind, speech.take(heard.text))
         else:
             self._let_go(void=isinstance(heard.event, StepRetried))
-            self._write(stream_row(heard, self._session, now()))
+            self._write(stream_row(heard, self._session, current_time()))
 
     def _let_go(self, *, void: bool) -> None:
         """Shows the ends of what was said before anything else happened, unless they are void."""
@@ -119,11 +119,13 @@ class StreamJsonTurnOutput:
 
     def _piece(self, kind: str, text: str) -> None:
         if text:
-            self._write(stream_row(StreamDelta(kind, text), self._session, now()))
+            self._write(stream_row(StreamDelta(kind, text), self._session, current_time()))
 
     def end(self, ending: TurnResult) -> None:
         self._let_go(void=False)
-        self._write(stream_result_row(turn_result_row(ending), ending.session.session, now()))
+        self._write(
+            stream_result_row(turn_result_row(ending), ending.session.session, current_time())
+        )
 
 
 class TextTurnOutput:

@@ -63,7 +63,7 @@ def bundle_lines(origin: BundleOrigin, standings: Sequence[BundleApproval]) -> I
         ],
     )
     for each in standings:
-        yield from _approval(each)
+        yield from _approval_lines(each)
     if not standings:
         yield Line("plain", "Nobody has approved it.")
     yield BLANK
@@ -92,7 +92,7 @@ def bundle_approved_lines(file: str, approval: Approval, build: str) -> Iterator
     yield Line("plain", f"Next, where it is to be applied: {visible_line(build)}")
 
 
-def _approval(standing: BundleApproval) -> Iterator[Line]:
+def _approval_lines(standing: BundleApproval) -> Iterator[Line]:
     yes = standing.approval
     who = f"{visible_line(yes.approver.user)} ({visible_line(yes.approver.channel)})"
     until = f", until {visible_line(yes.expires_at)}" if yes.expires_at else ""

@@ -9,7 +9,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.render.lines import BLANK, Line, wrapped_lines
 
-Fields: TypeAlias = dict[str, Any]
+ExplanationFields: TypeAlias = dict[str, Any]
 
 DECIDED_BY_TEXTS = {
     "mode": "the mode",
@@ -37,7 +37,7 @@ class ExplanationSource(Protocol):
     def note(self) -> str: ...
 
 
-def explanation_row(found: ExplanationSource) -> Fields:
+def explanation_row(found: ExplanationSource) -> ExplanationFields:
     """Returns why something may or may not happen, as JSON shows it."""
     return {
         "tool": found.tool or None,
@@ -47,7 +47,7 @@ def explanation_row(found: ExplanationSource) -> Fields:
     }
 
 
-def explanation_lines(row: Fields) -> Iterator[Line]:
+def explanation_lines(row: ExplanationFields) -> Iterator[Line]:
     """Renders the verdict, then each thing that was decided about with every layer's opinion."""
     reason = visible_line(row["reason"] or "nothing objects.")
     yield from wrapped_lines("heading", f"{row['verdict']}: {reason}")
@@ -67,14 +67,14 @@ def explanation_lines(row: Fields) -> Iterator[Line]:
             yield from wrapped_lines("dim", visible_line(said))
 
 
-def _seat(row: Fields) -> str:
+def _seat(row: ExplanationFields) -> str:
     mode = row["mode"] if row["mode"] == row["base"] else f"{row['mode']} ({row['base']})"
     where = f", session {row['session']}" if row["session"] else ""
     tool = f", tool {row['tool']}" if row["tool"] else ""
     return f"As agent {row['agent']} in {mode} mode{where}{tool}."
 
 
-def _by(part: Fields) -> str:
+def _by(part: ExplanationFields) -> str:
     """Says who decides; where the mode answers what a rule asks, the rule as well."""
     layer, rule = part["layer"], part["rule"]
     if layer == "mode" and rule:
@@ -83,7 +83,7 @@ def _by(part: Fields) -> str:
     return f"{named} {rule}" if rule else named.rstrip(",")
 
 
-def _part(part: ExplainedDecision) -> Fields:
+def _part(part: ExplainedDecision) -> ExplanationFields:
     request = part.request
     return {
         "permission": request.permission,
@@ -93,7 +93,7 @@ def _part(part: ExplainedDecision) -> Fields:
     }
 
 
-def _opinion(opinion: RuleMatch) -> Fields:
+def _opinion(opinion: RuleMatch) -> ExplanationFields:
     return {
         "layer": opinion.layer.name,
         "counts": opinion.counts,
@@ -103,7 +103,7 @@ def _opinion(opinion: RuleMatch) -> Fields:
     }
 
 
-def _decided(decision: Decision) -> Fields:
+def _decided(decision: Decision) -> ExplanationFields:
     return {
         "verdict": decision.verdict.value,
         "reason": decision.reason,

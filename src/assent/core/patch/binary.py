@@ -42,7 +42,7 @@ def inflate_exactly(packed: bytes, size: int) -> bytes:
 
 def rebuild_content(binary: BinaryPatch, before: bytes) -> bytes:
     """Returns the new content."""
-    return binary.content if binary.kind == "literal" else _patched(binary.content, before)
+    return binary.content if binary.kind == "literal" else _apply_delta(binary.content, before)
 
 
 def blob_id(content: bytes, like: str) -> str:
@@ -58,14 +58,14 @@ def is_full_id(identity: str) -> bool:
     return len(identity) in (sha1(usedforsecurity=False).digest_size * 2, sha256().digest_size * 2)
 
 
-def _patched(delta: bytes, before: bytes) -> bytes:
-    size, at = _number(delta, 0)
+def _apply_delta(delta: bytes, before: bytes) -> bytes:
+    size, at = _delta_number(delta, 0)
     if size != len(before):
         raise Refused("its binary part was made for another content.")
-    wanted, at = _number(delta, at)
+    wanted, at = _delta_number(delta, at)
     made, length = [], 0
     while at < len(delta) and length <= min(wanted, MAX_CONTENT_BYTES):
-        piece, at = _piece(delta, at, before)
+        piece, at = _delta_piece(delta, at, before)
         made.append(piece)
         length += len(piece)
     if length != wanted or at != len(delta):
@@ -73,7 +73,7 @@ def _patched(delta: bytes, before: bytes) -> bytes:
     return b"".join(made)
 
 
-def _piece(delta: bytes, at: int, before: bytes) -> tuple[bytes, int]:
+def _delta_piece(delta: bytes, at: int, before: bytes) -> tuple[bytes, int]:
     """Returns what one instruction adds: bytes of its own, or some of the old content."""
     code, at = delta[at], at + 1
     if not code & 0x80:
@@ -86,7 +86,7 @@ def _piece(delta: bytes, at: int, before: bytes) -> tuple[bytes, int]:
         value = 0
         for place, bit in enumerate(bits):
             if code >> bit & 1:
-                value |= _at(delta, at) << 8 * place
+                value |= _delta_byte(delta, at) << 8 * place
                 at += 1
         values.append(value)
     start, count = values[0], values[1] or 0x10000
@@ -95,16 +95,16 @@ def _piece(delta: bytes, at: int, before: bytes) -> tuple[bytes, int]:
     return before[start : start + count], at
 
 
-def _number(delta: bytes, at: int) -> tuple[int, int]:
+def _delta_number(delta: bytes, at: int) -> tuple[int, int]:
     value, shift, more = 0, 0, True
     while more:
-        byte, at = _at(delta, at), at + 1
+        byte, at = _delta_byte(delta, at), at + 1
         value |= (byte & 0x7F) << shift
         shift, more = shift + 7, bool(byte & 0x80)
     return value, at
 
 
-def _at(delta: bytes, at: int) -> int:
+def _delta_byte(delta: bytes, at: int) -> int:
     if at >= len(delta):
         raise Refused(f"{_DAMAGED}.")
     return delta[at]

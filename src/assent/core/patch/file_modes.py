@@ -1,7 +1,7 @@
 """File modes as git sees them: only whether a file is executable counts."""
 
-FILE, LINK, TYPE = 0o100000, 0o120000, 0o170000
-PLAIN, EXECUTABLE = 0o644, 0o755  # all that git knows of modes
+MODE_FILE, MODE_LINK, MODE_TYPE = 0o100000, 0o120000, 0o170000
+MODE_PLAIN, MODE_EXECUTABLE = 0o644, 0o755  # all that git knows of modes
 
 
 def is_executable(mode: int) -> bool:
@@ -9,7 +9,7 @@ def is_executable(mode: int) -> bool:
     return bool(mode & 0o100)
 
 
-def executable(mode: int, wanted: bool) -> int:
+def with_executable(mode: int, wanted: bool) -> int:
     """Returns a mode with which whoever may read a file can also run it, or nobody can."""
     if is_executable(mode) == wanted:
         return mode
@@ -22,7 +22,7 @@ def git_mode(mode: int) -> int:
     Fewer are kept, because our own diffs name them. What its owner could not even read nobody
     means: that is one of git's two.
     """
-    if mode & TYPE != FILE:
-        return mode & TYPE
-    full = EXECUTABLE if is_executable(mode) else PLAIN
-    return FILE | (mode & full if mode & 0o400 else full)
+    if mode & MODE_TYPE != MODE_FILE:
+        return mode & MODE_TYPE
+    full = MODE_EXECUTABLE if is_executable(mode) else MODE_PLAIN
+    return MODE_FILE | (mode & full if mode & 0o400 else full)

@@ -4,7 +4,14 @@ from typing import Literal
 
 from assent.core.errors import NoMatch, Refused
 from assent.core.patch.binary import blob_id, is_full_id, rebuild_content
-from assent.core.patch.file_modes import EXECUTABLE, LINK, PLAIN, TYPE, executable, git_mode
+from assent.core.patch.file_modes import (
+    MODE_EXECUTABLE,
+    MODE_LINK,
+    MODE_PLAIN,
+    MODE_TYPE,
+    git_mode,
+    with_executable,
+)
 from assent.core.patch.file_patch import FilePatch
 from assent.core.plan.operation import FileState
 
@@ -14,7 +21,7 @@ _THINGS = {"link": "a symlink", "file": "a file"}
 def is_link(file: FilePatch, before: FileState | None) -> bool:
     """Tells whether a file becomes a symlink, or stays one."""
     if file.new_mode is not None:
-        return _kind(file.new_mode) == "link"
+        return _kind_of_mode(file.new_mode) == "link"
     return before is not None and before.kind == "link"
 
 
@@ -23,13 +30,13 @@ def check_kind(file: FilePatch, before: FileState) -> None:
 
     Git writes the last as two: a file that goes, and one that comes with a content of its own.
     """
-    if file.old_mode is not None and _kind(file.old_mode) != before.kind:
+    if file.old_mode is not None and _kind_of_mode(file.old_mode) != before.kind:
         thing = _THINGS[before.kind]
         raise NoMatch(f"it is {thing} here, and the patch was made for something else.")
     if file.how == "delete" or file.new_mode is None:
         return
-    if _kind(file.new_mode) != before.kind:
-        old, new = _THINGS[before.kind], _THINGS[_kind(file.new_mode)]
+    if _kind_of_mode(file.new_mode) != before.kind:
+        old, new = _THINGS[before.kind], _THINGS[_kind_of_mode(file.new_mode)]
         raise NoMatch(f"it is {old} here, and a new mode does not make {new} of it.")
 
 
@@ -41,18 +48,18 @@ def check_target(content: bytes) -> None:
 
 def target_mode(file: FilePatch, before: FileState | None) -> int:
     """Returns the new mode, with no more rights than git gives; of its two, only x counts."""
-    bits = None if file.new_mode is None else git_mode(file.new_mode) & ~TYPE
+    bits = None if file.new_mode is None else git_mode(file.new_mode) & ~MODE_TYPE
     if before is None or before.kind == "link":
-        return PLAIN if bits is None else bits
+        return MODE_PLAIN if bits is None else bits
     if bits is None or file.old_mode == file.new_mode:
         return before.mode
-    if bits in (PLAIN, EXECUTABLE):
-        return executable(before.mode, bits == EXECUTABLE)
+    if bits in (MODE_PLAIN, MODE_EXECUTABLE):
+        return with_executable(before.mode, bits == MODE_EXECUTABLE)
     return bits
 
 
-def _kind(mode: int) -> Literal["file", "link"]:
-    return "link" if mode & TYPE == LINK else "file"
+def _kind_of_mode(mode: int) -> Literal["file", "link"]:
+    return "link" if mode & MODE_TYPE == MODE_LINK else "file"
 
 
 def binary_content(file: FilePatch, old: bytes, *, fresh: bool) -> bytes:

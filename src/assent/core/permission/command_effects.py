@@ -14,7 +14,7 @@ CommandEffectKind: TypeAlias = Literal[
 COMMAND_EFFECT_KINDS: Final[tuple[CommandEffectKind, ...]] = get_args(CommandEffectKind)
 
 # Programs, and the words with which they install. `*` is any word, `-` is none at all.
-_TABLE: Final = {
+_INSTALL_VERBS: Final = {
     "pip pip3": "install",
     "pipx": "install inject upgrade run",
     "uv": "install add sync",
@@ -42,7 +42,7 @@ _TABLE: Final = {
 }
 INSTALLERS: Final = {
     program: frozenset(words.split())
-    for group, words in _TABLE.items()
+    for group, words in _INSTALL_VERBS.items()
     for program in group.split()
 }
 # Programs, and the words with which they do it. `*` is any word.

@@ -38,7 +38,7 @@ _SYSTEM: Final = frozenset(
 )  # fmt: skip
 _FLAGS: Final = r"[a-z]{0,3}"  # after a regular expression: `/x/gi`
 # Every program reads the first ones when it starts; the last ones the sandbox makes anew.
-_USUAL: Final = (
+_SYSTEM_PATHS: Final = (
     r"(?:/usr(?:/local)?)?/(?:s?bin|lib(?:32|64|x32|exec)?)(?:/.*)?"
     r"|/usr(?:/local)?/(?:include|share)(?:/.*)?|(?:/var)?/tmp(?:/.*)?"
 )
@@ -46,7 +46,7 @@ _USUAL: Final = (
 
 def sensitive_mentions(texts: Iterable[bytes]) -> tuple[bytes, ...]:
     """Returns the names in texts that are protected or secret, as they are written."""
-    names = dict.fromkeys(name for text in texts for name in _names(text))
+    names = dict.fromkeys(name for text in texts for name in _mentioned_names(text))
     return tuple(name for name in names if protected_reason(name) or secret_reason(name))
 
 
@@ -63,7 +63,7 @@ def outside_mentions(code: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _names(text: bytes) -> Iterator[bytes]:
+def _mentioned_names(text: bytes) -> Iterator[bytes]:
     plain = re.sub(_VARIABLES, b" ", text)
     forms = [plain]
     if b"\\" in plain:
@@ -81,7 +81,7 @@ def _is_path(path: str, before: str) -> bool:
         return "/" in path or path.startswith("$") or is_string
     whole = "/" + normpath(path).lstrip("/")
     parts = whole[1:].split("/")
-    if whole == "/" or re.fullmatch(_USUAL, whole):
+    if whole == "/" or re.fullmatch(_SYSTEM_PATHS, whole):
         return False
     return (
         is_string or parts[0] in _SYSTEM or (len(parts) > 1 and not re.fullmatch(_FLAGS, parts[-1]))

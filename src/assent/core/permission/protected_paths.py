@@ -26,7 +26,7 @@ class ProtectedPattern(msgspec.Struct, frozen=True):
 
 
 # Who changes these changes what an agent may do; so a person is asked, whatever the mode.
-AGENTS: Final = ProtectedPattern(
+AGENT_FILES: Final = ProtectedPattern(
     "Agents, and Assent itself, take their orders from these.",
     "it says how agents and Assent work here",
     (
@@ -43,7 +43,7 @@ AGENTS: Final = ProtectedPattern(
     ("docs/agents/x.md", "opencode.py", "claude.txt"),
 )  # fmt: skip
 
-PROTECTED: Final = (
+PROTECTED_PATHS: Final = (
     ProtectedPattern(
         "Git runs these by itself.",
         "git runs what it says",
@@ -86,7 +86,7 @@ PROTECTED: Final = (
         (".vscode/tasks.json", "a/.idea/x.xml", "app.code-workspace", ".devcontainer/Dockerfile"),
         ("vscode/readme.md", "code-workspace"),
     ),
-    AGENTS,
+    AGENT_FILES,
     ProtectedPattern(
         "Shells and package managers read settings and secrets from these.",
         "shells and package managers obey it",
@@ -117,7 +117,7 @@ PROTECTED: Final = (
 
 # Of these, folders and files that make agents start programs (hooks, servers) are kept from
 # appearing while a model's command runs, too.
-RESERVED: Final = (
+RESERVED_PATHS: Final = (
     b".claude", b".codex", b".cursor", b".gemini", b".kiro", b".mcp.json", b".roo", b".windsurf",
     b"opencode.json", b"opencode.jsonc",
 )  # fmt: skip
@@ -188,7 +188,7 @@ def protecting_pattern(path: bytes) -> ProtectedPattern | None:
     match = _pattern().search(text)
     if match is None or _TEMPLATE.search(text):
         return None
-    return PROTECTED[int(str(match.lastgroup)[1:])]
+    return PROTECTED_PATHS[int(str(match.lastgroup)[1:])]
 
 
 def configures_agents(path: bytes) -> bool:
@@ -244,14 +244,15 @@ def _regex(glob: str) -> str:
 @cache  # made when first needed, because it takes milliseconds
 def _pattern() -> re.Pattern[str]:
     rows = [
-        f"(?P<r{n}>{'|'.join(map(_regex, row.globs))})(?:/|$)" for n, row in enumerate(PROTECTED)
+        f"(?P<r{n}>{'|'.join(map(_regex, row.globs))})(?:/|$)"
+        for n, row in enumerate(PROTECTED_PATHS)
     ]
     return re.compile(f"(?:^|/)(?:{'|'.join(rows)})")
 
 
 @cache
 def _orders() -> re.Pattern[str]:
-    return re.compile(f"(?:^|/)(?:{'|'.join(map(_regex, AGENTS.globs))})(?:/|$)")
+    return re.compile(f"(?:^|/)(?:{'|'.join(map(_regex, AGENT_FILES.globs))})(?:/|$)")
 
 
 @cache
@@ -264,7 +265,7 @@ def _executed() -> re.Pattern[str]:
 def _sieve() -> re.Pattern[str]:
     """Returns a pattern for the same names that does not tell rows apart, and so is faster."""
     rests: dict[str, list[str]] = {}  # of names, by their first character
-    for glob in [glob for row in PROTECTED for glob in row.globs]:
+    for glob in [glob for row in PROTECTED_PATHS for glob in row.globs]:
         rests.setdefault(_regex(glob[0]), []).append(_regex(glob[1:]))
     shared = [f"{first}(?:{'|'.join(found)})" for first, found in rests.items()]
     return re.compile(f"/(?:{'|'.join(shared)})(?:/|$)")
@@ -273,4 +274,4 @@ def _sieve() -> re.Pattern[str]:
 _EXECUTED = {glob.lower() for row in EXECUTED_LATER for glob in row.globs}
 _EXECUTED_ENDINGS = {glob.rpartition(".")[2] for glob in _EXECUTED if "*" in glob}
 # A symlink under one of these names would bring the protected names below it from elsewhere.
-_FOLDERS = {glob.partition("/")[0] for row in PROTECTED for glob in row.globs if "/" in glob}
+_FOLDERS = {glob.partition("/")[0] for row in PROTECTED_PATHS for glob in row.globs if "/" in glob}

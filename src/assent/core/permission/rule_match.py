@@ -15,9 +15,9 @@ from assent.core.permission.wildcard import (
     WildcardMatcher,
     expand_home,
     fixed_prefix,
-    matcher,
-    matches,
     matches_everything,
+    wildcard_matcher,
+    wildcard_matches,
 )
 from assent.core.session.agent import Agent
 from assent.core.tool import PERMISSIONS, Action, Decision, ResourceAccess
@@ -85,7 +85,9 @@ class CompiledRuleLayer:
         if key not in self._rows:
             rules = [rule for rule in reversed(self.layer.rules) if rule_covers(rule, request)]
             patterns = [(rule, expand_home(rule.pattern, self._home)) for rule in rules]
-            self._rows[key] = tuple((rule, fixed_prefix(p), matcher(p)) for rule, p in patterns)
+            self._rows[key] = tuple(
+                (rule, fixed_prefix(p), wildcard_matcher(p)) for rule, p in patterns
+            )
         return self._rows[key]
 
     def last(self, request: ResourceAccess, forms: ResourceForms) -> PermissionRule | None:
@@ -129,13 +131,15 @@ def rule_covers(rule: PermissionRule, request: ResourceAccess) -> bool:
         and request.action in OWN_ACTIONS
     ):
         return False
-    if matches(request.permission, rule.permission):
+    if wildcard_matches(request.permission, rule.permission):
         return True
     general = PERMISSIONS[request.action]
-    if rule.action != "allow" and matches(general, rule.permission):
+    if rule.action != "allow" and wildcard_matches(general, rule.permission):
         return True
     for word in (general, request.permission):
-        if any(matches(other, rule.permission) for other in PERMISSION_ALIASES.get(word, ())):
+        if any(
+            wildcard_matches(other, rule.permission) for other in PERMISSION_ALIASES.get(word, ())
+        ):
             return rule.action != "allow" or word not in RESTRICTING_PERMISSIONS
     return False
 
@@ -157,7 +161,7 @@ def hiding_rule(layers: Sequence[RuleLayer], tool: str, action: Action) -> Permi
         named = [rule for rule in layer.rules if not matches_everything(rule.permission)]
         others = [(name, named) for name in (tool, *OPENCODE_NAMES.get(tool, ()))]
         for name, rules in [(word, layer.rules), *others]:
-            rows = [rule for rule in rules if matches(name, rule.permission)]
+            rows = [rule for rule in rules if wildcard_matches(name, rule.permission)]
             if rows and rows[-1].action == "deny" and matches_everything(rows[-1].pattern):
                 return rows[-1]
     return None

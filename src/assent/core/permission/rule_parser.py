@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
 from assent.core.permission.rule import PermissionRule, RuleAction
-from assent.core.permission.wildcard import expand_home, matches
+from assent.core.permission.wildcard import expand_home, wildcard_matches
 
 RULE_ACTIONS: tuple[str, ...] = get_args(RuleAction)
 # Tools that OpenCode's older files switch off, and whose permission is `edit`.
-EDITS = ("write", "edit", "patch", "multiedit")
+OPENCODE_EDIT_TOOLS = ("write", "edit", "patch", "multiedit")
 
 
 class InvalidRuleTable(Exception):
@@ -26,7 +26,7 @@ def parse_rules(table: object, source: str = "") -> tuple[PermissionRule, ...]:
     return tuple(
         PermissionRule(permission, pattern, action, source=source)
         for permission, row in written.items()
-        for pattern, action in _row(permission, row)
+        for pattern, action in _table_row(permission, row)
     )
 
 
@@ -34,7 +34,11 @@ def parse_tool_rules(tools: object, source: str = "") -> tuple[PermissionRule, .
     """Returns the rules behind OpenCode's older `tools`; only what is switched off counts."""
     if not isinstance(tools, Mapping):
         raise InvalidRuleTable(f"tools is no table: {tools!r}")
-    off = ["edit" if name in EDITS else str(name) for name, on in tools.items() if on is False]
+    off = [
+        "edit" if name in OPENCODE_EDIT_TOOLS else str(name)
+        for name, on in tools.items()
+        if on is False
+    ]
     return tuple(PermissionRule(name, "*", "deny", source=source) for name in dict.fromkeys(off))
 
 
@@ -46,15 +50,17 @@ def rule_text(rule: PermissionRule) -> str:
 def failed_examples(rule: PermissionRule, home: str = "") -> tuple[str, ...]:
     """Returns which of a rule's own examples it does not keep, in words."""
     pattern = expand_home(rule.pattern, home)
-    missed = [text for text in rule.matches if not matches(expand_home(text, home), pattern)]
-    caught = [text for text in rule.misses if matches(expand_home(text, home), pattern)]
+    missed = [
+        text for text in rule.matches if not wildcard_matches(expand_home(text, home), pattern)
+    ]
+    caught = [text for text in rule.misses if wildcard_matches(expand_home(text, home), pattern)]
     return (
         *[f"it should match {text!r} and does not" for text in missed],
         *[f"it should not match {text!r} and does" for text in caught],
     )
 
 
-def _row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]:
+def _table_row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]:
     if not isinstance(permission, str):
         raise InvalidRuleTable(f"a permission is no word: {permission!r}")
     for pattern, action in (row if isinstance(row, Mapping) else {"*": row}).items():

@@ -104,7 +104,7 @@ SECRET_FILES: Final = (
 
 # Everybody commits these: they say which settings exist, and hold no real ones.
 _BLANK: Final = "example|examples|sample|samples|template|tmpl|tpl|dist|default|defaults|schema"
-_TEMPLATE: Final = (
+_SECRET_TEMPLATE: Final = (
     rf"(?:.*\.env|\.(?:envrc|flaskenv|dev\.vars))(?:[._-].+)?[._-](?:{_BLANK})"
     rf"|(?:.*[._-])?(?:{_BLANK})\.env"
 )
@@ -116,8 +116,8 @@ def secret_file(folder: bytes, name: bytes) -> SecretFilePattern | None:
     if above not in _quick().folders and not _quick().may_be(low):
         return None
     text = (above + b"/" + low).decode("utf-8", "surrogateescape")
-    match = _pattern().fullmatch(text)
-    if match is None or re.fullmatch(_TEMPLATE, text.rpartition("/")[2]):
+    match = _secret_pattern().fullmatch(text)
+    if match is None or re.fullmatch(_SECRET_TEMPLATE, text.rpartition("/")[2]):
         return None
     return SECRET_FILES[int(str(match.lastgroup)[1:])]
 
@@ -160,7 +160,7 @@ def _quick() -> _SecretFilter:
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
+def _secret_pattern() -> re.Pattern[str]:
     rows = [f"(?P<r{n}>{'|'.join(_regexes(row.globs))})" for n, row in enumerate(SECRET_FILES)]
     return re.compile("|".join(rows), re.DOTALL)
 

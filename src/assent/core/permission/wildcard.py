@@ -11,23 +11,23 @@ from typing import TypeAlias
 
 WildcardMatcher: TypeAlias = Callable[[str], object]
 
-_KEPT = 4096  # compiled patterns
+_MAX_COMPILED = 4096  # compiled patterns
 
 
-def matches(text: str, pattern: str) -> bool:
+def wildcard_matches(text: str, pattern: str) -> bool:
     """Tells whether a pattern stands for a text."""
-    return bool(matcher(pattern)(text))
+    return bool(wildcard_matcher(pattern)(text))
 
 
-@lru_cache(_KEPT)
-def matcher(pattern: str) -> WildcardMatcher:
+@lru_cache(_MAX_COMPILED)
+def wildcard_matcher(pattern: str) -> WildcardMatcher:
     """Returns what tells whether the pattern stands for a text.
 
     Most patterns have one `*`, at the end; for those nothing is compiled, which takes long.
     """
     head = pattern.removesuffix("*")
     if "*" in head or "?" in head:
-        return _compiled(pattern)
+        return _compiled_wildcard(pattern)
     if head == pattern:
         return pattern.__eq__
     if head.endswith(" "):
@@ -55,7 +55,7 @@ def expand_home(pattern: str, home: str) -> str:
     return pattern
 
 
-def _compiled(pattern: str) -> WildcardMatcher:
+def _compiled_wildcard(pattern: str) -> WildcardMatcher:
     ways = [_expression(pattern)]
     if pattern.endswith(" *"):
         ways.append(_expression(pattern[:-2]))

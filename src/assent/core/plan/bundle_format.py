@@ -10,13 +10,13 @@ from assent.core.digest import sha256
 from assent.core.errors import CorruptFile
 from assent.core.plan.approval import Approval
 from assent.core.plan.bundle import Bundle, BundleOrigin, required_contents, review_contents
-from assent.core.plan.import_check import DIGEST, ID, check_imported_plan
+from assent.core.plan.import_check import DIGEST_PATTERN, ID_PATTERN, check_imported_plan
 from assent.core.plan.plan import Plan
 
 MAX_FILE_BYTES = 128 << 20  # bytes of a file
 MAX_CONTENT_BYTES = 256 << 20  # bytes of all contents in it, unpacked
-LEVEL = 6
-OTHER = "It is no file of this kind, or of a later version."
+_ZLIB_LEVEL = 6
+OTHER_FORMAT = "It is no file of this kind, or of a later version."
 T = TypeVar("T")
 
 
@@ -49,7 +49,7 @@ _decoder: msgspec.json.Decoder[_BundleLine] = msgspec.json.Decoder(_BundleLine)
 def bundle_bytes(bundle: Bundle) -> bytes:
     """Returns the file that holds a bundle; equal bundles make equal files."""
     contents = [
-        _ContentLine(digest, len(content), zlib.compress(content, LEVEL))
+        _ContentLine(digest, len(content), zlib.compress(content, _ZLIB_LEVEL))
         for digest, content in sorted(bundle.contents.items())
     ]
     lines: list[_BundleLine] = [
@@ -69,9 +69,9 @@ def approval_bytes(approval: Approval) -> bytes:
 
 def read_bundle(content: bytes) -> Bundle:
     """Returns the bundle that a file holds; refuses one with a single byte out of place."""
-    lines = _lines(content)
-    head, plan = _one(lines, _HeadLine, 0), _one(lines, _PlanLine, 1)
-    end = _one(lines, _EndLine, len(lines) - 1)
+    lines = _decoded_lines(content)
+    head, plan = _line_at(lines, _HeadLine, 0), _line_at(lines, _PlanLine, 1)
+    end = _line_at(lines, _EndLine, len(lines) - 1)
     between = lines[2:-1]
     packed = [line for line in between if isinstance(line, _ContentLine)]
     approvals = tuple(line.approval for line in between if isinstance(line, _ApprovalLine))
@@ -86,35 +86,35 @@ def read_bundle(content: bytes) -> Bundle:
 
 def read_approval(content: bytes) -> Approval:
     """Returns the approval that a small file holds."""
-    return _one(_lines(content), _ApprovalLine, 0).approval
+    return _line_at(_decoded_lines(content), _ApprovalLine, 0).approval
 
 
-def _lines(content: bytes) -> list[_BundleLine]:
+def _decoded_lines(content: bytes) -> list[_BundleLine]:
     if len(content) > MAX_FILE_BYTES:
         raise CorruptFile(f"It is larger than {MAX_FILE_BYTES} bytes.")
     if b"\r" in content:
         raise CorruptFile("Its line ends were rewritten; git does that unless told `-text`.")
     if not content.endswith(b"\n"):
-        raise CorruptFile(OTHER)
-    return [_line(text) for text in content[:-1].split(b"\n")]
+        raise CorruptFile(OTHER_FORMAT)
+    return [_decoded_line(text) for text in content[:-1].split(b"\n")]
 
 
-def _line(text: bytes) -> _BundleLine:
+def _decoded_line(text: bytes) -> _BundleLine:
     """Reads a line and spells it again: what comes out differently was not written by us."""
     try:
         line = _decoder.decode(text)
         same = _spelled(line) == text + b"\n"
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise CorruptFile(OTHER) from None
+        raise CorruptFile(OTHER_FORMAT) from None
     if not same:
         raise CorruptFile("A line of it is spelled in a way that hides something.")
     return line
 
 
-def _one(lines: Sequence[_BundleLine], kind: type[T], at: int) -> T:
+def _line_at(lines: Sequence[_BundleLine], kind: type[T], at: int) -> T:
     found = lines[at] if 0 <= at < len(lines) else None
     if not isinstance(found, kind):
-        raise CorruptFile(OTHER)
+        raise CorruptFile(OTHER_FORMAT)
     return found
 
 
@@ -122,10 +122,13 @@ def _check_head(origin: BundleOrigin, plan: Plan, approvals: Iterable[Approval])
     check_imported_plan(plan)
     if origin.digest != plan.digest:
         raise CorruptFile("The plan in it is not the one that its digest names.")
-    if not ID.fullmatch(origin.plan_id) or len(origin.risks) not in (0, len(plan.operations)):
+    if not ID_PATTERN.fullmatch(origin.plan_id) or len(origin.risks) not in (
+        0,
+        len(plan.operations),
+    ):
         raise CorruptFile("What it says about the plan does not fit the plan.")
     names = [approval.id for approval in approvals]
-    if len(set(names)) != len(names) or not all(map(ID.fullmatch, names)):
+    if len(set(names)) != len(names) or not all(map(ID_PATTERN.fullmatch, names)):
         raise CorruptFile("It holds an approval twice, or one without a proper id.")
 
 
@@ -151,7 +154,7 @@ def _unpacked(line: _ContentLine) -> bytes:
         whole = unpacking.eof and not unpacking.unused_data and not unpacking.unconsumed_tail
     except zlib.error:
         whole, content = False, b""
-    named = DIGEST.fullmatch(line.digest) and sha256(content) == line.digest
+    named = DIGEST_PATTERN.fullmatch(line.digest) and sha256(content) == line.digest
     if not whole or not named:
         raise CorruptFile(f"The content {line.digest[:12]}… in it is not what its name says.")
     return content

@@ -55,8 +55,8 @@ class PlacedComment(msgspec.Struct, frozen=True):
 def place_comment(comment: Comment, parts: Sequence[CommentTarget]) -> PlacedComment:
     """Finds a comment's lines: where they were if all is as it was, else where they stand once."""
     was = comment.anchor
-    part = _part(was, parts)
-    lines = _lines(was, part) if part else None
+    part = _current_target(was, parts)
+    lines = _current_lines(was, part) if part else None
     if part is None or lines is None:
         return PlacedComment(comment, was, "gone", part.number if part else 0)
     anchor = msgspec.structs.replace(
@@ -79,7 +79,7 @@ def location_text(placed: PlacedComment) -> str:
     return f"was at {lines} of {of}" if gone else f"{lines} of {of}"
 
 
-def _part(was: CommentAnchor, parts: Sequence[CommentTarget]) -> CommentTarget | None:
+def _current_target(was: CommentAnchor, parts: Sequence[CommentTarget]) -> CommentTarget | None:
     """Returns the part that an anchor is about: the same one, or the only one about the same."""
     for part in parts:
         if part.operation == was.operation:
@@ -88,7 +88,7 @@ def _part(was: CommentAnchor, parts: Sequence[CommentTarget]) -> CommentTarget |
     return alike[0] if len(alike) == 1 else None
 
 
-def _lines(was: CommentAnchor, part: CommentTarget) -> tuple[int, int] | None:
+def _current_lines(was: CommentAnchor, part: CommentTarget) -> tuple[int, int] | None:
     if part.seen == was.seen or not was.first:
         return was.first, was.last
     size = len(was.quote)

@@ -17,11 +17,11 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Plan, declared_reliance, declared_scope
 
-DIGEST = re.compile(r"[0-9a-f]{64}")
-ID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
+ID_PATTERN = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
 MAX_TEXT = 1 << 20
 _MODES = 0o7777
-_LINK = 0o777
+_LINK_MODE = 0o777
 
 
 def check_imported_plan(plan: Plan) -> None:
@@ -62,14 +62,14 @@ def _follows_from_text(plan: Plan) -> bool:
     except AssentError:
         return False
     relied_on = [file.path for file in plan.relied_on]
-    sound = all(DIGEST.fullmatch(file.digest) for file in plan.relied_on)
+    sound = all(DIGEST_PATTERN.fullmatch(file.digest) for file in plan.relied_on)
     return scope == plan.scope and declared == relied_on and sound
 
 
 def _check_operation(op: Operation) -> None:
     for path, *states in footprint(op):
         _check_path(path)
-        if not path or not all(state is None or _is_sound(state) for state in states):
+        if not path or not all(state is None or _is_possible_state(state) for state in states):
             raise CorruptFile(f"It describes {display_path(path)} in a way that no file can be.")
     match op:
         case RunCommand(cwd=cwd, timeout=timeout):
@@ -90,6 +90,6 @@ def _check_path(path: bytes) -> None:
         raise Refused(f"{display_path(path)} is not a plain path inside the workspace.")
 
 
-def _is_sound(state: FileState) -> bool:
-    mode = state.mode == _LINK if state.kind == "link" else 0 <= state.mode <= _MODES
-    return bool(DIGEST.fullmatch(state.digest)) and state.size >= 0 and mode
+def _is_possible_state(state: FileState) -> bool:
+    mode = state.mode == _LINK_MODE if state.kind == "link" else 0 <= state.mode <= _MODES
+    return bool(DIGEST_PATTERN.fullmatch(state.digest)) and state.size >= 0 and mode

@@ -18,7 +18,7 @@ from assent.core.run.journal import (
 from assent.core.run.state import Rollbacks, SegmentRange, effective_entries, segment_ranges
 from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 
-_WHYS: Final[dict[SkipReason, str]] = {
+_SKIP_REASONS: Final[dict[SkipReason, str]] = {
     "ignored": "a command changed it, and what git ignores is not recorded",
     "large": "a command changed it, and it is larger than what is recorded",
     "too many": "a command changed it, and more changed than is recorded",
@@ -26,8 +26,8 @@ _WHYS: Final[dict[SkipReason, str]] = {
     "git": "a command changed it, and it is git's own",
     "folder": "a command changed the mode of this folder, which is not recorded",
 }
-UNKNOWN: Final = "a command ran after it was written, and what that changed is not known"
-ACCEPTED: Final = "the run was accepted while it was being changed"
+UNKNOWN_CHANGES: Final = "a command ran after it was written, and what that changed is not known"
+ACCEPTED_BY_USER: Final = "the run was accepted while it was being changed"
 
 
 class FinalFiles(msgspec.Struct, frozen=True):
@@ -88,10 +88,10 @@ class _FinalFilesFold:
     def command(self, changes: WorkspaceChanges) -> None:
         if not changes.known:
             for path in self._now:
-                self._lost[path] = UNKNOWN
+                self._lost[path] = UNKNOWN_CHANGES
         self.change(changes.operations)
         for skipped in changes.skipped:
-            self._lost[skipped.path] = _WHYS[skipped.why]
+            self._lost[skipped.path] = _SKIP_REASONS[skipped.why]
 
     def accept(self, span: SegmentRange, results: Sequence[OperationResult]) -> None:
         """Takes over what the disk said at the end; where it said nothing clear, nobody knows."""
@@ -100,7 +100,7 @@ class _FinalFilesFold:
             if result == "done":
                 self.change([op])
             elif result != "undone":
-                self._lost.update({path: ACCEPTED for path, *_ in footprint(op)})
+                self._lost.update({path: ACCEPTED_BY_USER for path, *_ in footprint(op)})
 
     def closed(self) -> FinalFiles:
         files = {

@@ -36,7 +36,7 @@ def run_results(
 ) -> tuple[OperationResult, ...]:
     """Says of each operation of a plan what became of it, from the journal."""
     there = entries[: rollback_start(entries)]
-    found = _results(segment_ranges(operations), there)
+    found = _segment_results(segment_ranges(operations), there)
     for conflict in _waiting(there):
         if conflict.path and found[conflict.index] == "not_started":
             found[conflict.index] = "conflict"
@@ -70,7 +70,7 @@ def kept_slots(entries: Iterable[JournalEntry]) -> tuple[bytes, ...]:
     )
 
 
-def _results(
+def _segment_results(
     course: Sequence[SegmentRange], entries: Sequence[JournalEntry]
 ) -> list[OperationResult]:
     visits = _visits(course, entries)
@@ -82,15 +82,15 @@ def _results(
     for number, span in enumerate(course):
         inside = visits.get(number)
         if span.command:
-            found.append(_command(span.first, entries))
+            found.append(_command_result(span.first, entries))
         elif inside is None:
             found += ["done" if number in found_done else "not_started"] * len(span.operations)
         else:
-            found += _files(span, inside)
+            found += _file_results(span, inside)
     return found
 
 
-def _files(span: SegmentRange, inside: Sequence[JournalEntry]) -> Sequence[OperationResult]:
+def _file_results(span: SegmentRange, inside: Sequence[JournalEntry]) -> Sequence[OperationResult]:
     count, first = len(span.operations), inside[0]
     assert isinstance(first, StartedEntry | SegmentEnteredEntry)
     ends = [entry for entry in inside if isinstance(entry, SettledEntry | HaltedEntry)]
@@ -119,7 +119,7 @@ def _visits(
     return found
 
 
-def _command(index: int, entries: Iterable[JournalEntry]) -> OperationResult:
+def _command_result(index: int, entries: Iterable[JournalEntry]) -> OperationResult:
     found: OperationResult = "not_started"
     for entry in entries:
         match entry:
@@ -166,7 +166,7 @@ def _take_back(
     entries: Sequence[JournalEntry],
 ) -> None:
     """Turns what was done into undone, where everything about it was put back."""
-    outcomes = _results(segment_ranges(back.operations), entries)
+    outcomes = _segment_results(segment_ranges(back.operations), entries)
     pairs = zip(back.about, outcomes, strict=True)
     open_ones = {index for about, result in pairs if result != "done" for index in about}
     covered = {index for about in back.about for index in about}.union(back.rest)

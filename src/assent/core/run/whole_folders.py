@@ -11,7 +11,7 @@ from assent.core.paths import ancestors, parent
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.run.slot_move import prunable_folders
 
-MIN_FILES = 2  # files; for one alone nothing is gained
+_MIN_FOLDER_FILES = 2  # files; for one alone nothing is gained
 
 
 def added_folders(operations: Sequence[FileOperation], missing: Iterable[bytes]) -> list[bytes]:
@@ -25,7 +25,7 @@ def added_folders(operations: Sequence[FileOperation], missing: Iterable[bytes])
     if len(come) < len(operations):
         rest = [op for op in operations if not isinstance(op, WriteFile) or op.before is not None]
         others.update(outermost.above(path) for op in rest for path in _touched(op))
-    return [top for top, count in files.items() if count >= MIN_FILES and top not in others]
+    return [top for top, count in files.items() if count >= _MIN_FOLDER_FILES and top not in others]
 
 
 def removed_folders(
@@ -44,7 +44,7 @@ def removed_folders(
     return [
         top
         for top, gone in files.items()
-        if len(gone) >= MIN_FILES
+        if len(gone) >= _MIN_FOLDER_FILES
         and others.isdisjoint((top, *ancestors(top)))
         and gone == set(below(top))
     ]

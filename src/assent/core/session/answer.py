@@ -26,8 +26,8 @@ from assent.core.session.question import (
 )
 from assent.core.session.stored_question import StoredQuestion
 
-LIST_COMMAND = "assent questions list"
-WITHDRAWN = "The question was taken back; nobody needs an answer any more."
+QUESTIONS_COMMAND = "assent questions list"
+QUESTION_WITHDRAWN = "The question was taken back; nobody needs an answer any more."
 
 
 class QuestionReply(msgspec.Struct, frozen=True):
@@ -51,17 +51,19 @@ def check_answerable(one: StoredQuestion, now: str) -> None:
     """Raises if a question can no longer be answered, and says why."""
     match one.status(now):
         case "answered":
-            raise ConcurrentChange(f"{_was_answered(one)} The first answer counts.", LIST_COMMAND)
+            raise ConcurrentChange(
+                f"{_was_answered(one)} The first answer counts.", QUESTIONS_COMMAND
+            )
         case "expired":
             raise Expired(
                 f"Question {one.asked.id} expired at {one.asked.expires_at}, which is a no.",
-                LIST_COMMAND,
+                QUESTIONS_COMMAND,
             )
         case "interrupted":
             raise IllegalState(
                 f"What question {one.asked.id} was about has ended without an answer; nothing "
                 "waits for it.",
-                LIST_COMMAND,
+                QUESTIONS_COMMAND,
             )
         case "open":
             pass
@@ -132,7 +134,7 @@ def accepted_answer(
 def answered_elsewhere_text(answers: QuestionAnswers | None, by: str) -> str:
     """Says to somebody who still thinks about a question what was answered, and by whom."""
     if answers is None:
-        return WITHDRAWN
+        return QUESTION_WITHDRAWN
     words = "; ".join(", ".join(answer) for answer in answers if answer)
     who = f" by {by}" if by else ""
     return f"Answered elsewhere{who}: {words or 'nothing, which is a no'}."

@@ -65,7 +65,7 @@ def has_passed(expires_at: str, now: str) -> bool:
 
 def stored_questions(events: Iterable[StoredEvent]) -> tuple[StoredQuestion, ...]:
     """Returns every question of a session, in the order in which they were asked."""
-    return tuple(_read(events).found.values())
+    return tuple(_fold_questions(events).found.values())
 
 
 def calls_awaiting_answers(
@@ -76,7 +76,7 @@ def calls_awaiting_answers(
     Nothing was done for them yet: the answer to the last question is missing, or no turn has gone
     on with it. They can be settled again; what became of all others is not known.
     """
-    board = _read(events)
+    board = _fold_questions(events)
     pairs = [(call, board.about(call.id)) for call in board.calls.values()]
     return tuple((call, asked) for call, asked in pairs if asked and not asked[-1].taken)
 
@@ -106,14 +106,14 @@ class _QuestionFold:
             self.found[id] = msgspec.structs.replace(self.found[id], **changes)
 
 
-def _read(events: Iterable[StoredEvent]) -> _QuestionFold:
+def _fold_questions(events: Iterable[StoredEvent]) -> _QuestionFold:
     board = _QuestionFold()
     for recorded in events:
-        _take(board, recorded)
+        _add_event(board, recorded)
     return board
 
 
-def _take(board: _QuestionFold, recorded: StoredEvent) -> None:
+def _add_event(board: _QuestionFold, recorded: StoredEvent) -> None:
     match recorded.event:
         case PartSaid(part=ToolCall() as call):
             board.calls.setdefault(call.id, call)  # two of one id cannot be told apart
@@ -126,10 +126,10 @@ def _take(board: _QuestionFold, recorded: StoredEvent) -> None:
         case AnswerTaken(id=id):
             board.change(id, taken=True)
         case event:
-            _turn_to(board, event)
+            _end_questions(board, event)
 
 
-def _turn_to(board: _QuestionFold, event: Event) -> None:
+def _end_questions(board: _QuestionFold, event: Event) -> None:
     """Ends questions with what they were asked for: a call, a step, or a turn."""
     match event:
         case CallEnded(call=call):

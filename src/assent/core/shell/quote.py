@@ -6,12 +6,12 @@ from typing import Final
 
 from assent.core.paths import one_line
 
-_PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 def shell_quoted(word: str) -> str:
     """Returns a word as the shell reads it back, whatever is in it."""
-    if _PLAIN.fullmatch(word):
+    if _PLAIN_WORD.fullmatch(word):
         return word
     return "'" + word.replace("'", "'\"'\"'") + "'"
 

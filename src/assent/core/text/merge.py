@@ -9,10 +9,10 @@ import msgspec
 from assent.core.patch.hunks import split_lines
 from assent.core.text.line_diff import line_changes
 
-CONTEXT = 3  # lines around a change that must be as they were
+CONTEXT_LINES = 3  # lines around a change that must be as they were
 CHANGED_BY_OTHERS = "somebody changed these lines, or some beside them"
 MOVED_BY_OTHERS = "somebody moved these lines elsewhere"
-_MANY = 10_000  # places where a line of context stands before it counts as no help
+_MAX_CONTEXT_PLACES = 10_000  # places where a line of context stands before it counts as no help
 
 LineEdit: TypeAlias = tuple[int, int, tuple[bytes, ...]]  # lines i:j of the old text become these
 
@@ -40,7 +40,7 @@ def three_way_merge(before: bytes, after: bytes, now: bytes) -> bytes | MergeCon
     for start, end, _ in ours:
         if meeting.meets(start, end):
             return MergeConflict(start + 1, max(end, start + 1), CHANGED_BY_OTHERS)
-        window = old[max(start - CONTEXT, 0) : end + CONTEXT]
+        window = old[max(start - CONTEXT_LINES, 0) : end + CONTEXT_LINES]
         counts = {place.count(window) for place in places}
         if len(counts) > 1 or -1 in counts:
             return MergeConflict(start + 1, max(end, start + 1), "its place is in doubt")
@@ -94,7 +94,7 @@ class _OtherEdits:
         """Tells whether a change overlaps or touches another, or has one in its context."""
         if self._any(bisect_left(self._ends, start), bisect_right(self._starts, end)):
             return True
-        low, high = max(start - CONTEXT, 0), min(end + CONTEXT, self._length)
+        low, high = max(start - CONTEXT_LINES, 0), min(end + CONTEXT_LINES, self._length)
         return self._any(bisect_right(self._ends, low), bisect_left(self._starts, high))
 
     def _any(self, first: int, last: int) -> bool:
@@ -116,7 +116,7 @@ class _LineIndex:
             return 0
         rarest = min(range(len(window)), key=lambda n: len(self._at.get(window[n], ())))
         found = self._at.get(window[rarest], [])
-        if len(found) > _MANY:
+        if len(found) > _MAX_CONTEXT_PLACES:
             return -1
         starts = [at - rarest for at in found if at >= rarest]
         return sum(self._lines[at : at + len(window)] == window for at in starts)

@@ -43,10 +43,12 @@ _ECHOED: Final = (
     ),
 )
 _PRIVATE: Final = "private key"
-_PLAIN: Final = tuple(form for form in SECRET_PATTERNS if form.name != _PRIVATE)
-_VALUES: Final = (*[form for form in SECRET_GUESSES if form.name != _NAMED], *_ECHOED)
-_MARKS: Final = tuple({mark.lower() for form in SECRET_PATTERNS + _VALUES for mark in form.marks})
-_NAMES: Final = tuple({form.name for form in SECRET_PATTERNS + _VALUES} | {CONFIGURED_KEY})
+_PLAIN_PATTERNS: Final = tuple(form for form in SECRET_PATTERNS if form.name != _PRIVATE)
+_VALUE_PATTERNS: Final = (*[form for form in SECRET_GUESSES if form.name != _NAMED], *_ECHOED)
+_ALL_MARKS: Final = tuple(
+    {mark.lower() for form in SECRET_PATTERNS + _VALUE_PATTERNS for mark in form.marks}
+)
+_NAMES: Final = tuple({form.name for form in SECRET_PATTERNS + _VALUE_PATTERNS} | {CONFIGURED_KEY})
 
 # A whole key or, where the output was cut, its beginning. Each unit goes on where the one before
 # it ended and takes nothing back, so that a search is linear on any text.
@@ -110,15 +112,15 @@ def redaction_text(name: str) -> str:
 
 def _masked_once(text: str) -> str:
     low = _lowered(text)
-    if not may_hold_secret(low, _MARKS):
+    if not may_hold_secret(low, _ALL_MARKS):
         return text
     if "PRIVATE KEY" in text:
         text = re.sub(_WHOLE_KEY, _key, text)
         text = re.sub(_CUT_KEY, redaction_text(_PRIVATE), text)
-    for form in _PLAIN:
+    for form in _PLAIN_PATTERNS:
         if may_hold_secret(text, form.marks):
             text = re.sub(form.pattern, redaction_text(form.name), text)
-    for form in _VALUES:
+    for form in _VALUE_PATTERNS:
         if may_hold_secret(low, form.marks):
             text = _without_values(text, form)
     return text

@@ -19,7 +19,7 @@ from assent.core.plan.operation import (
 from assent.core.run.workspace_changes import SkippedFile, SkipReason, WorkspaceChanges
 from assent.core.shell.quote import shell_line
 
-_WHYS: Final[dict[SkipReason, str]] = {
+_SKIP_REASONS: Final[dict[SkipReason, str]] = {
     "ignored": "git ignores it, so its old content was not kept",
     "large": "it is larger than undo.file_mb, so its old content was not kept",
     "too many": "more changed than undo.total_mb and undo.files let be kept",
@@ -171,7 +171,7 @@ def _of(ordered: AppliedCommand) -> Iterable[UndoGap]:
     if not ordered.known:
         yield UndoGap(words, "not all that it changed is known, or was kept")
     for left in (one for one in ordered.skipped if not one.kept):
-        yield UndoGap(words, f"{_WHYS[left.why]} ({left.how})", left.path)
+        yield UndoGap(words, f"{_SKIP_REASONS[left.why]} ({left.how})", left.path)
     if command is not None and command.profile == "commit":
         yield UndoGap(words, "a commit that it made stays")
     elif not ordered.confined:

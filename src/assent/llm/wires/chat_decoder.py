@@ -173,7 +173,7 @@ class ChatDecoder:
             return
         for item in content:
             if item.get("type") == "thinking":
-                yield from self._think(_thought(item.get("thinking")))
+                yield from self._think(_thinking_text(item.get("thinking")))
             else:
                 yield from self._say(str(item.get("text") or ""))
 
@@ -213,10 +213,10 @@ class ChatDecoder:
         return self._calls[-1]
 
 
-def _thought(found: object) -> str:
+def _thinking_text(found: object) -> str:
     """Returns a thought that may be a text, or a list of pieces with texts."""
     if isinstance(found, list):
-        return "".join(_thought(piece) for piece in found)
+        return "".join(_thinking_text(piece) for piece in found)
     if isinstance(found, dict):
         return str(found.get("text") or "")
     return found if isinstance(found, str) else ""

@@ -15,10 +15,10 @@ from assent.permissions.commands.read_only_line import read_only_line
 from assent.permissions.commands.risk import command_risk, line_effects, runs_code
 from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand
 from assent.permissions.commands.written_files import (
-    NOTHING,
-    named,
-    ordered,
+    NO_COMMANDS,
+    agent_config_named,
     possibly_written_files,
+    sensitive_files_named,
     uncertain_writes,
     written_files,
 )
@@ -41,8 +41,8 @@ def classify_command_line(text: str, *, root: str = "", home: str = "") -> Comma
     except Exception as error:  # law 9: what cannot be judged is not certain
         deep = isinstance(error, RecursionError)
         reason = TOO_DEEP if deep else f"It could not be judged: {type(error).__name__}."
-        names = named(text)
-        orders = ordered(names, NOTHING, root)
+        names = sensitive_files_named(text)
+        orders = agent_config_named(names, NO_COMMANDS, root)
         return CommandAnalysis(
             (text,), certain=False, risk="high", reasons=(reason,), names=names, perhaps=orders
         )
@@ -55,7 +55,7 @@ def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
     found = msgspec.structs.replace(found, doubts=tuple(doubts))
     commands = _as_rules_see(found)
     danger = denylist_reason(text, found, ground)
-    names = named(text, found)
+    names = sensitive_files_named(text, found)
     level, reasons = command_risk(found, writes, ground.root, names)
     certain = bool(commands) and not found.doubts
     lasting = certain and not danger and not found.nested
@@ -69,7 +69,7 @@ def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
         danger=danger,
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,
-        perhaps=(*possibly_written_files(found), *ordered(names, found, ground.root)),
+        perhaps=(*possibly_written_files(found), *agent_config_named(names, found, ground.root)),
         effects=line_effects(found),
         always=command_patterns(commands, exactly=level == "high" or _by_path(found))
         if lasting

@@ -13,18 +13,18 @@ from tree_sitter import Node
 from assent.permissions.commands.test_expressions import is_plain_test_expression
 from assent.permissions.commands.variables import is_local_variable
 
-_NAME: Final = rb"[A-Za-z_][A-Za-z0-9_]*"
+_VARIABLE: Final = rb"[A-Za-z_][A-Za-z0-9_]*"
 _SUFFIX: Final = rb"(?:\[(?:[0-9]+|[@*])\])?"
 _LITERAL: Final = rb"[A-Za-z0-9_./,:@%+ -]*"
 _EXPANSION: Final = re.compile(
-    rb"\$\{(?:#?" + _NAME + _SUFFIX + rb"|[0-9@*#?$!-]|" + _NAME + rb"(?::?[-+?]" + _LITERAL
+    rb"\$\{(?:#?" + _VARIABLE + _SUFFIX + rb"|[0-9@*#?$!-]|" + _VARIABLE + rb"(?::?[-+?]" + _LITERAL
     + rb"|(?:##?|%%?)[A-Za-z0-9_.*?/-]+|\^\^?|,,?|//?[A-Za-z0-9_.-]+(?:/[A-Za-z0-9_.-]*)?))\}"
 )  # fmt: skip
 _NUMBERS: Final = re.compile(rb"\$\(\([0-9 \t+*/%<>=!&|^~?:(),-]*\)\)")
-_ASSIGNED: Final = re.compile(_NAME + rb"(?:\[[0-9]+\])?")
-_SIGNS: Final = re.compile(rb"\$\(\(|\$\[|\$\{")
+_ASSIGNED: Final = re.compile(_VARIABLE + rb"(?:\[[0-9]+\])?")
+_EXPANSION_SIGNS: Final = re.compile(rb"\$\(\(|\$\[|\$\{")
 _QUIET: Final = frozenset({"raw_string", "ansi_c_string", "comment"})
-_WHOLE: Final = frozenset({"expansion", "arithmetic_expansion"})
+_EXPANSIONS: Final = frozenset({"expansion", "arithmetic_expansion"})
 
 # Every other kind of part is in doubt, also one that a later grammar brings.
 _KINDS: Final = frozenset(
@@ -48,26 +48,26 @@ def may_evaluate_twice(root: Node, content: bytes) -> bool:
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if not _is_fine(node):
+        if not _is_replaced_once(node):
             return True
-        if node.type in _WHOLE:
+        if node.type in _EXPANSIONS:
             told.add(node.start_byte)
             continue
-        if node.type in _QUIET or _is_quoted(node):
+        if node.type in _QUIET or _is_quoted_heredoc(node):
             quiet.append((node.start_byte, node.end_byte))
         waiting += node.children
-    open_signs = [at.start() for at in _SIGNS.finditer(content) if at.start() not in told]
+    open_signs = [at.start() for at in _EXPANSION_SIGNS.finditer(content) if at.start() not in told]
     return not all(any(start <= at < end for start, end in quiet) for at in open_signs)
 
 
-def _is_fine(node: Node) -> bool:
+def _is_replaced_once(node: Node) -> bool:
     if not node.is_named:
         return node.type not in ("((", "))")
     check = _CHECKS.get(node.type)
     return check(node) if check is not None else node.type in _KINDS
 
 
-def _is_quoted(node: Node) -> bool:
+def _is_quoted_heredoc(node: Node) -> bool:
     """Tells whether it is text for a command's input in which the shell replaces nothing."""
     if node.type != "heredoc_body" or node.parent is None:
         return False

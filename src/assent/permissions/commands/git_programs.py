@@ -7,7 +7,7 @@ from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand
 
-_VERBS: Final = words_in(
+_GIT_VERBS: Final = words_in(
     "status diff log show add commit stash push pull fetch clone checkout switch restore reset "
     "branch tag merge rebase cherry-pick revert rm mv init clean apply am blame annotate describe "
     "rev-parse rev-list ls-files ls-tree ls-remote cat-file grep remote config worktree submodule "
@@ -42,7 +42,7 @@ def git_runs_program(command: SimpleCommand) -> bool:
     verb, rest = words[0], words[1:]
     if verb.text.startswith("-") or not _begins_plainly(command):
         return verb.text not in _BEFORE
-    if verb.text not in _VERBS:
+    if verb.text not in _GIT_VERBS:
         return True
     vague = command.open or not all(word.plain for word in rest)
     named = _names_program(verb.text, [word.text for word in rest])

@@ -24,9 +24,9 @@ def installs(op: RunCommand) -> bool:
 
 def split_commands(op: RunCommand) -> Iterator[list[str]]:
     """Splits a command line roughly: a word too many is a false alarm, one too few is worse."""
-    argv = [_text(word) for word in op.argv]
+    argv = [_escaped(word) for word in op.argv]
     of_shell = bool(argv) and argv[0].rpartition("/")[2] in _SHELLS
-    scripts = [_text(op.script), *(word for word in argv[1:] if of_shell or " " in word)]
+    scripts = [_escaped(op.script), *(word for word in argv[1:] if of_shell or " " in word)]
     pieces = [piece.split() for script in scripts for piece in _SEPARATORS.split(script)]
     for words in [argv, *pieces]:
         unquoted = [word.strip("\"'$") for word in words]
@@ -35,5 +35,5 @@ def split_commands(op: RunCommand) -> Iterator[list[str]]:
             yield [command[0].rpartition("/")[2], *command[1:]]
 
 
-def _text(word: bytes) -> str:
+def _escaped(word: bytes) -> str:
     return word.decode("utf-8", "backslashreplace")

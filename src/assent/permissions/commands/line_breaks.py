@@ -28,12 +28,12 @@ _HEREDOC: Final = "heredoc_redirect"
 
 def has_ambiguous_line_break(root: Node, content: bytes) -> bool:
     """Tells whether an escaped line break could join what the grammar keeps apart."""
-    return not all(_is_fine(root, content, at.start()) for at in _BREAK.finditer(content))
+    return not all(_is_clear_break(root, content, at.start()) for at in _BREAK.finditer(content))
 
 
-def _is_fine(root: Node, content: bytes, at: int) -> bool:
+def _is_clear_break(root: Node, content: bytes, at: int) -> bool:
     node = root.descendant_for_byte_range(at, at + 2)
-    if node is None or _is_quoted(node):
+    if node is None or _is_in_quotes(node):
         return node is not None
     first = root.descendant_for_byte_range(at, at + 1)
     if first is None or first.type == "comment":
@@ -49,7 +49,7 @@ def _above(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _is_quoted(node: Node) -> bool:
+def _is_in_quotes(node: Node) -> bool:
     """Tells whether it stands in single quotes, or in text in which the shell replaces nothing."""
     if node.type == "raw_string":
         return True

@@ -19,7 +19,7 @@ _NO_FILES: Final = words_in(
     "echo printf export declare typeset local readonly unset alias kill sleep exit return "
     "tee touch mkdir rmdir rm unlink truncate shred"
 )
-_INTO: Final = words_in("cp install ln mv")  # the last word is written, or a folder written to
+_COPIERS: Final = words_in("cp install ln mv")  # the last word is written, or a folder written to
 # The first word is an expression, unless an option names it.
 _SCRIPTED: Final = words_in("sed gsed awk gawk mawk nawk grep egrep fgrep rg ag perl jq yq")
 _SCRIPTS: Final = words_in("-e -f -E --expression --file --regexp")
@@ -65,7 +65,11 @@ def _words(command: SimpleCommand) -> Iterator[str]:
     operands = [word for word in words if not word.text.startswith("-")]
     if command.name in _SCRIPTED and not _SCRIPTS & {word.text for word in words}:
         skipped.update(id(word) for word in operands[:1])
-    if command.name in _INTO and len(operands) > 1 and not command.has("t", "--target-directory"):
+    if (
+        command.name in _COPIERS
+        and len(operands) > 1
+        and not command.has("t", "--target-directory")
+    ):
         skipped.add(id(operands[-1]))
     for word in words:
         if id(word) not in skipped:

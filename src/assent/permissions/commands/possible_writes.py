@@ -12,7 +12,7 @@ from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand
 
-_INTO: Final = ("-t", "--target-directory")
+_TARGET_OPTIONS: Final = ("-t", "--target-directory")
 _DELETES: Final = words_in("-delete -exec -execdir -ok -okdir -fprint -fprintf -fls")
 _GIT: Final = words_in("checkout restore clean rm mv reset stash apply switch")
 _AT: Final[dict[str, tuple[str, ...]]] = {
@@ -27,13 +27,13 @@ _AT: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-def _all(command: SimpleCommand) -> list[str]:
+def _all_as_folders(command: SimpleCommand) -> list[str]:
     return [f"{path}/" for path in command.operands]
 
 
 def _moved(command: SimpleCommand) -> list[str]:
     """Names where each source would be, if the target is a folder, and the sources' folders."""
-    into, sources = _valued(command, _INTO), list(command.operands)
+    into, sources = _valued(command, _TARGET_OPTIONS), list(command.operands)
     if into:
         sources = [path for path in sources if path not in into]
     else:
@@ -62,7 +62,7 @@ def _tracked(command: SimpleCommand) -> list[str]:
 
 
 _REACHES: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
-    **dict.fromkeys(words_in("rm rmdir shred chmod chown chgrp touch mkdir"), _all),
+    **dict.fromkeys(words_in("rm rmdir shred chmod chown chgrp touch mkdir"), _all_as_folders),
     **dict.fromkeys(words_in("cp mv ln install rsync scp"), _moved),
     **dict.fromkeys(words_in("find fd"), _searched),
     "git": _tracked,

@@ -26,7 +26,7 @@ OPAQUE_RUNNERS: Final = words_in(
     "capsh daemonize setcpuset sg newgrp socat"
 )
 _LOADER: Final = re.compile(r"ld-[\w.-]+\.so[\d.]*|(ba|da|z|k)sh[-\d.][\w.-]*")
-_VERBS: Final = frozenset(
+_RUNNING_VERBS: Final = frozenset(
     [*((name, "exec") for name in words_in("stack cabal opam dotnet rustup poetry devbox")),
      *(("nix", verb) for verb in words_in("develop run shell")),
      *((name, "shell") for name in words_in("pipenv poetry devbox")),
@@ -164,7 +164,9 @@ CODE_RUNNERS: Final = (
     frozenset(_TESTS) - words_in("git make gmake sort go cargo rg deno ninja") | OPAQUE_RUNNERS
 )
 
-_MANY: Final = {name for name, _ in SUBCOMMAND_WRAPPERS} | {name for name, _ in _VERBS} - {"cmake"}
+_MANY: Final = {name for name, _ in SUBCOMMAND_WRAPPERS} | {name for name, _ in _RUNNING_VERBS} - {
+    "cmake"
+}
 # They run commands that stand in what they read.
 _READERS: Final = words_in(
     "sqlite3 psql mysql mariadb m4 dc gnuplot octave R ghci irb ipython ipython3 bpython jshell "
@@ -192,7 +194,7 @@ def hidden_execution(command: SimpleCommand) -> list[str]:
     name = command.name
     test = _TESTS.get(name)
     verb = command.arguments[0] if command.arguments else ""
-    if name in OPAQUE_RUNNERS or _LOADER.fullmatch(name) or (name, verb) in _VERBS:
+    if name in OPAQUE_RUNNERS or _LOADER.fullmatch(name) or (name, verb) in _RUNNING_VERBS:
         return [f"what `{name}` runs cannot be told"]
     if test is not None and test(command):
         return [f"`{name}` may run a program that its words name"]

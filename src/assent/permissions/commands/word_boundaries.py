@@ -19,15 +19,15 @@ _LINES: Final = frozenset(
     {"command", "declaration_command", "unset_command", "file_redirect", "herestring_redirect",
      "redirected_statement"}
 )  # fmt: skip
-_WHOLE: Final = frozenset(
+_UNBROKEN: Final = frozenset(
     {"simple_expansion", "concatenation", "command_name", "variable_assignment"}
 )
-_NAME: Final = re.compile(rb"[A-Za-z_]\w*(\[.*\])?", re.ASCII | re.DOTALL)
+_ASSIGNED_NAME: Final = re.compile(rb"[A-Za-z_]\w*(\[.*\])?", re.ASCII | re.DOTALL)
 _COMMANDS: Final = frozenset(
     {"command", "declaration_command", "unset_command", "negated_command", "test_command"}
 )
-_SIGNS: Final = ("<", ">", "|", "&", ";", "(", ")")
-_APART: Final = ("file_descriptor", "heredoc_body", "heredoc_end", "pipeline", *_SIGNS)
+_OPERATORS: Final = ("<", ">", "|", "&", ";", "(", ")")
+_APART: Final = ("file_descriptor", "heredoc_body", "heredoc_end", "pipeline", *_OPERATORS)
 
 
 def has_ambiguous_words(root: Node, content: bytes) -> bool:
@@ -43,7 +43,7 @@ def has_ambiguous_words(root: Node, content: bytes) -> bool:
 
 
 def _is_odd(node: Node, content: bytes) -> bool:
-    gap = _BLANKS if node.type in _LINES else _NOTHING if node.type in _WHOLE else _GAP
+    gap = _BLANKS if node.type in _LINES else _NOTHING if node.type in _UNBROKEN else _GAP
     if any(not gap.fullmatch(content, a.end_byte, b.start_byte) for a, b in _pairs(node)):
         return True
     if node.type in _COMMANDS:
@@ -54,13 +54,13 @@ def _is_odd(node: Node, content: bytes) -> bool:
             return _touching(places, content)
         case "variable_assignment":
             name = node.child_by_field_name("name")
-            return name is None or not _NAME.fullmatch(name.text or b"")
+            return name is None or not _ASSIGNED_NAME.fullmatch(name.text or b"")
         case _:
             return False
 
 
 def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
-    return pairwise(node.children) if node.type in _LINES | _WHOLE else iter(())
+    return pairwise(node.children) if node.type in _LINES | _UNBROKEN else iter(())
 
 
 def _touching(parts: list[Node], content: bytes) -> bool:
@@ -68,13 +68,13 @@ def _touching(parts: list[Node], content: bytes) -> bool:
     return any(
         not _BETWEEN.fullmatch(content, one.end_byte, other.start_byte)
         for one, other in pairwise(parts)
-        if one.type not in _SIGNS and not _starts_with_sign(other)
+        if one.type not in _OPERATORS and not _starts_with_sign(other)
     )
 
 
 def _starts_with_sign(node: Node) -> bool:
     """Tells whether a part ends the word before it by its first character, as `>` does."""
-    return (node.text or b"")[:1].decode("latin-1") in _SIGNS
+    return (node.text or b"")[:1].decode("latin-1") in _OPERATORS
 
 
 def _leaves(node: Node) -> Iterator[Node]:

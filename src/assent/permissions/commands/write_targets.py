@@ -10,10 +10,10 @@ from assent.core.permission.protected_paths import executed_later, holds_protect
 from assent.core.plan.operation import RunCommand
 from assent.core.text.confusables import confusable_letters, is_confusable_program
 
-Words: TypeAlias = tuple[str, ...]
+CommandWords: TypeAlias = tuple[str, ...]
 
 # What has no output, so that a file it is redirected to is left empty.
-_SILENT: Final[tuple[Words, ...]] = (
+_SILENT: Final[tuple[CommandWords, ...]] = (
     (":",), ("true",), ("echo", "-n"), ("printf", ""), ("cat", "/dev/null"),
 )  # fmt: skip
 
@@ -51,7 +51,7 @@ def has_confusable_name(programs: Iterable[str], found: Iterable[str]) -> bool:
     )
 
 
-def truncates_file(commands: Sequence[Words], line: CommandAnalysis | None) -> bool:
+def truncates_file(commands: Sequence[CommandWords], line: CommandAnalysis | None) -> bool:
     """Tells whether a command throws away what stands in a file, without removing it."""
     if any(_truncates(command) for command in commands):
         return True
@@ -62,7 +62,7 @@ def truncates_file(commands: Sequence[Words], line: CommandAnalysis | None) -> b
     return bare or any(command in _SILENT for command in commands)
 
 
-def _truncates(command: Words) -> bool:
+def _truncates(command: CommandWords) -> bool:
     match command:
         case ("truncate", *_):
             return True

@@ -25,10 +25,10 @@ _OUTPUT: Final[dict[str, tuple[str, ...]]] = {
     "jq": ("-o",),
 }
 
-NOTHING: Final = ParsedCommandLine()
+NO_COMMANDS: Final = ParsedCommandLine()
 
 
-def _all(command: SimpleCommand) -> list[str]:
+def _all_operands(command: SimpleCommand) -> list[str]:
     return list(command.operands)
 
 
@@ -52,7 +52,7 @@ def _of(command: SimpleCommand) -> list[str]:
 
 
 _WRITERS: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
-    **dict.fromkeys(words_in("tee touch mkdir rmdir rm unlink truncate shred mv"), _all),
+    **dict.fromkeys(words_in("tee touch mkdir rmdir rm unlink truncate shred mv"), _all_operands),
     **dict.fromkeys(words_in("cp ln install"), _last),
     **dict.fromkeys(words_in("sed gsed perl"), _in_place),
     "dd": _of,
@@ -87,7 +87,7 @@ def possibly_written_files(found: ParsedCommandLine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in paths if path not in ("./", "/")))
 
 
-def named(text: str, found: ParsedCommandLine = NOTHING) -> tuple[str, ...]:
+def sensitive_files_named(text: str, found: ParsedCommandLine = NO_COMMANDS) -> tuple[str, ...]:
     """Returns what a line names anywhere, also in code, that is protected or secret."""
     words = [word.text for each in found.commands for word in each.words]
     texts = [text, *words, *(word.text for word in found.targets)]
@@ -95,7 +95,9 @@ def named(text: str, found: ParsedCommandLine = NOTHING) -> tuple[str, ...]:
     return tuple(name.decode("utf-8", "replace") for name in names)
 
 
-def ordered(names: Iterable[str], found: ParsedCommandLine, root: str) -> tuple[str, ...]:
+def agent_config_named(
+    names: Iterable[str], found: ParsedCommandLine, root: str
+) -> tuple[str, ...]:
     """Returns those of the names that configure agents, as seen from where the line starts.
 
     Who names a thing in a line that may write may write it: by code, an option or another program.

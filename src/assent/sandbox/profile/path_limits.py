@@ -18,8 +18,8 @@ class LimitedPathFinder:
         self._fence = fence
         self._root = root
         hides, keeps = fence.hides, fence.keeps
-        self._hides = hides and HiddenPathScanner(lists=partial(_listed, hides, root))
-        self._keeps = keeps and HiddenPathScanner(lists=partial(_listed, keeps, root))
+        self._hides = hides and HiddenPathScanner(lists=partial(_list_folder, hides, root))
+        self._keeps = keeps and HiddenPathScanner(lists=partial(_list_folder, keeps, root))
 
     def hidden(self) -> list[bytes]:
         """Returns what no program may read, folders as a whole where a rule covers them."""
@@ -40,7 +40,9 @@ def _stands(folder: bytes) -> bool:
     return os.path.isdir(folder) and os.path.realpath(folder) == folder
 
 
-def _listed(covers: PathPredicate, root: bytes, path: bytes, stamp: FileStamp) -> ScannedFolder:
+def _list_folder(
+    covers: PathPredicate, root: bytes, path: bytes, stamp: FileStamp
+) -> ScannedFolder:
     folders: list[bytes] = []
     found: list[bytes] = []
     with os.scandir(path) as entries:

@@ -24,7 +24,7 @@ from assent.sandbox.profile.git_index import masked_indexes
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.bind_mounts import bind_arguments, mount_points, tmp_folder
 from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.environment import FOLDERS, ProgramPaths, environment
+from assent.sandbox.runner.environment import PROGRAM_FOLDERS, ProgramPaths, environment
 from assent.sandbox.runner.mount_points import MountPoints
 from assent.sandbox.runner.pipeline import ProcessPreparer, ProcessSpec, run_pipeline
 from assent.sandbox.runner.resource_usage import confined_limit_exceeded
@@ -35,7 +35,7 @@ from assent.sandbox.runner.watchdog import start_watchdog
 MIN_VERSION: Final = (0, 8)  # the first that can forbid further user namespaces
 
 UNSHARE_NET: Final = b"--unshare-net"
-ALWAYS: Final = (
+NAMESPACE_OPTIONS: Final = (
     b"--unshare-user",
     UNSHARE_NET,
     b"--unshare-pid",
@@ -70,7 +70,7 @@ class BubblewrapRunner:
         self,
         profile: Callable[[], SandboxProfile],
         tool: bytes,
-        folders: Sequence[bytes] = FOLDERS,
+        folders: Sequence[bytes] = PROGRAM_FOLDERS,
         points: MountPoints | None = None,
     ) -> None:
         self._profile, self._tool, self._folders = profile, tool, folders
@@ -133,7 +133,7 @@ def bwrap_arguments(
     """Returns what bubblewrap is told: how to confine, what to show, and what to run where."""
     variables = environment(place, program).items()
     return [
-        *ALWAYS,
+        *NAMESPACE_OPTIONS,
         *(b"--seccomp", b"%d" % ends.seccomp),
         *(b"--json-status-fd", b"%d" % ends.status),
         *(argument for variable in variables for argument in (b"--setenv", *variable)),

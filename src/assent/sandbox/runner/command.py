@@ -17,7 +17,7 @@ from assent.core.shell.process import (
     ProcessResult,
     Program,
 )
-from assent.sandbox.runner.environment import ALWAYS
+from assent.sandbox.runner.environment import BASE_ENVIRONMENT
 from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
 from assent.sandbox.runner.process_tree import wait_for_exit
 from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
@@ -69,7 +69,7 @@ def user_environment(
         for name, value in environment.items()
         if name not in withheld and not _WITHHELD.fullmatch(name)
     }
-    return own | {name: value for name, value in ALWAYS.items() if name not in _KEPT}
+    return own | {name: value for name, value in BASE_ENVIRONMENT.items() if name not in _KEPT}
 
 
 class UnconfinedRunner:

@@ -6,9 +6,16 @@ import msgspec
 
 from assent.core.shell.process import Program
 
-FOLDERS = (b"/usr/local/bin", b"/usr/bin", b"/bin", b"/usr/local/sbin", b"/usr/sbin", b"/sbin")
+PROGRAM_FOLDERS = (
+    b"/usr/local/bin",
+    b"/usr/bin",
+    b"/bin",
+    b"/usr/local/sbin",
+    b"/usr/sbin",
+    b"/sbin",
+)
 
-ALWAYS = {
+BASE_ENVIRONMENT = {
     b"LANG": b"C.UTF-8",
     b"LC_ALL": b"C.UTF-8",
     b"TERM": b"dumb",
@@ -26,7 +33,7 @@ class ProgramPaths(msgspec.Struct, frozen=True):
 
     home: bytes
     scratch: bytes
-    folders: Sequence[bytes] = FOLDERS
+    folders: Sequence[bytes] = PROGRAM_FOLDERS
     user: bytes = b"nobody"
 
 
@@ -40,7 +47,7 @@ def environment(place: ProgramPaths, program: Program) -> dict[bytes, bytes]:
         b"USER": place.user,
         b"LOGNAME": place.user,
     }
-    return {**ALWAYS, **given, **own}
+    return {**BASE_ENVIRONMENT, **given, **own}
 
 
 def _encoded(value: str) -> bytes:

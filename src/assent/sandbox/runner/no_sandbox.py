@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.sandbox.runner.environment import FOLDERS, ProgramPaths, environment
+from assent.sandbox.runner.environment import PROGRAM_FOLDERS, ProgramPaths, environment
 from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
 from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
 from assent.sandbox.runner.rlimits import prlimit_prefix
@@ -18,7 +18,7 @@ class NoSandboxRunner:
     A program that starts a session of its own can outlive the call.
     """
 
-    def __init__(self, folders: Sequence[bytes] = FOLDERS) -> None:
+    def __init__(self, folders: Sequence[bytes] = PROGRAM_FOLDERS) -> None:
         self._folders = folders
 
     def run(

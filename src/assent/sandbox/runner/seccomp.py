@@ -73,7 +73,7 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "memfd_secret": (447, 447),
 }
 
-ALWAYS = (
+ALWAYS_DENIED = (
     DeniedSyscalls(
         "add_key request_key keyctl",
         errno.EPERM,
@@ -111,7 +111,7 @@ ALWAYS = (
 # Device nodes in the sandbox are those of the machine, on mounts that cannot be made read-only
 # without making the devices useless; root owns them and could change their mode for everybody.
 # In a writable workspace modes have to change, so there a program that root starts still could.
-READ_ONLY = (
+DENIED_READ_ONLY = (
     DeniedSyscalls(
         "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat "
         "utimensat setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat "
@@ -154,7 +154,7 @@ def seccomp_filter(machine: str, *, writable: bool = False, unix: bool | None = 
     """
     column, mark = _MACHINES[machine]
     unix = writable if unix is None else unix
-    refusals = ALWAYS if writable else (*ALWAYS, *READ_ONLY)
+    refusals = ALWAYS_DENIED if writable else (*ALWAYS_DENIED, *DENIED_READ_ONLY)
     steps: list[_Step] = [
         (_LOAD, 0, 0, _MACHINE),
         (_EQUAL, 1, 0, mark),

@@ -9,8 +9,8 @@ import msgspec
 
 _PRIVATE, _REMOVE, _MODE = 0, 0, 0o600
 _MAKE = 0o1000
-_CALLS = {"x86_64": (240, 241, 242)}  # mq_open, mq_unlink, mq_timedsend
-_OPEN, _UNLINK, _SEND = _CALLS.get(os.uname().machine, (180, 181, 182))
+_QUEUE_CALLS = {"x86_64": (240, 241, 242)}  # mq_open, mq_unlink, mq_timedsend
+_OPEN, _MQ_UNLINK, _SEND = _QUEUE_CALLS.get(os.uname().machine, (180, 181, 182))
 
 
 class _QueueMessage(ctypes.Structure):
@@ -49,7 +49,7 @@ def ipc_objects(name: str, token: str) -> Iterator[IpcObjects]:
         if made.message_queue != -1:
             system.msgctl(made.message_queue, _REMOVE, None)
         if posix:
-            system.syscall(_UNLINK, ctypes.c_char_p(os.fsencode(name)))
+            system.syscall(_MQ_UNLINK, ctypes.c_char_p(os.fsencode(name)))
 
 
 def _shared(system: ctypes.CDLL, content: bytes) -> int:

@@ -5,10 +5,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_CALLS = {"x86_64": (248, 250)}  # add_key, keyctl; the others share one table
-_ADD_KEY, _KEYCTL = _CALLS.get(os.uname().machine, (217, 219))
+_KEY_CALLS = {"x86_64": (248, 250)}  # add_key, keyctl; the others share one table
+_ADD_KEY, _KEYCTL = _KEY_CALLS.get(os.uname().machine, (217, 219))
 _SESSION = -3
-_UNLINK, _TIMEOUT = 9, 15
+_KEYCTL_UNLINK, _TIMEOUT = 9, 15
 _SECONDS = 60
 
 
@@ -25,4 +25,4 @@ def planted_key(name: str, token: str) -> Iterator[None]:
         yield
     finally:
         if key != -1:
-            system(_KEYCTL, _UNLINK, key, _SESSION)
+            system(_KEYCTL, _KEYCTL_UNLINK, key, _SESSION)

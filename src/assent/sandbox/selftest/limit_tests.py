@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.sandbox.runner.environment import ALWAYS
+from assent.sandbox.runner.environment import BASE_ENVIRONMENT
 from assent.sandbox.selftest.canaries import Canaries
 from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTest, EscapeTestResult
 from assent.sandbox.selftest.interpreter import COMMAND
@@ -58,7 +58,16 @@ print(len(blocks), flush=True)
 """
 _VARIABLES: Final = "import os; print(*sorted(os.environ), sep='\\n')"
 HARMLESS: Final = frozenset(
-    [*map(os.fsdecode, ALWAYS), "HOME", "LC_CTYPE", "LOGNAME", "PATH", "PWD", "TMPDIR", "USER"]
+    [
+        *map(os.fsdecode, BASE_ENVIRONMENT),
+        "HOME",
+        "LC_CTYPE",
+        "LOGNAME",
+        "PATH",
+        "PWD",
+        "TMPDIR",
+        "USER",
+    ]
 )
 
 _MOST: Final = 32

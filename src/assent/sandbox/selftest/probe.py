@@ -22,18 +22,18 @@ from assent.sandbox.selftest.probes import (
 from assent.sandbox.selftest.probes.request import NothingToTry, Probe, ProbeRequest
 
 PROBES: dict[str, Probe] = {
-    **files.PROBES,
-    **visible_paths.PROBES,
-    **kernel.PROBES,
-    **syscalls.PROBES,
-    **mounts.PROBES,
-    **network.PROBES,
-    **ipc.PROBES,
-    **secrets.PROBES,
+    **files.FILE_PROBES,
+    **visible_paths.VISIBLE_PATH_PROBES,
+    **kernel.KERNEL_PROBES,
+    **syscalls.SYSCALL_PROBES,
+    **mounts.MOUNT_PROBES,
+    **network.NETWORK_PROBES,
+    **ipc.IPC_PROBES,
+    **secrets.SECRET_PROBES,
 }
 # They change what the process itself is, or may stop it: each gets a process of its own.
 SEPARATE_PROCESS_PROBES = frozenset(
-    {*mounts.PROBES, *syscalls.PROBES, "raise_limits", "trace", "type"}
+    {*mounts.MOUNT_PROBES, *syscalls.SYSCALL_PROBES, "raise_limits", "trace", "type"}
 )
 TIMEOUT_S = 15  # seconds of one attempt, on a machine that may be busy
 

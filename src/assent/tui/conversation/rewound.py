@@ -17,7 +17,7 @@ REWOUND_TEXT: Final = "You went back; the model no longer knows"
 
 def rewound_blocks(blocks: Sequence[Block], message: str) -> Sequence[Block]:
     """Returns the blocks from a message of the person on; none if it is not among them."""
-    at = [place for place, one in enumerate(blocks) if _is(one, message)]
+    at = [place for place, one in enumerate(blocks) if _is_rewound(one, message)]
     return blocks[at[-1] :] if at else ()
 
 
@@ -32,7 +32,7 @@ def blocks_text(blocks: Iterable[Block]) -> str:
     return "\n\n".join(filter(None, map(_told, blocks)))
 
 
-def _is(block: Block, message: str) -> bool:
+def _is_rewound(block: Block, message: str) -> bool:
     return isinstance(block, UserMessageBlock) and block.message == message
 
 

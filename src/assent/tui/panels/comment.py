@@ -5,14 +5,14 @@ from assent.render.lines import GUTTER, Line
 from assent.tui.panels.text_input import TextInputPanel
 
 NOTE = "It travels with your yes, and becomes an item of the next plan."
-EMPTY = "Without any words, the comment is taken back."
+EMPTY_COMMENT = "Without any words, the comment is taken back."
 
 
 def comment_panel(anchor: CommentAnchor, was: PlacedComment | None) -> TextInputPanel:
     """Returns the panel for a comment to some lines; it holds what was said to them before."""
     place = was or PlacedComment(_nobody(anchor), anchor, "here")
     quote = [Line("dim", GUTTER + line) for line in anchor.quote]
-    about = [*quote, Line("plain", EMPTY)] if was else quote
+    about = [*quote, Line("plain", EMPTY_COMMENT)] if was else quote
     return TextInputPanel(
         f"Comment on {location_text(place)}", about, was.comment.text if was else ""
     )

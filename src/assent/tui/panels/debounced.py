@@ -16,10 +16,10 @@ MOVES: Final = {
     "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
 }  # fmt: skip
 
-R = TypeVar("R")
+Result = TypeVar("R")
 
 
-class DebouncedPanel(Panel[R], Generic[R]):
+class DebouncedPanel(Panel[Result], Generic[Result]):
     """Delays an answer for a moment: if another key follows at once, it was typed text."""
 
     decides = True

@@ -35,7 +35,7 @@ class RewindPanel(Picker):
 
     def rows(self) -> Sequence[PickerRow]:
         spoken = self.terminal.engine.sessions.messages(self._record)
-        return [_row(each) for each in reversed(spoken)]
+        return [_message_row(each) for each in reversed(spoken)]
 
     def preview(self, row: PickerRow) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
@@ -100,7 +100,7 @@ def changes_since_lines(since: "RewindPreview") -> list[Line]:
     return [*lines, Line("risk", "Files were changed since; these take it back:"), *names]
 
 
-def _row(spoken: UserMessage) -> PickerRow:
+def _message_row(spoken: UserMessage) -> PickerRow:
     words = visible_line(" ".join(redact(spoken.text).split()))
     return PickerRow(spoken.id, (local_time(spoken.at), f"turn {spoken.turn}", words))
 

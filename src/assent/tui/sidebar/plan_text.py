@@ -18,7 +18,7 @@ from assent.core.text.redaction import redact
 from assent.render.lines import GUTTER, Line, Style
 from assent.render.review import state_text
 
-SHORT: Final = 12
+DIGEST_CHARS: Final = 12
 NO_PLAN: Final = "No plan yet. Say what should be done."
 PLAN_FILE_DELETED: Final = "The plan's file was deleted."
 DIFFERS: Final = "The text changed since it was proposed; propose it again before a yes."
@@ -31,7 +31,7 @@ def plan_header_lines(
 ) -> Iterator[Line]:
     """Renders what a plan is called, its state and how much was undone, digest and file."""
     yield Line("heading", plan_title(plan, text))
-    digest = plan.digest[:SHORT]
+    digest = plan.digest[:DIGEST_CHARS]
     state = f"{state_text(plan.state, approved=approved)}{UNDONE[undone]}"
     yield Line("digest" if digest else "plain", state)
     if digest:

@@ -8,7 +8,7 @@ from textual.events import Click
 from textual.message import Message
 from textual.widgets import Static
 
-SHORT: Final = 4  # letters of a name, where there is room for no more
+SHORT_NAME_CHARS: Final = 4  # letters of a name, where there is room for no more
 TAB_PADDING: Final = 4  # columns around a name: its key, blanks and brackets
 
 
@@ -36,7 +36,7 @@ class SidebarTabs(Static):
         forms = (
             [f"{name} ({told})" if told else name for name, told in names],
             [name for name, _ in names],
-            [name[:SHORT] for name, _ in names],
+            [name[:SHORT_NAME_CHARS] for name, _ in names],
         )
         fitting = [form for form in forms if sum(map(len, form)) + TAB_PADDING * len(form) <= room]
         self._draw(fitting[0] if fitting else forms[-1], chosen)

@@ -15,14 +15,14 @@ from assent.permissions.commands.read_only.tables import (
 )
 
 TABLES = (
-    compare.TABLE,
-    files.TABLE,
-    git.TABLE,
-    scripts.TABLE,
-    search.TABLE,
-    system.TABLE,
-    text.TABLE,
-    versions.TABLE,
+    compare.COMPARE_COMMANDS,
+    files.FILE_COMMANDS,
+    git.GIT_COMMANDS,
+    scripts.SCRIPT_COMMANDS,
+    search.SEARCH_COMMANDS,
+    system.SYSTEM_COMMANDS,
+    text.TEXT_COMMANDS,
+    versions.VERSION_COMMANDS,
 )
 
 REGISTRY: Mapping[str, ReadOnlyCommandSpec] = {

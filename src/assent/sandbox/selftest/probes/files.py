@@ -155,7 +155,7 @@ def _descriptors(ask: ProbeRequest) -> str:
     return f"{len(opened)} descriptors are open"
 
 
-PROBES: dict[str, Probe] = {
+FILE_PROBES: dict[str, Probe] = {
     "descriptors": _descriptors,  # first: nothing of ours is open yet
     "create": _create,
     "overwrite": _overwrite,

@@ -82,7 +82,7 @@ def _posix_queue(ask: ProbeRequest) -> str:
         os.close(queue)
 
 
-PROBES: dict[str, Probe] = {
+IPC_PROBES: dict[str, Probe] = {
     "datagram_by_pair": _datagram_by_pair,
     "families": _families,
     "pipe_in_workspace": partial(_pipe, "pipe_in_workspace"),

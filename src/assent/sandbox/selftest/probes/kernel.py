@@ -117,7 +117,7 @@ def _new_privileges(ask: ProbeRequest) -> str:
     return "a program with set-user-id could gain privileges"
 
 
-PROBES: dict[str, Probe] = {
+KERNEL_PROBES: dict[str, Probe] = {
     "proc_sys": _proc_sys,
     "sysrq": _sysrq,
     "sys": _sys,

@@ -144,7 +144,7 @@ def _make_device(place: str) -> None:
 
 
 # Those that change what is mounted come last: where one works, the others see its work.
-PROBES: dict[str, Probe] = {
+MOUNT_PROBES: dict[str, Probe] = {
     "new_namespace": _new_namespace,
     "enter_namespace": _enter_namespace,
     "chroot": _chroot,

@@ -159,7 +159,7 @@ def _environment_of_process(ask: ProbeRequest) -> str:
     raise FileNotFoundError(2, "it is the environment of another process")
 
 
-PROBES: dict[str, Probe] = {
+NETWORK_PROBES: dict[str, Probe] = {
     "tcp": _tcp,
     "tcp6": _tcp6,
     "udp": _udp,

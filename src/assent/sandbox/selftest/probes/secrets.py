@@ -78,7 +78,7 @@ def _approve(ask: ProbeRequest) -> str:
     return "approved a plan"
 
 
-PROBES: dict[str, Probe] = {
+SECRET_PROBES: dict[str, Probe] = {
     "read_key": partial(_read, "read_key"),
     "read_log": partial(_read, "read_log"),
     "read_configuration": partial(_read, "read_configuration"),

@@ -77,7 +77,7 @@ def _asked_in_32_bits() -> bool:
     return bool(ctypes.CFUNCTYPE(ctypes.c_int)(code)() == os.getpid())
 
 
-PROBES: dict[str, Probe] = {
+SYSCALL_PROBES: dict[str, Probe] = {
     "refused_calls": _refused_calls,
     "x32": _x32,
     "i386": _i386,

@@ -71,7 +71,7 @@ def _read_or_list(place: str) -> None:
         raise OSError(errno.ENODATA, "nothing is there")
 
 
-PROBES: dict[str, Probe] = {
+VISIBLE_PATH_PROBES: dict[str, Probe] = {
     "write_system": partial(_writable, "write_system"),
     "write_etc": partial(_writable, "write_etc"),
     "look_around": _look_around,

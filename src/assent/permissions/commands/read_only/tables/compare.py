@@ -148,4 +148,4 @@ CHECKSUM_SPECS = (
     _sums("cksum", OptionSpec.of("--untagged --debug", "al --algorithm --length")),
 )
 
-TABLE = (DIFF, CMP, *BYTES, *CHECKSUM_SPECS)
+COMPARE_COMMANDS = (DIFF, CMP, *BYTES, *CHECKSUM_SPECS)

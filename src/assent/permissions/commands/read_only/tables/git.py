@@ -59,12 +59,12 @@ _GIT = ReadOnlyCommandSpec(
     ),
     rule=_only_version,
     children={
-        **git_history.TREE,
-        **git_diff.TREE,
-        **git_refs.TREE,
-        **git_contents.TREE,
-        **git_settings.TREE,
+        **git_history.GIT_HISTORY_COMMANDS,
+        **git_diff.GIT_DIFF_COMMANDS,
+        **git_refs.GIT_REF_COMMANDS,
+        **git_contents.GIT_CONTENT_COMMANDS,
+        **git_settings.GIT_SETTING_COMMANDS,
     },
 )
 
-TABLE = (_hardened(_GIT),)
+GIT_COMMANDS = (_hardened(_GIT),)

@@ -3,7 +3,7 @@
 from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables.git_rules import no_programs
 
-TREE = {
+GIT_CONTENT_COMMANDS = {
     "grep": ReadOnlyCommandSpec(
         "git grep",
         OptionSpec.of(

@@ -32,7 +32,7 @@ _STASHES = {
     ),
 }
 
-TREE = {
+GIT_DIFF_COMMANDS = {
     "diff": ReadOnlyCommandSpec(
         "git diff",
         DIFF

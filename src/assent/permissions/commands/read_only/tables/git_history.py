@@ -198,4 +198,4 @@ _BLAMES = {
     for name in ("blame", "annotate")
 }
 
-TREE = {**_WALKS, **_BLAMES}
+GIT_HISTORY_COMMANDS = {**_WALKS, **_BLAMES}

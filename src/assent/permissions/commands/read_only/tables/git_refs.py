@@ -242,4 +242,4 @@ _NAMED = {
     ),
 }
 
-TREE = {**_LISTED, **_NAMED}
+GIT_REF_COMMANDS = {**_LISTED, **_NAMED}

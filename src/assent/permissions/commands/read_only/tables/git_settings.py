@@ -63,7 +63,7 @@ _CONFIG = ReadOnlyCommandSpec(
 )
 _SUBMODULE_STATUS = OptionSpec.of("q --quiet --cached --recursive")
 
-TREE = {
+GIT_SETTING_COMMANDS = {
     "config": _CONFIG,
     "submodule": ReadOnlyCommandSpec(
         "git submodule",

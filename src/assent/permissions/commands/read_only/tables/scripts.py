@@ -115,4 +115,4 @@ JQ = ReadOnlyCommandSpec(
     stays=True,
 )
 
-TABLE = (SED, *(_awk(name) for name in ("awk", "gawk", "mawk")), JQ)
+SCRIPT_COMMANDS = (SED, *(_awk(name) for name in ("awk", "gawk", "mawk")), JQ)

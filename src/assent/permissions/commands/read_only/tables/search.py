@@ -188,4 +188,4 @@ FD = ReadOnlyCommandSpec(
     confined=("-L", "--follow"),
 )
 
-TABLE = (RG, *(_grep(name) for name in ("grep", "egrep", "fgrep")), FIND, FD)
+SEARCH_COMMANDS = (RG, *(_grep(name) for name in ("grep", "egrep", "fgrep")), FIND, FD)

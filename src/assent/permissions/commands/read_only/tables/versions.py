@@ -85,4 +85,4 @@ def _spec(name: str, forms: tuple[str, ...]) -> ReadOnlyCommandSpec:
     )
 
 
-TABLE = tuple(_spec(name, forms) for names, forms in _FORMS for name in names.split())
+VERSION_COMMANDS = tuple(_spec(name, forms) for names, forms in _FORMS for name in names.split())
