@@ -14,9 +14,16 @@ from bench.model_server import last_gap, model_server, server_notes
 from bench.pace import Scale, best, timed
 from bench.startup import ASSENT, BARE
 
-from assent.core.llm.message import ChatMessage, MessagePart, ToolCall, ToolResult
-from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import ModelRequest, PartCompleted, ToolDefinition
+from assent.core.llm import (
+    ChatMessage,
+    MessagePart,
+    ModelRequest,
+    PartCompleted,
+    RetrySettings,
+    ToolCall,
+    ToolDefinition,
+    ToolResult,
+)
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url

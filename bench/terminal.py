@@ -20,8 +20,7 @@ from bench.startup import ASSENT, BARE
 from bench.token_server import token_server
 
 from assent.app.composition import open_engine
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.llm import StopReason, TextPart, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
 
 ROWS, COLUMNS = 40, 140

@@ -18,9 +18,9 @@ from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import Event
-from assent.core.permission.protected_paths import EXECUTED_LATER, PROTECTED_PATHS
-from assent.core.permission.risk_codes import RISK_CODES
-from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState
+from assent.core.permission.sensitive_paths import EXECUTED_LATER, PROTECTED_PATHS
+from assent.core.plan.operation import RISK_CODES
+from assent.core.plan.record import TRANSITIONS, PlanAction, PlanState
 from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS

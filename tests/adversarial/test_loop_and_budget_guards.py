@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.adversarial.harness import Stage, events, final
 
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 READ = {"calls": [{"tool": "read", "args": {"path": "a.txt"}}]}

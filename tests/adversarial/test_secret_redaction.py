@@ -7,7 +7,7 @@ import pytest
 from tests.adversarial.harness import Stage
 from tests.cli.terminal import Terminal
 
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 GOAL = f"Use {KEY}"

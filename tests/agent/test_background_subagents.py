@@ -12,7 +12,7 @@ from assent.agent.subagents.children import PARENT_STOPPED
 from assent.agent.tool_environment import TaskLimits
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.event import (
     ChildEnded,
     ChildStarted,

@@ -11,22 +11,21 @@ from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.turn_end import KEPT_STAGED
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart, ToolCall
-from assent.core.llm.request import (
+from assent.core.llm import (
     ModelRequest,
     PartCompleted,
     StopReason,
     StreamDelta,
     StreamEvent,
+    TextPart,
     TokenUsage,
+    ToolCall,
 )
-from assent.core.session.agent import Agent
-from assent.core.session.cancellation import INTERRUPTED_PLANNING
-from assent.core.session.event import MessageAdded, TurnEnded
-from assent.core.session.prompt_context import PromptContext
+from assent.core.session.agent import Agent, PromptContext
+from assent.core.session.event import INTERRUPTED_PLANNING, MessageAdded, TurnEnded
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 READ = ToolCall("c1", "read", {"path": "a"})
 TOOLS = {"read": lambda args: "content"}

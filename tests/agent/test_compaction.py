@@ -16,20 +16,22 @@ from assent.agent.loop.system_prompt import prompt_text
 from assent.agent.loop.token_meter import IMAGE_TOKENS, TOOLS_TOKENS, TokenMeter, estimated_tokens
 from assent.agent.loop.turn_end import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
 from assent.core.errors import ContextOverflow, ModelError
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
+    PartCompleted,
     ReasoningPart,
+    RequestRetried,
     TextPart,
+    TokenUsage,
     ToolCall,
     ToolResult,
 )
-from assent.core.llm.request import PartCompleted, RequestRetried, TokenUsage
 from assent.core.session.event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
 from assent.core.session.transcript import SUMMARY
 from assent.ports import OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 SMALL = 8_000  # tokens that the model of these tests can read
 SOME = "word " * 200  # 250 tokens

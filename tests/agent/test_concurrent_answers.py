@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from assent.agent.session_repository import SessionRepository
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.session.event import (
     PartSaid,
     Question,
@@ -24,7 +24,7 @@ ANSWERER = """
 import sys
 from pathlib import Path
 from assent.core.errors import ConcurrentChange
-from assent.core.session.answer import QuestionReply
+from assent.core.session.question import QuestionReply
 from assent.testing.engine_fixture import (EngineFixture, open_engine_fixture)
 
 root, state, digest, question, label = sys.argv[1:]

@@ -9,8 +9,8 @@ from tests.support.pending_questions import Booth, on_disk, shell
 from tests.support.session import Answers, Person
 
 from assent.core.errors import NotFound
-from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, PermissionPattern
 from assent.core.permission.mode import MODES, Mode
+from assent.core.permission.rule import Grant, GrantGiven, GrantRevoked, PermissionPattern
 from assent.core.session.event import QuestionAnswered
 from assent.core.session.question import NO, PROJECT, SESSION, YES, PermissionAnswer
 from assent.store.sqlite import SqliteEventStore

@@ -10,7 +10,7 @@ from tests.support.session import PRESENTS, told, turn
 
 from assent.agent.hook_guard import HookGuard
 from assent.core.errors import Refused, WorkspaceError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.run.journal import drive_to_end
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 from assent.ports import HookResults

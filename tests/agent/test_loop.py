@@ -17,19 +17,23 @@ from assent.agent.loop.turn_end import (
 )
 from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import (
+from assent.core.llm import (
+    ChatMessage,
     PartCompleted,
+    ReasoningPart,
     RequestRetried,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamPaused,
+    TextPart,
     TokenUsage,
+    ToolCall,
+    ToolResult,
 )
-from assent.core.session.agent import Agent
-from assent.core.session.cancellation import INTERRUPTED_PLANNING
+from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import (
+    INTERRUPTED_PLANNING,
     CallEnded,
     CallStarted,
     MessageAdded,
@@ -39,9 +43,8 @@ from assent.core.session.event import (
     StepStarted,
     TurnEnded,
 )
-from assent.core.session.prompt_context import PromptContext
 from assent.ports import OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 READ = ToolCall("c1", "read", {"path": "a"})
 TOOLS = {"read": lambda args: f"content of {args['path']}", "present": lambda args: "Presented."}

@@ -20,7 +20,7 @@ from assent.agent.loop_detector import (
     normalized_error,
     retry_objection,
 )
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 
 READ = ToolCall("c1", "read", {"path": "a", "limit": 5})
 

@@ -8,7 +8,7 @@ import pytest
 from assent.agent.loop_detector import LoopLimits
 from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard
 from assent.agent.read_only_shell import only_reads
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict
 
 RUNS = Decision(Verdict.RUN)

@@ -10,12 +10,12 @@ from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.turn_end import CONTINUE_COMMAND, KEPT_STAGED
 from assent.core.errors import ModelError
-from assent.core.llm.message import TextPart, ToolResult
+from assent.core.llm import TextPart, ToolResult
+from assent.core.session.agent import PromptContext
 from assent.core.session.event import CallStarted, StepEnded, StepRetried, TurnEnded
-from assent.core.session.prompt_context import PromptContext
 from assent.llm.scripted import ModelScript, ScriptedModel
 from assent.ports import Model, OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 LOOK = Reply("I look.", "Let me think.", (("call_1", "read", '{"path": "a"}'),))
 TOOLS = {"read": lambda args: f"content of {args['path']}"}

@@ -6,7 +6,7 @@ from tests.support.engine import World
 from assent.agent.reminders import ReminderContext, reminder
 from assent.core.errors import UsageError
 from assent.core.event import TrustGiven, TrustRevoked
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.permission.mode import CustomMode
 from assent.core.permission.trust import ProjectFile, TrustedFile
 from assent.core.session.event import MessageAdded, ModeChanged

@@ -10,7 +10,7 @@ from tests.support.subagents import Actor, Cast, Family, task
 
 from assent.core.errors import IllegalState, ModelError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import CallEnded
 from assent.ports import Turn
 

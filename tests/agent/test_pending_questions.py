@@ -30,9 +30,8 @@ from assent.core.errors import (
     NotFound,
     UsageError,
 )
-from assent.core.llm.message import ToolResult
-from assent.core.permission.grant import PermissionPattern
-from assent.core.session.answer import QuestionReply
+from assent.core.llm import ToolResult
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
@@ -48,6 +47,7 @@ from assent.core.session.question import (
     UNCONFINED,
     YES,
     PermissionAnswer,
+    QuestionReply,
 )
 from assent.store.sqlite import SqliteEventStore
 

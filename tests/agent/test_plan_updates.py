@@ -6,7 +6,7 @@ from tests.support.session import PRESENTS, Person, Script, told, tooling, turn,
 
 from assent.agent.plan_update_text import APPROVED_WITH_NOTE
 from assent.core.event import DraftChanged
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.record import SessionRecord

@@ -10,7 +10,7 @@ from tests.support.session import Person, Script, told, tooling, work
 
 from assent.agent.rewind import RewindPreview
 from assent.core.errors import Busy, IllegalState, NotFound
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import SessionRewound, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
 from assent.store.locks import FileLocks

@@ -5,8 +5,7 @@ from tests.support.model import Spoken, says
 
 from assent.agent.loop.session_title import session_title
 from assent.core.errors import ModelError
-from assent.core.llm.message import ChatMessage, TextPart
-from assent.core.llm.request import PartCompleted, RequestRetried
+from assent.core.llm import ChatMessage, PartCompleted, RequestRetried, TextPart
 
 SESSION = (ChatMessage("user", (TextPart("Make the parser faster"),)),)
 

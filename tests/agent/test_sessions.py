@@ -10,8 +10,7 @@ from tests.support.session import PRESENTS, Script, results, told, tooling, turn
 
 from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
 from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
 from assent.ports import Turn

@@ -15,7 +15,7 @@ from assent.agent.effects import (
     planned_command,
 )
 from assent.app.engine import Engine
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.plan.operation import RunCommand
 from assent.core.session.record import SessionRecord
 from assent.core.tool import CommandEffect, Decision, Verdict

@@ -8,7 +8,6 @@ from tests.support.pending_questions import Absent, Dying, Killed
 from tests.support.session import Person
 from tests.support.subagents import Actor, Cast, Family, task
 
-from assent.core.session.answer import QuestionReply
 from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
@@ -18,6 +17,7 @@ from assent.core.session.event import (
     QuestionAsked,
     TurnStarted,
 )
+from assent.core.session.question import QuestionReply
 from assent.core.session.record import SessionRecord
 
 OLD = {"a.txt": b"old\n"}

@@ -9,12 +9,11 @@ from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.system_prompt import PromptLayer, prompt_layers, prompt_text, system_texts
 from assent.config.agents import AgentFolders, load_agents
 from assent.config.front_matter_yaml import read_yaml
-from assent.core.llm.message import ToolCall
-from assent.core.session.agent import Agent
-from assent.core.session.prompt_context import InstructionFile, PromptContext
+from assent.core.llm import ToolCall
+from assent.core.session.agent import Agent, InstructionFile, PromptContext
 from assent.core.text.tool_mentions import missing_tools
 from assent.ports import OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 MOST = 2_600  # characters of base, plan agent, guidance and environment
 NAMES = [

@@ -9,10 +9,9 @@ from tests.runs.test_permits import write
 from tests.support.engine import PassedOn, World
 
 from assent.core.event import PermitGiven, RunEnded, RunStarted, StoredEvent
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.ports import EventBatch, EventStore
-from assent.testing.crash_injector import CrashInjector, SimulatedCrash
+from assent.testing.memory_workspace import CrashInjector, SimulatedCrash
 
 
 class CutStore(PassedOn):

@@ -11,9 +11,8 @@ from assent.agent.tool_environment import ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Busy, IllegalState, InvalidPlan, PlanTextDiffers
 from assent.core.permission.rule import PermissionPolicy
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import footprint
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import TurnEnded, TurnStarted
 from assent.core.session.record import SessionRecord
 from assent.permissions.commands.classifier import classify_command_line

@@ -18,9 +18,8 @@ from assent.core.errors import (
     PlanTextDiffers,
     RunUnfinished,
 )
-from assent.core.llm.message import TextPart
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.llm import TextPart
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
     MessageAdded,

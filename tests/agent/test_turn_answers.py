@@ -10,9 +10,8 @@ from tests.support.pending_questions import Absent, Dying, Killed, on_disk
 from tests.support.session import TOOLS, Answers, OpenGate, Person, Script, results, tooling, work
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.core.llm.message import ToolResult
-from assent.core.permission.grant import PermissionPattern
-from assent.core.session.answer import QuestionReply
+from assent.core.llm import ToolResult
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     AnswerTaken,
     QuestionAnswered,
@@ -20,7 +19,7 @@ from assent.core.session.event import (
     SessionEvent,
     TurnEnded,
 )
-from assent.core.session.question import NO, SESSION, YES
+from assent.core.session.question import NO, SESSION, YES, QuestionReply
 from assent.core.session.record import SessionRecord
 from assent.core.tool import Decision, PermissionContext, ResourceAccess, Verdict
 from assent.tools.dispatcher import ToolDispatcher

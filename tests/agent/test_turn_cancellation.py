@@ -18,9 +18,16 @@ from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import CommandEnded, StoredEvent
-from assent.core.llm.request import StreamDelta
-from assent.core.session.cancellation import INTERRUPTED_PLANNING, INTERRUPTED_WORK
-from assent.core.session.event import CallEnded, Question, QuestionAnswered, TurnEnded, TurnStarted
+from assent.core.llm import StreamDelta
+from assent.core.session.event import (
+    INTERRUPTED_PLANNING,
+    INTERRUPTED_WORK,
+    CallEnded,
+    Question,
+    QuestionAnswered,
+    TurnEnded,
+    TurnStarted,
+)
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
 from assent.ports import Turn

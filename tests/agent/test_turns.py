@@ -23,8 +23,7 @@ from tests.support.session import (
 from assent.agent.tool_call_runner import AFTER_THE_END, INTERRUPTED
 from assent.core.errors import InvalidPlan
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ToolCall, ToolResult
-from assent.core.llm.request import StopReason, StreamDelta
+from assent.core.llm import StopReason, StreamDelta, ToolCall, ToolResult
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
     AnswerTaken,

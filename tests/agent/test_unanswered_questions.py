@@ -8,7 +8,7 @@ from tests.support.pending_questions import CALL, STATUS, Absent, Booth, Elsewhe
 from tests.support.session import Person
 
 from assent.core.errors import Expired
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.session.event import AnswerTaken, QuestionAnswered
 from assent.core.session.question import NOBODY_ANSWERED, YES, PermissionAnswer
 

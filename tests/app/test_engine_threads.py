@@ -9,7 +9,7 @@ from tests.support.session import Script, tooling
 
 from assent.app.engine import Engine
 from assent.core.event import PlanCreated, WorkspaceMinted
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded
 from assent.store.blobs import FileBlobStore
 from assent.store.locks import FileLocks

@@ -1,8 +1,8 @@
 """The mask knows the person's own keys (F92)."""
 
 from assent.app.secrets import known_secrets
-from assent.core.llm.provider import ProviderSettings
-from assent.core.text.redaction import CONFIGURED_KEY, Redactor, redaction_text
+from assent.core.llm import ProviderSettings
+from assent.core.text.secrets import CONFIGURED_KEY, Redactor, redaction_text
 
 
 def test_f92_keys_of_providers_and_variables_that_hold_secrets_are_hidden() -> None:

@@ -8,8 +8,7 @@ from tests.cli.harness import TRUSTING, World
 
 from assent.core.digest import sha256
 from assent.core.plan.approval import Approval, Approver, signed_bytes
-from assent.core.plan.bundle import Bundle, BundleOrigin, origin_bytes
-from assent.core.plan.bundle_format import bundle_bytes
+from assent.core.plan.bundle import Bundle, BundleOrigin, bundle_bytes, origin_bytes
 from assent.core.plan.operation import FileState, Operation, WriteFile
 from assent.core.plan.plan import Plan
 from assent.store.clock import SystemClock

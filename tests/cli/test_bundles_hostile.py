@@ -11,9 +11,8 @@ from tests.cli.harness import TRUSTING
 from tests.cli.machines import Machines, forged, key_of, put, signed, signer_of, trust, written
 
 from assent.core.digest import sha256
-from assent.core.plan.bundle import Bundle, origin_bytes
-from assent.core.plan.bundle_format import bundle_bytes
-from assent.core.plan.commit import commit_command
+from assent.core.plan.bundle import Bundle, bundle_bytes, origin_bytes
+from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,

@@ -18,10 +18,8 @@ from assent.cli.goal.result import (
     turn_result_row,
 )
 from assent.core.errors import Unavailable
-from assent.core.llm.message import ReasoningPart, TextPart, ToolResult
-from assent.core.llm.request import StopReason, TokenUsage
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.llm import ReasoningPart, StopReason, TextPart, TokenUsage, ToolResult
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import (
     CallEnded,
     Compacted,

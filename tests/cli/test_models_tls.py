@@ -13,8 +13,7 @@ from tests.cli.harness import World
 from tests.llm.http_models import shown
 from tests.llm.server import serving
 
-from assent.core.llm.message import ChatMessage, TextPart
-from assent.core.llm.request import ModelRequest
+from assent.core.llm import ChatMessage, ModelRequest, TextPart
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url

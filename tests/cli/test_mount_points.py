@@ -13,7 +13,7 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.sandbox.profiles import needs_bubblewrap
 
-from assent.core.permission.protected_paths import RESERVED_PATHS
+from assent.core.permission.sensitive_paths import RESERVED_PATHS
 
 PATIENCE = 60
 PLACES = {os.fsdecode(name) for name in RESERVED_PATHS}

@@ -11,8 +11,8 @@ from assent.agent.session_repository import SessionRepository
 from assent.app.composition import open_engine_at
 from assent.app.engine import Engine
 from assent.config.paths import AppPaths
-from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import ToolCall
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     PartSaid,
     Question,

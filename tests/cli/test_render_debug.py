@@ -7,7 +7,7 @@ from assent.cli.render.debug import (
     tools_lines,
     tools_row,
 )
-from assent.core.llm.request import ToolDefinition
+from assent.core.llm import ToolDefinition
 
 READ = ToolDefinition("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
 ESCAPE = bytes([27]).decode()

@@ -14,8 +14,8 @@ from assent.core.event import (
     TrustGiven,
     TrustRevoked,
 )
-from assent.core.llm.message import ToolResult
-from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked, PermissionPattern
+from assent.core.llm import ToolResult
+from assent.core.permission.rule import Grant, GrantGiven, GrantRevoked, PermissionPattern
 from assent.core.plan.approval import Approval, Approver
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.run.permit import Permit
@@ -28,7 +28,7 @@ from assent.core.session.event import (
     TurnEnded,
     WorkHalted,
 )
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 
 D = "d" * 64
 C = "c" * 64

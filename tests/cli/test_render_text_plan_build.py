@@ -8,7 +8,7 @@ from assent.cli.render.text_plan_build import (
     text_plan_build_result,
 )
 from assent.core.event import Event
-from assent.core.llm.message import ToolResult
+from assent.core.llm import ToolResult
 from assent.core.session.event import CallEnded, Question, QuestionAnswered, QuestionAsked
 
 ESCAPE = bytes([27]).decode()

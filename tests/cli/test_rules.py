@@ -8,7 +8,7 @@ from tests.cli.harness import World
 
 from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
-from assent.core.permission.grant import Grant, PermissionPattern
+from assent.core.permission.rule import Grant, PermissionPattern
 
 TABLE = """\
 [permission]

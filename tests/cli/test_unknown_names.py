@@ -6,7 +6,7 @@ from tests.cli.scripts import Talker, turn
 
 from assent.app.composition import open_engine_at
 from assent.config.paths import AppPaths
-from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
+from assent.core.permission.rule import Grant, GrantScope, PermissionPattern
 
 MINE = '[permission]\nbahs = "deny"\nbash = {"make *" = "allow"}\n'
 

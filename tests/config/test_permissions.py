@@ -12,8 +12,13 @@ from assent.config.paths import AppPaths
 from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.config.presets import PRESETS
 from assent.core.errors import UsageError
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
-from assent.core.permission.rule_parser import failed_examples, rule_text
+from assent.core.permission.rule import (
+    PermissionPolicy,
+    PermissionRule,
+    RuleLayer,
+    failed_examples,
+    rule_text,
+)
 
 
 class Desk(Sources):

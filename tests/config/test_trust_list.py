@@ -10,7 +10,7 @@ from tests.config.sources import Sources
 from assent.config.settings import FetchSettings, HookSettings, PluginSettings, Settings
 from assent.config.trust_list import WorkspaceTrust
 from assent.core.digest import sha256
-from assent.core.llm.provider import ProviderSettings, RetrySettings
+from assent.core.llm import ProviderSettings, RetrySettings
 from assent.core.permission.trust import TrustedFile, TrustList
 
 NAME = ".opencode/assent.toml"

@@ -5,7 +5,7 @@ from tests.core.states import TOOL, A, B, C
 
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile
 from assent.core.run.workspace_changes import SkippedFile, WorkspaceChanges
-from assent.core.undo.applied_change import (
+from assent.core.undo import (
     CHANGED_BETWEEN_STEPS,
     AppliedChange,
     AppliedCommand,

@@ -10,11 +10,14 @@ from assent.core.plan.bundle import (
     MAX_SHOWN_BYTES,
     Bundle,
     BundleOrigin,
+    approval_bytes,
+    bundle_bytes,
     origin_bytes,
+    read_approval,
+    read_bundle,
     required_contents,
     review_contents,
 )
-from assent.core.plan.bundle_format import approval_bytes, bundle_bytes, read_approval, read_bundle
 from assent.core.plan.operation import (
     DeleteFile,
     FileKind,

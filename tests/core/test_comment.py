@@ -3,14 +3,16 @@
 import pytest
 
 from assent.core.plan.comment import (
+    ABOUT_QUOTES,
     Comment,
     CommentAnchor,
     CommentTarget,
+    Feedback,
     PlacedComment,
     location_text,
     place_comment,
+    with_comments,
 )
-from assent.core.plan.feedback import ABOUT_QUOTES, Feedback, with_comments
 
 TEXT = ("# Goal", "", "Do it.", "", "Done.")
 OP = "ab" * 32

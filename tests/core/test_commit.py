@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from assent.core.plan.commit import (
+from assent.core.plan.git_commit import (
     MAX_TITLE,
     NO_TITLE,
     commit_argv,

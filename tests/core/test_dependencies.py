@@ -8,8 +8,14 @@ from tests.core.test_draft_model import files, stories
 
 from assent.core.digest import operation_ids
 from assent.core.errors import ImpossibleOperations
-from assent.core.plan.dependencies import check_dependencies, content_sources, without_operation
-from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.draft import (
+    check_dependencies,
+    check_tree,
+    content_sources,
+    segments,
+    stage,
+    without_operation,
+)
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,

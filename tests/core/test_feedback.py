@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.plan.feedback import Feedback
+from assent.core.plan.comment import Feedback
 
 ODD = "No — “never”!\n\n\t# not a heading\n$(rm -rf /) \u202e \U0001f642  "
 TEXTS = {

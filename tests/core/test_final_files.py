@@ -14,7 +14,6 @@ from assent.core.plan.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.core.run.final_files import ACCEPTED_BY_USER, UNKNOWN_CHANGES, final_files, was_accepted
 from assent.core.run.journal import (
     CommandEndedEntry,
     FinishedEntry,
@@ -26,6 +25,7 @@ from assent.core.run.journal import (
     SettledEntry,
     StartedEntry,
 )
+from assent.core.run.results import ACCEPTED_BY_USER, UNKNOWN_CHANGES, final_files, was_accepted
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
 from assent.core.run.workspace_changes import SkippedFile, SkipReason, WorkspaceChanges

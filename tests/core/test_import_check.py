@@ -5,7 +5,7 @@ import pytest
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, CorruptFile, Refused
-from assent.core.plan.import_check import check_imported_plan, named_paths
+from assent.core.plan.bundle import check_imported_plan, named_paths
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from assent.core.errors import IllegalState
-from assent.core.plan.lifecycle import TRANSITIONS, PlanAction, PlanState, next_state
+from assent.core.plan.record import TRANSITIONS, PlanAction, PlanState, next_state
 
 # Part 4 of the design, line by line.
 TABLE = """

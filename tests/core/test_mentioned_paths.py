@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.permission.mentioned_paths import outside_mentions, sensitive_mentions
+from assent.core.permission.command_analysis import outside_mentions, sensitive_mentions
 
 NAMES = {
     b"touch AGENTS.md": (b"AGENTS.md",),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.text.merge import (
+from assent.core.plan.rebase import (
     CHANGED_BY_OTHERS,
     MOVED_BY_OTHERS,
     MergeConflict,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.operation import matching_operations
 
 IDS = ("2" + "0" * 63, "1" + "0" * 63, "1a" + "0" * 62, "1234567" + "0" * 57)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.core.states import NESTED, TREES, A, B, C, Tree, applied, below, is_possible
 
 from assent.core.errors import ImpossibleOperations, NotFound
-from assent.core.plan.commit import commit_command
 from assent.core.plan.draft import check_tree, segments, stage
+from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,

@@ -9,26 +9,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import AssentError, NoMatch, Refused, UsageError
-from assent.core.patch.binary import (
+from assent.core.patch.file_patch import (
     MAX_CONTENT_BYTES,
+    AppliedHunks,
+    BinaryPatch,
+    FilePatch,
+    Hunk,
+    apply_hunks,
     blob_id,
     decoded_row,
     inflate_exactly,
+    is_applied,
     is_full_id,
     rebuild_content,
+    with_executable,
 )
-from assent.core.patch.file_modes import with_executable
-from assent.core.patch.file_patch import BinaryPatch, FilePatch, Hunk
-from assent.core.patch.hunks import AppliedHunks, apply_hunks, is_applied
-from assent.core.patch.names import (
+from assent.core.patch.parser import (
     common_name,
     is_epoch,
+    parse_patch,
     split_label,
     strip_components,
     unquoted_name,
     workspace_path,
 )
-from assent.core.patch.parser import parse_patch
 from assent.render.diff import git_quoted
 
 HUNK = b"@@ -1 +1 @@\n-a\n+b\n"

@@ -5,9 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.errors import NoMatch
-from assent.core.patch.file_modes import git_mode, is_executable, with_executable
+from assent.core.patch.file_patch import (
+    check_kind,
+    check_target,
+    git_mode,
+    is_executable,
+    is_link,
+    target_mode,
+    with_executable,
+)
 from assent.core.patch.parser import parse_patch
-from assent.core.patch.target_state import check_kind, check_target, is_link, target_mode
 from assent.core.plan.operation import FileState
 
 HUNK = b"@@ -1 +1 @@\n-a\n+b\n"

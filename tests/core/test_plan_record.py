@@ -27,11 +27,11 @@ from assent.core.event import (
     event_tag,
 )
 from assent.core.plan.approval import Approval, Approver, signed_bytes
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.record import (
     ApprovalRecord,
     PlanRecord,
     PlanRun,
+    PlanState,
     TextRevision,
     fold_plan,
     fold_plan_events,

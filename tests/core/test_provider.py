@@ -2,8 +2,7 @@
 
 import pytest
 
-from assent.core.llm.provider import Prices
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import Prices, TokenUsage
 
 PRICES = Prices(input=4, output=20, cache_read=0.5, cache_write=5)
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import ToolCall
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import Question, QuestionAsked, QuestionOption
 from assent.core.session.question import (
     NO,

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from assent.core.shell.quote import shell_line
+from assent.core.shell.process import shell_line
 
 
 @pytest.mark.parametrize(

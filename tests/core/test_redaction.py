@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.text import redaction
-from assent.core.text.redaction import Redactor, redact, redaction_text, remember_secrets
+from assent.core.text import secrets as redaction
+from assent.core.text.secrets import Redactor, redact, redaction_text, remember_secrets
 
 RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
 BODY = "\n".join([RANDOM + RANDOM] * 3)

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason
+from assent.core.llm import ChatMessage, StopReason, TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
     CallEnded,
     CallStarted,

@@ -28,7 +28,7 @@ from assent.core.run.rollback import (
 )
 from assent.core.run.slot_move import PathState
 from assent.core.run.state import Rollback
-from assent.core.undo.inversion import NOT_A_FILE
+from assent.core.undo import NOT_A_FILE
 
 C = FileState("c" * 64, 3, 0o644)
 FOREIGN = FileState("f" * 64, 4, 0o600)

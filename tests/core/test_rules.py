@@ -6,8 +6,19 @@ from hypothesis import strategies as st
 
 from assent.core.errors import UsageError
 from assent.core.permission.mode import CustomMode
-from assent.core.permission.rule import PermissionRule, RuleLayer
-from assent.core.permission.rule_argument import parse_rule_argument
+from assent.core.permission.rule import (
+    InvalidRuleTable,
+    PermissionRule,
+    RuleLayer,
+    expand_home,
+    failed_examples,
+    fixed_prefix,
+    matches_everything,
+    parse_rule_argument,
+    parse_rules,
+    parse_tool_rules,
+    wildcard_matches,
+)
 from assent.core.permission.rule_match import (
     CompiledRuleLayer,
     agent_layers,
@@ -15,18 +26,6 @@ from assent.core.permission.rule_match import (
     hiding_rule,
     mode_without_tool,
     rule_matches,
-)
-from assent.core.permission.rule_parser import (
-    InvalidRuleTable,
-    failed_examples,
-    parse_rules,
-    parse_tool_rules,
-)
-from assent.core.permission.wildcard import (
-    expand_home,
-    fixed_prefix,
-    matches_everything,
-    wildcard_matches,
 )
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, ResourceAccess

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assent.core.permission.secret_files import SECRET_FILES, SecretFilePattern, secret_file
+from assent.core.permission.sensitive_paths import SECRET_FILES, SecretFilePattern, secret_file
 
 HITS = [(row, hit) for row in SECRET_FILES for hit in row.hits]
 MISSES = [(row, miss) for row in SECRET_FILES for miss in row.misses]

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.llm.message import TextPart, ToolResult
-from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.llm import StopReason, TextPart, TokenUsage, ToolResult
 from assent.core.permission.mode import MODES, Mode, default_agent
 from assent.core.session.event import (
     CallEnded,

@@ -5,12 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import MAX_LINE, ShellWord
 from assent.core.shell.parser import (
     MAX_COMMANDS,
+    MAX_LINE,
     ListOperator,
     ParsedCommand,
     Pipeline,
+    ShellWord,
     parse_command_line,
 )
 from assent.core.shell.process import StderrMode

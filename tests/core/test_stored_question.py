@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import ToolCall, ToolResult
+from assent.core.llm import ToolCall, ToolResult
 from assent.core.session.event import (
     AnswerTaken,
     CallEnded,
@@ -18,7 +18,7 @@ from assent.core.session.event import (
     StepStarted,
     TurnEnded,
 )
-from assent.core.session.stored_question import NO_CALL, calls_awaiting_answers, stored_questions
+from assent.core.session.question import NO_CALL, calls_awaiting_answers, stored_questions
 
 NOW = "2026-01-01T12:00:00.000Z"
 ONE, TWO = ToolCall("c1", "write", {"path": "a"}), ToolCall("c2", "write", {"path": "b"})

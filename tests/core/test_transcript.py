@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason
+from assent.core.llm import ChatMessage, ReasoningPart, StopReason, TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
     CallEnded,
     CallStarted,

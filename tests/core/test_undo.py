@@ -10,7 +10,7 @@ from tests.core.states import LINK, NESTED, TREES, A, B, C, Tree, Z, applied, be
 from assent.core.paths import ancestors
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
 from assent.core.run.slot_move import PathState
-from assent.core.undo.inversion import Inversion, UndoContext, invert, is_behind_link, undo_text
+from assent.core.undo import Inversion, UndoContext, invert, is_behind_link, undo_text
 
 
 def look(tree: Tree, path: bytes) -> PathState:

@@ -4,8 +4,14 @@ from tests.core.states import A, B, Z
 
 from assent.core.plan.operation import DeleteFile, FileOperation, RunCommand, WriteFile
 from assent.core.run.slot_move import PathState
-from assent.core.undo.applied_change import AppliedChange, AppliedCommand
-from assent.core.undo.inversion import Inversion, UndoExtent, overwrite_warnings, undo_text
+from assent.core.undo import (
+    AppliedChange,
+    AppliedCommand,
+    Inversion,
+    UndoExtent,
+    overwrite_warnings,
+    undo_text,
+)
 
 
 def test_f142_what_changed_since_and_a_commands_undo_may_overwrite_is_named() -> None:

@@ -3,8 +3,14 @@
 import pytest
 
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.run.slot_move import MoveFromSlot, MoveToSlot, SlotLayout, slot_moves
-from assent.core.run.whole_folders import added_folders, removed_folders
+from assent.core.run.slot_move import (
+    MoveFromSlot,
+    MoveToSlot,
+    SlotLayout,
+    added_folders,
+    removed_folders,
+    slot_moves,
+)
 
 ONE, OTHER = FileState("1" * 64, 1, 0o644), FileState("2" * 64, 1, 0o644)
 

@@ -21,9 +21,8 @@ from tests.crash.trees import Tree, file, tree
 
 from assent.app.engine import Engine
 from assent.core.errors import RunUnfinished
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.planning.drafts import Drafts
 from assent.testing.call_trace import CallListener, CallTrigger, kill_process

@@ -10,14 +10,24 @@ import pytest
 
 from assent.core.paths import STAGE, is_inside
 from assent.core.plan.approval import ApprovedPlan
-from assent.core.run.displaced_files import DisplacedLookup, displaced_slots, no_displaced
 from assent.core.run.journal import FinishedEntry
+from assent.core.run.results import DisplacedLookup, displaced_slots, no_displaced
 from assent.executor.executor import Executor
 from assent.store.memory import MemoryBlobStore
-from assent.testing.crash_injector import CrashInjector, SimulatedCrash
-from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
-from assent.testing.plans import PlanCase, approved_plan, combined_case, single_cases, undo_case
+from assent.testing.memory_workspace import (
+    CrashInjector,
+    MemoryFileWriter,
+    MemoryJournal,
+    MemoryNode,
+    SimulatedCrash,
+)
+from assent.testing.plan_cases import (
+    PlanCase,
+    approved_plan,
+    combined_case,
+    single_cases,
+    undo_case,
+)
 
 ONE, TWO, THREE = (single_cases(b"w/" + stem) for stem in (b"one", b"two", b"three"))
 KINDS = range(len(ONE))

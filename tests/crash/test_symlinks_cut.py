@@ -14,9 +14,8 @@ from assent.executor.executor import Executor
 from assent.executor.file_writer import LocalFileWriter
 from assent.store.memory import MemoryBlobStore
 from assent.testing.call_trace import trace_calls
-from assent.testing.crash_injector import CrashInjector, SimulatedCrash
-from assent.testing.memory_journal import MemoryJournal
-from assent.testing.plans import approved_plan
+from assent.testing.memory_workspace import CrashInjector, MemoryJournal, SimulatedCrash
+from assent.testing.plan_cases import approved_plan
 
 LINKED: Entries = {b"d": ("link", 0o777, b"../outside")}
 FOLDER: Entries = {

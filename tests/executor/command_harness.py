@@ -23,11 +23,15 @@ from assent.core.run.state import fold_run
 from assent.executor.executor import Executor
 from assent.executor.rollback import read_rollbacks
 from assent.store.memory import MemoryBlobStore
-from assent.testing.crash_injector import CrashInjector, SimulatedCrash
-from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
-from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
-from assent.testing.plans import approved_plan
+from assent.testing.memory_workspace import (
+    CrashInjector,
+    MemoryFileWriter,
+    MemoryJournal,
+    MemoryNode,
+    SimulatedCrash,
+)
+from assent.testing.plan_cases import approved_plan
 
 Files = dict[bytes, MemoryNode]
 

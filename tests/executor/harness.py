@@ -20,9 +20,8 @@ from assent.core.run.journal import (
 from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.executor.executor import Executor
 from assent.store.memory import MemoryBlobStore
-from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryNode
-from assent.testing.plans import PlanCase, approved_plan
+from assent.testing.memory_workspace import MemoryJournal, MemoryNode
+from assent.testing.plan_cases import PlanCase, approved_plan
 
 MINE = {b"w/mine": MemoryNode(b"not touched")}
 

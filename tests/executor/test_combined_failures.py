@@ -10,8 +10,8 @@ from tests.executor.file_writers import Call, failing
 from tests.executor.harness import World
 
 from assent.core.run.journal import RecoveryChoice
-from assent.testing.crash_injector import SimulatedCrash
-from assent.testing.plans import PlanCase, combined_case, single_cases
+from assent.testing.memory_workspace import SimulatedCrash
+from assent.testing.plan_cases import PlanCase, combined_case, single_cases
 
 ONE = {case.name: case for case in single_cases(b"w/one")}
 TWO = {case.name: case for case in single_cases(b"w/two")}

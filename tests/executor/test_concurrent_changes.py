@@ -20,7 +20,7 @@ from assent.core.run.journal import AbortedEntry
 from assent.core.run.slot_move import SlotLayout, slot_moves
 from assent.executor.finish import PROGRESS_INTERVAL
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
-from assent.testing.plans import PlanCase, combined_case, single_cases
+from assent.testing.plan_cases import PlanCase, combined_case, single_cases
 
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 CASES = {case.name: case for case in ONE}

@@ -29,10 +29,13 @@ from assent.core.run.slot_move import SlotLayout
 from assent.executor.executor import Executor
 from assent.ports import MAX_WHOLE_READ
 from assent.store.memory import MemoryBlobStore
-from assent.testing.crash_injector import SimulatedCrash
-from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
-from assent.testing.plans import NOW, PlanCase, approved_plan, combined_case, single_cases
+from assent.testing.memory_workspace import (
+    MemoryFileWriter,
+    MemoryJournal,
+    MemoryNode,
+    SimulatedCrash,
+)
+from assent.testing.plan_cases import NOW, PlanCase, approved_plan, combined_case, single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
 CREATE, REPLACE = CASES["create_deep"], CASES["replace"]

@@ -11,7 +11,7 @@ from tests.executor.harness import World
 from assent.core.errors import Drift, WorkspaceError
 from assent.core.run.journal import RecoveryChoice
 from assent.core.run.slot_move import SlotLayout
-from assent.testing.plans import PlanCase, combined_case, single_cases
+from assent.testing.plan_cases import PlanCase, combined_case, single_cases
 
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 ERRORS = (ENOSPC, EACCES, EROFS, EIO, EMFILE)

@@ -10,7 +10,7 @@ from tests.executor.harness import World
 from assent.core.paths import STAGE
 from assent.core.run.journal import HaltedEntry, RecoveryChoice
 from assent.testing.memory_workspace import MemoryNode
-from assent.testing.plans import combined_case, single_cases
+from assent.testing.plan_cases import combined_case, single_cases
 
 ONE = {case.name: case for case in single_cases(b"w/one")}
 TWO = {case.name: case for case in single_cases(b"w/two")}

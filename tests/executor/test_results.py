@@ -19,7 +19,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.slot_move import SlotLayout
 from assent.testing.memory_workspace import MemoryNode
-from assent.testing.plans import PlanCase
+from assent.testing.plan_cases import PlanCase
 
 OLD, NEW = MemoryNode(b"old"), MemoryNode(b"new")
 OPERATIONS: tuple[FileOperation, ...] = (

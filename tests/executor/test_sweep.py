@@ -10,9 +10,13 @@ from tests.executor.harness import World
 
 from assent.core.run.journal import FinishedEntry
 from assent.core.run.slot_move import SlotLayout
-from assent.testing.crash_injector import CrashInjector, SimulatedCrash
-from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
-from assent.testing.plans import single_cases
+from assent.testing.memory_workspace import (
+    CrashInjector,
+    MemoryFileWriter,
+    MemoryNode,
+    SimulatedCrash,
+)
+from assent.testing.plan_cases import single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
 BESIDE = SlotLayout("", beside=((b"w/one_a", b"w"),))

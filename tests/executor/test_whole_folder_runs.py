@@ -7,9 +7,8 @@ from tests.executor.file_writers import Call
 from tests.executor.harness import World
 
 from assent.core.plan.operation import DeleteFile, WriteFile
-from assent.testing.crash_injector import SimulatedCrash
-from assent.testing.memory_workspace import MemoryNode
-from assent.testing.plans import PlanCase
+from assent.testing.memory_workspace import MemoryNode, SimulatedCrash
+from assent.testing.plan_cases import PlanCase
 
 NEW, OLD, MINE = MemoryNode(b"new"), MemoryNode(b"old"), MemoryNode(b"mine")
 COMES = PlanCase(

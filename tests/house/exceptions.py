@@ -107,7 +107,7 @@ LATE = {
     ),
     "assent.app.settings": (
         "assent.app.secrets",
-        "assent.core.text.redaction",
+        "assent.core.text.secrets",
     ),
     "assent.app.tool_environment": (
         "assent.app.mcp",
@@ -158,7 +158,7 @@ LATE = {
     "assent.cli.mcp": ("assent.app.mcp",),
     "assent.cli.models": ("assent.app.models",),
     "assent.cli.output": (
-        "assent.core.text.redaction",
+        "assent.core.text.secrets",
         "assent.render.command_output",
         "assent.render.diff_lines",
         "click",
@@ -209,7 +209,7 @@ LATE = {
         "assent.core.permission.mode",
     ),
     "assent.tui.app": (
-        "assent.core.text.redaction",
+        "assent.core.text.secrets",
         "assent.tui.commands",
         "assent.tui.driver",
         "assent.tui.panels.approval.panel",

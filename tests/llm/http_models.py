@@ -5,14 +5,16 @@ from collections.abc import Callable, Mapping
 
 from tests.llm.server import Server
 
-from assent.core.llm.message import ChatMessage, MessagePart, TextPart
-from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import (
+from assent.core.llm import (
+    ChatMessage,
+    MessagePart,
     ModelRequest,
     PartCompleted,
     RequestRetried,
+    RetrySettings,
     StreamDelta,
     StreamEvent,
+    TextPart,
 )
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.errors import ErrorContext

@@ -5,8 +5,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from assent.core.llm.message import MessagePart, ReasoningPart, TextPart, ToolCall
-from assent.core.llm.request import PartCompleted, StopReason, StreamEnded, TokenUsage
+from assent.core.llm import (
+    MessagePart,
+    PartCompleted,
+    ReasoningPart,
+    StopReason,
+    StreamEnded,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+)
 from assent.llm.http.sse import SseEvent
 from assent.llm.wires.chat_decoder import ChatDecoder
 from assent.llm.wires.wire import ResponseFailed

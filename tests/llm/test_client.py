@@ -8,9 +8,7 @@ from tests.llm.server import Server, Turn, serving, whole
 from tests.llm.wire_responses import Reply
 
 from assent.core.errors import Interrupted, Unavailable
-from assent.core.llm.message import TextPart
-from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import RequestRetried, StreamDelta, StreamEvent
+from assent.core.llm import RequestRetried, RetrySettings, StreamDelta, StreamEvent, TextPart
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.client import HttpClient, HttpRequest
 from assent.llm.http.response_parser import HttpError

@@ -6,7 +6,7 @@ from tests.llm.http_models import HELLO, KEY, NOW, model
 from tests.llm.server import Turn, serving, whole
 
 from assent.core.errors import ContextOverflow, ModelError, Unauthorized, Unavailable
-from assent.core.text.redaction import remember_secrets
+from assent.core.text.secrets import remember_secrets
 from assent.llm.errors import (
     ErrorContext,
     connection_error,

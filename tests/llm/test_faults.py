@@ -8,8 +8,7 @@ from tests.llm.server import FAULTS, Turn, serving
 from tests.llm.wire_responses import Reply
 
 from assent.core.errors import ModelError, Unavailable
-from assent.core.llm.message import TextPart, ToolCall
-from assent.core.llm.request import (
+from assent.core.llm import (
     ModelRequest,
     PartCompleted,
     RequestRetried,
@@ -17,6 +16,8 @@ from assent.core.llm.request import (
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
+    ToolCall,
 )
 from assent.llm.cancellation import CancellableModelStream
 from assent.llm.scripted import ModelScript, ScriptedModel, ScriptedTurn

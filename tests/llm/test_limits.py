@@ -4,7 +4,7 @@ import ast
 from pathlib import Path
 
 import assent.llm
-from assent.core.llm.provider import AnswerSettings
+from assent.core.llm import AnswerSettings
 from assent.llm import limits
 from assent.llm.wires.response_limits import MB
 

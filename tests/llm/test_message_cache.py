@@ -5,8 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.llm.http_models import NAMES, wire
 
-from assent.core.llm.message import ChatMessage, MessagePart, TextPart, ToolResult
-from assent.core.llm.request import ModelRequest
+from assent.core.llm import ChatMessage, MessagePart, ModelRequest, TextPart, ToolResult
 from assent.llm.wires.wire import EncodingCache
 
 STEPS = 50

@@ -11,9 +11,14 @@ from tests.llm.http_models import HELLO, KEY, NAMES, client, retrying
 from tests.llm.server import Server, Turn, serving, whole
 
 from assent.core.errors import AnswerTooLong, ModelError
-from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
-from assent.core.llm.provider import AnswerSettings
-from assent.core.llm.request import PartCompleted, StreamEvent
+from assent.core.llm import (
+    AnswerSettings,
+    PartCompleted,
+    ReasoningPart,
+    StreamEvent,
+    TextPart,
+    ToolCall,
+)
 from assent.llm.errors import ErrorContext
 from assent.llm.http.url import parse_url
 from assent.llm.http_model import HttpModel, ProviderEndpoint

@@ -10,13 +10,16 @@ from tests.llm.http_models import parts, retrying, shown
 from tests.llm.server import FAULTS
 
 from assent.core.errors import ModelError, UsageError
-from assent.core.llm.message import ChatMessage, ReasoningPart, TextPart, ToolCall
-from assent.core.llm.request import (
+from assent.core.llm import (
+    ChatMessage,
     ModelRequest,
+    ReasoningPart,
     RequestRetried,
     StopReason,
     StreamEnded,
+    TextPart,
     TokenUsage,
+    ToolCall,
 )
 from assent.llm.scripted import ModelScript, ScriptedFault, ScriptedModel, read_script
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from assent.core.errors import Unavailable, UsageError
-from assent.core.llm.provider import ModelSettings, Prices, ProviderSettings
+from assent.core.llm import ModelSettings, Prices, ProviderSettings
 from assent.llm.catalog import ModelCatalog, ModelInfo
 from assent.llm.http.proxy import proxy_for
 from assent.llm.http.url import HttpUrl, parse_url

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.llm.wires.tool_arguments import parse_arguments, tool_call
 
 FENCE = "`" * 3

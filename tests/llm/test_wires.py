@@ -8,20 +8,18 @@ from tests.llm.http_models import HELLO, KEY, NAMES, model, parts, wire
 from tests.llm.server import Turn, serving
 from tests.llm.wire_responses import Reply
 
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
-    ReasoningPart,
-    TextPart,
-    ToolCall,
-    ToolResult,
-)
-from assent.core.llm.request import (
     ModelRequest,
+    ReasoningPart,
     StopReason,
     StreamEnded,
+    TextPart,
     TokenUsage,
+    ToolCall,
     ToolDefinition,
+    ToolResult,
 )
 from assent.llm.wires.wire import WireTarget
 

@@ -4,7 +4,7 @@ import re
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.read_only.read_files import files_read_by
 
 DANGER = "curl x | sh"

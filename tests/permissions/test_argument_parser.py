@@ -3,8 +3,7 @@
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
-from assent.core.shell.parser import parse_command_line
+from assent.core.shell.parser import ShellWord, parse_command_line
 from assent.permissions.commands.read_only.argument_parser import parse_arguments
 from assent.permissions.commands.read_only.spec import (
     OperandSpec,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.denylist import DENYLIST
 

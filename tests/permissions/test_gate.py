@@ -7,8 +7,7 @@ from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mode import MODES, CustomMode, Mode
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, parse_rules
 from assent.core.session.agent import Agent
 from assent.core.tool import (
     VERDICTS_BY_STRICTNESS,

@@ -2,9 +2,13 @@
 
 import pytest
 
-from assent.core.permission.grant import Grant, PermissionPattern
-from assent.core.permission.rule import PermissionPolicy, RuleLayer
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import (
+    Grant,
+    PermissionPattern,
+    PermissionPolicy,
+    RuleLayer,
+    parse_rules,
+)
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line

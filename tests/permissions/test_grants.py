@@ -4,10 +4,14 @@ import msgspec
 import pytest
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
-from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import MODES, CustomMode, Mode
-from assent.core.permission.rule import PermissionPolicy, RuleLayer
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import (
+    Grant,
+    PermissionPattern,
+    PermissionPolicy,
+    RuleLayer,
+    parse_rules,
+)
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.read_only.read_files import files_read_by

@@ -5,11 +5,18 @@ from typing import Any
 import pytest
 
 from assent.config.presets import PRESETS
-from assent.core.permission.grant import Grant, GrantScope, PermissionPattern
 from assent.core.permission.mode import MODES, Mode
-from assent.core.permission.protected_paths import configures_agents
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import (
+    Grant,
+    GrantScope,
+    PermissionPattern,
+    PermissionPolicy,
+    PermissionRule,
+    RuleLayer,
+    RuleLayerName,
+    parse_rules,
+)
+from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line

@@ -4,9 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
-from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import MODES, CustomMode, stricter_mode
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
+from assent.core.permission.rule import (
+    Grant,
+    PermissionPattern,
+    PermissionPolicy,
+    PermissionRule,
+    RuleLayer,
+)
 from assent.core.session.agent import Agent
 from assent.core.tool import (
     VERDICTS_BY_STRICTNESS,

@@ -3,15 +3,21 @@
 import pytest
 from tests.render.values import delete, link, move, state, write
 
-from assent.core.permission.protected_paths import (
+from assent.core.permission.sensitive_paths import (
     EXECUTED_LATER,
     PROTECTED_PATHS,
     executed_later,
     is_unsafe_link,
     protected_reason,
 )
-from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
-from assent.core.plan.operation import FileState, Operation, RunCommand, WriteFile
+from assent.core.plan.operation import (
+    MODEL_RISKS,
+    RISK_CODES,
+    FileState,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
 from assent.permissions.operation_risks import (

@@ -3,9 +3,9 @@
 import pytest
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.grant import Grant
 from assent.core.permission.mode import MODES
 from assent.core.permission.rule import (
+    Grant,
     PermissionPolicy,
     PermissionRule,
     RuleAction,

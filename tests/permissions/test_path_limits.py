@@ -2,12 +2,16 @@
 
 import pytest
 
-from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import Mode
-from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.protected_paths import RESERVED_PATHS
-from assent.core.permission.rule import PermissionPolicy, RuleLayer
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import (
+    Grant,
+    PathLimits,
+    PermissionPattern,
+    PermissionPolicy,
+    RuleLayer,
+    parse_rules,
+)
+from assent.core.permission.sensitive_paths import RESERVED_PATHS
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line

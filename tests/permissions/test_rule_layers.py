@@ -5,8 +5,13 @@ from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
 from assent.config.presets import PRESETS
 from assent.core.permission.mode import MODES, CustomMode, Mode
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer, RuleLayerName
-from assent.core.permission.rule_parser import parse_rules
+from assent.core.permission.rule import (
+    PermissionPolicy,
+    PermissionRule,
+    RuleLayer,
+    RuleLayerName,
+    parse_rules,
+)
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.read_only.read_files import files_read_by

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.permissions.real_programs import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.languages.sed import check_sed
 from assent.permissions.commands.read_only.spec import ParsedArguments
 

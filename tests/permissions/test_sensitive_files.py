@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.permission.protected_paths import PROTECTED_PATHS
+from assent.core.permission.sensitive_paths import PROTECTED_PATHS
 from assent.permissions.check import why_secret_path
 from assent.permissions.sensitive_files import why_sensitive
 

@@ -18,8 +18,7 @@ from assent.core.errors import (
     UntrustedKey,
 )
 from assent.core.event import PlanApproved, StoredEvent
-from assent.core.plan.bundle import Bundle
-from assent.core.plan.bundle_format import bundle_bytes, read_bundle
+from assent.core.plan.bundle import Bundle, bundle_bytes, read_bundle
 from assent.core.run.journal import drive_to_end
 from assent.ports import EventBatch
 from assent.store.memory import MemoryEventStore

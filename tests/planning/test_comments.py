@@ -7,10 +7,8 @@ from tests.support.engine import RacingStore, World
 from assent.app.engine import Engine
 from assent.core.errors import ConcurrentChange, IllegalState, NotFound, UsageError
 from assent.core.event import CommentAdded, CommentsSent, Event, PlanRejected
-from assent.core.plan.comment import Comment, CommentAnchor
-from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.comment import Comment, CommentAnchor, Feedback
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.comments import MAX_COMMENT_BYTES
 from assent.render.lines import Line
 from assent.render.review import review_lines, review_texts

@@ -6,9 +6,8 @@ from tests.runs.test_permits import undo
 from tests.support.engine import World
 
 from assent.core.errors import AssentError, IllegalState, ImpossibleOperations, NotApproved, Refused
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import WriteFile
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 
 TEXT = b"# A plan\n\nWords.\n"
 

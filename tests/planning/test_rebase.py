@@ -17,8 +17,8 @@ from tests.support.session import told, turn
 from assent.core.errors import ConcurrentChange, Drift
 from assent.core.event import PlanRebased
 from assent.core.plan.operation import MoveFile, footprint
+from assent.core.plan.rebase import three_way_merge
 from assent.core.run.journal import drive_to_end
-from assent.core.text.merge import three_way_merge
 from assent.workspace.source_folder import LocalSourceFolder
 
 TEXT = b"".join(b"line %d\n" % n for n in range(1, 31))

@@ -32,7 +32,7 @@ from assent.config.custom_commands import CommandFile
 from assent.config.keyring import KeyFile, SystemFile
 from assent.core.errors import AssentError
 from assent.core.event import Event
-from assent.core.llm.message import MessagePart
+from assent.core.llm import MessagePart
 from assent.core.plan.operation import Operation
 from assent.core.run.journal import JournalEntry, RunStep, StepProgress
 from assent.doctor.report import DoctorReport

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import Question, QuestionOption
 from assent.core.session.question import NO, PROJECT, SESSION, UNCONFINED, YES, permission_options
 from assent.render.questions import (

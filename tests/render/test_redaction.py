@@ -9,7 +9,7 @@ from assent.agent.session_copy import exported_session
 from assent.cli.output import CliOutput
 from assent.core.errors import ModelError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.llm import TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
     CallEnded,
     MessageAdded,
@@ -19,7 +19,7 @@ from assent.core.session.event import (
     SessionStarted,
 )
 from assent.core.session.record import SessionRecord, fold_session
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 from assent.render.log import event_row, log_lines
 from assent.render.questions import question_lines
 from assent.render.redaction import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row

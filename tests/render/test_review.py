@@ -5,9 +5,9 @@ import pytest
 from tests.render.values import DIGEST, delete, move, review, state, write
 
 from assent.cli.ansi import ansi
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation, RunCommand, reversibility
 from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.plan.record import PlanState
 from assent.render.diff import operation_diff
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import Line

@@ -1,7 +1,13 @@
 """Operations on a line each, one in full, and todos."""
 
-from assent.core.permission.risk_codes import RISK_CODES
-from assent.core.plan.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
+from assent.core.plan.operation import (
+    RISK_CODES,
+    DeleteFile,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+)
 from assent.core.session.event import Todo
 from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview

@@ -15,14 +15,12 @@ from assent.core.event import (
     StoredEvent,
     WorkspaceMinted,
 )
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanRecord, TextRevision
+from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.core.run.journal import CommittedEntry, OperationResult, RunOutcome
 from assent.core.text.hidden_chars import hidden_kinds
-from assent.core.undo.applied_change import PUT_BACK
-from assent.core.undo.inversion import Inversion
+from assent.core.undo import PUT_BACK, Inversion
 from assent.render.lines import Line
 from assent.render.log import event_row, log_lines
 from assent.render.rows import Row, operation_row, plan_row, row_path, run_row

@@ -3,8 +3,7 @@
 import msgspec
 
 from assent.core.event import PlanRevised, StoredEvent
-from assent.core.llm.message import ImagePart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import ImagePart, StreamDelta, TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from assent.core.run.journal import OperationResult
-from assent.core.undo.inversion import FILES_ONLY, STILL_DIFFERENT, UndoExtent
+from assent.core.undo import FILES_ONLY, STILL_DIFFERENT, UndoExtent
 from assent.render.lines import Line
 from assent.render.status import status_lines
 from assent.render.undo import undo_end_lines

@@ -1,8 +1,8 @@
 """Values that the tests of the views share."""
 
 from assent.core.digest import sha256
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import DeleteFile, FileKind, FileState, MoveFile, WriteFile
+from assent.core.plan.record import PlanState
 from assent.render.review import Review
 
 DIGEST = "d" * 64

@@ -8,7 +8,7 @@ from tests.sandbox.profiles import Outcome, needs_bubblewrap
 from tests.support.git_repository import DIGEST, Repository, repository
 
 from assent.core.errors import Refused
-from assent.core.plan.commit import commit_command
+from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import RunCommand
 from assent.runs.git_commit import NOTHING_TO_COMMIT
 

@@ -7,7 +7,7 @@ from tests.sandbox.profiles import needs_bubblewrap
 from tests.support.git_repository import Repository, repository
 
 from assent.core.errors import Refused
-from assent.core.plan.commit import commit_command
+from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import DeleteFile, FileState, MoveFile, WriteFile
 from assent.core.run.workspace_changes import FileStateChanges, state_changes
 

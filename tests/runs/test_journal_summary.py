@@ -21,7 +21,7 @@ from assent.core.run.journal import (
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import Rollback
 from assent.core.run.workspace_changes import WorkspaceChanges, encode_changes
-from assent.core.undo.applied_change import PUT_BACK
+from assent.core.undo import PUT_BACK
 from assent.runs.journal_summary import MOVE_ASIDE, journal_summary
 from assent.store.memory import MemoryBlobStore
 

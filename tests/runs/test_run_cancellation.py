@@ -5,8 +5,7 @@ from tests.sandbox.profiles import left_over, long_time
 from tests.support.threads import Worker
 
 from assent.app.engine import Engine
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import CommandEndedEntry, LiveCommandOutput, drive_to_end
 from assent.runs.journal import StoreJournal
 from assent.runs.runs import RunReport

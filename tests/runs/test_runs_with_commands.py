@@ -9,9 +9,8 @@ import pytest
 from assent.app.engine import Engine
 from assent.core.errors import ApprovalUsed, Drift, Refused, RunUnfinished
 from assent.core.event import Event, RunEnded, RunHalted, RunResumed, RunStarted
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import LiveCommandOutput, drive_to_end
 from assent.runs.runs import RunReport
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture

@@ -18,14 +18,14 @@ from assent.app.engine import Engine
 from assent.core.event import PlanCreated
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import drive_to_end
-from assent.core.undo.applied_change import AppliedChange
+from assent.core.undo import AppliedChange
 from assent.executor.disk import Disk
 from assent.runs.runs import NO_RUN, RunReport
 from assent.runs.undo.recorded_undo import skipped_operations
 from assent.runs.undo.service import UndoPlan
 from assent.store.codec import decode_event
-from assent.testing.crash_injector import SimulatedCrash
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
+from assent.testing.memory_workspace import SimulatedCrash
 
 __all__ = ["site"]  # a fixture of another file
 

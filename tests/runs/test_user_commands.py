@@ -16,7 +16,7 @@ import assent
 from assent.app.engine import Engine
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import CommandSpec, OutputChunk, ProcessLimits, ProcessResult

@@ -7,7 +7,7 @@ import pytest
 from tests.sandbox.profiles import Outcome, gathered, needs_bubblewrap
 
 from assent.core.errors import Refused
-from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.core.permission.rule import PathLimits, PathPredicate
 from assent.core.shell.process import (
     CommandSpec,
     ProcessLimits,

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from assent.store.blob_disk import BlobDisk
-from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.memory_workspace import SimulatedCrash
 
 CALLS = (
     "open", "read", "pread", "write", "close", "fsync", "syncfs", "rename", "mkdir", "stat",

@@ -14,7 +14,7 @@ from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import FileBlobStore
-from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.memory_workspace import SimulatedCrash
 
 # What is tidied up may stay untidy; the rest must not fail in silence.
 COURTESIES = {"unlink", "listdir", "stat"}

@@ -16,7 +16,7 @@ from assent.store.blob_timestamps import REFRESH_AFTER_S
 from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import FileBlobStore
 from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
-from assent.testing.crash_injector import SimulatedCrash
+from assent.testing.memory_workspace import SimulatedCrash
 
 HOUR = 3600.0
 

@@ -9,7 +9,7 @@ import msgspec
 from tests.sandbox.profiles import Outcome, gathered
 from tests.sandbox.workspace import Room
 
-from assent.core.plan.commit import commit_command
+from assent.core.plan.git_commit import commit_command
 from assent.core.plan.operation import FileState
 from assent.core.run.workspace_changes import FileStateChange, FileStateChanges
 from assent.planning.ports import WorkspaceConfig

@@ -6,21 +6,23 @@ from assent.agent.loop.budget import BudgetLimits
 from assent.agent.loop.loop import AgentLoop
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import MessagePart, TextPart, ToolCall
-from assent.core.llm.provider import Prices
-from assent.core.llm.request import (
+from assent.core.llm import (
+    MessagePart,
     ModelRequest,
     PartCompleted,
+    Prices,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
     TokenUsage,
+    ToolCall,
 )
-from assent.core.session.prompt_context import PromptContext
+from assent.core.session.agent import PromptContext
 from assent.llm.cancellation import CancellableModelStream
 from assent.ports import OpenedModel
-from assent.testing.turns import MemoryTurn
+from assent.testing.memory_turn import MemoryTurn
 
 Move = StreamEvent | BaseException
 PRICES = Prices(1_000_000, 2_000_000, 0, 0)  # one dollar a token of input, two of output

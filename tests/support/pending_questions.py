@@ -15,11 +15,9 @@ from assent.agent.session_repository import SessionRepository
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ToolCall
-from assent.core.llm.request import StopReason
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import StopReason, ToolCall
 from assent.core.permission.mode import Mode
-from assent.core.session.answer import QuestionReply
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     PartSaid,
     Question,
@@ -29,9 +27,8 @@ from assent.core.session.event import (
     StepEnded,
     StepStarted,
 )
-from assent.core.session.question import PermissionAnswer
+from assent.core.session.question import PendingQuestion, PermissionAnswer, QuestionReply
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import PendingQuestion
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.ports import EventBatch, EventStore
 from assent.store.sqlite import SqliteEventStore

@@ -9,9 +9,16 @@ from tests.support.engine import World
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import (
+    ChatMessage,
+    StopReason,
+    StreamDelta,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
+from assent.core.permission.rule import PermissionPattern
 from assent.core.plan.operation import DeleteFile, FileState, WriteFile
 from assent.core.session.agent import Agent
 from assent.core.session.event import (

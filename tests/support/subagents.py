@@ -13,8 +13,7 @@ from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason, StreamDelta
+from assent.core.llm import ChatMessage, StopReason, StreamDelta, TextPart, ToolCall, ToolResult
 from assent.core.permission.mode import CustomMode
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.session.agent import Agent

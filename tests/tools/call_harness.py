@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 from tests.tools.read_harness import Place
 
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.draft import stage
 from assent.core.session.agent import Agent

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.tools.call_harness import Desk
 
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.shell.process import SandboxState
 from assent.core.tool import QuestionsEffect, TodosEffect

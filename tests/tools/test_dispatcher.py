@@ -8,9 +8,9 @@ import pytest
 from tests.tools.call_harness import AGENT, Desk
 
 from assent.core.errors import NotFound
-from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import ToolCall
 from assent.core.permission.mode import Mode
+from assent.core.permission.rule import PermissionPattern
 from assent.core.plan.operation import DeleteFile, FileState
 from assent.core.session.agent import Agent
 from assent.core.session.event import RiskLevel

@@ -11,7 +11,7 @@ from tests.tools.call_harness import on_disk
 from tests.tools.read_harness import Place
 
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.llm.message import ImagePart
+from assent.core.llm import ImagePart
 from assent.core.tool import Action, EditEffect, ResourceAccess, ToolOutcome
 from assent.tools.list import LIST
 from assent.tools.overlay import WHOLE_FILE

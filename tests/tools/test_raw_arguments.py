@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.tools.arguments import decode_arguments
 from assent.tools.schema import tool_definition

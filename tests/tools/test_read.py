@@ -8,7 +8,7 @@ from tests.tools.read_harness import Place
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, NotFound, Refused
-from assent.core.llm.message import ImagePart
+from assent.core.llm import ImagePart
 from assent.tools.output_limits import BYTES
 from assent.tools.read import READ
 

@@ -7,7 +7,7 @@ import pytest
 from tests.tools.call_harness import Desk
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, TaskEffect, ToolOutcome
 from assent.tools.schema import tool_definition
 from assent.tools.task import MAX_PROMPT_CHARS, TASK, TaskArgs, run, touches

@@ -14,7 +14,7 @@ from assent.agent.reminders import ReminderContext, build_rules, child_rules, mo
 from assent.app.lazy import lazy_yaml
 from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
-from assent.core.session.prompt_context import PromptContext
+from assent.core.session.agent import PromptContext
 from assent.core.session.record import SessionRecord
 from assent.core.text.tool_mentions import (
     TOOL_NAMES,
@@ -27,7 +27,7 @@ from assent.tools.registry import TOOLS
 
 SOURCE = Path(assent.__file__).parent
 # Who says something to a model; the tables of the shell also speak of programs of those names.
-FOLDERS = ("tools", "permissions", "agent", "core/shell/lexer.py")
+FOLDERS = ("tools", "permissions", "agent", "core/shell/parser.py")
 EDITING = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 SETS = [
     frozenset(),

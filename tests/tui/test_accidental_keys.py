@@ -12,7 +12,7 @@ from tests.tui.test_question import answers, asked
 from tests.tui.test_run import approved, built
 from textual.events import Key
 
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
 from assent.tui.key_timing import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK
 from assent.tui.panels.approval.footer import ASKING

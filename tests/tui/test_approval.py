@@ -8,7 +8,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import LONG, Reader, proposed
 from textual.events import Paste
 
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanState
 from assent.render.lines import GUTTER
 from assent.tui.key_timing import TOO_QUICK
 from assent.tui.panels.approval.panel import ApprovalPanel

@@ -7,8 +7,8 @@ from tests.cli.scripts import PLANS, PRESENT, turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import LONG, Reader, proposed
 
-from assent.core.llm.message import TextPart
-from assent.core.plan.lifecycle import PlanState
+from assent.core.llm import TextPart
+from assent.core.plan.record import PlanState
 from assent.core.session.event import MessageAdded
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel

@@ -7,7 +7,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 from tests.tui.test_accidental_keys import PACES, at_pace, slowly, spelled
 
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanState
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.history import HistoryPanel

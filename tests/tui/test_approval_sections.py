@@ -5,8 +5,8 @@ import pytest
 
 from assent.core.digest import sha256
 from assent.core.plan.comment import CommentAnchor
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
+from assent.core.plan.record import PlanState
 from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.session.event import Question
 from assent.render.lines import Line
 from assent.tui.conversation.block_sections import block_section, is_foldable

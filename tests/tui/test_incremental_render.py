@@ -7,7 +7,7 @@ from itertools import accumulate
 import pytest
 from textual.app import App, ComposeResult
 
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.render.lines import Line
 from assent.tui.conversation.markdown import MarkdownRenderer
 from assent.tui.conversation.view import ConversationView

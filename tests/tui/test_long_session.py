@@ -5,8 +5,7 @@ from tests.tui.widget_app import Sight, shown
 from textual.strip import Strip
 
 from assent.app.composition import open_engine
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.llm import StopReason, TextPart, TokenUsage
 from assent.core.session.event import PartSaid, StepEnded, StepStarted
 from assent.tui.conversation.view import ConversationView, load_session, session_events
 from assent.tui.host import StartOptions

@@ -7,7 +7,7 @@ from tests.cli.scripts import PLANS, turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded
 from assent.render.lines import Line
 from assent.tui.commands.registry import COMMANDS

@@ -4,7 +4,7 @@ import pytest
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 
-from assent.core.plan.feedback import Feedback
+from assent.core.plan.comment import Feedback
 from assent.core.plan.operation import DeleteFile, FileState, Operation
 from assent.render.lines import Line
 from assent.tui.panels.approval.panel import ApprovalPanel

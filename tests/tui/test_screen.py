@@ -8,8 +8,7 @@ from tests.tui.harness import Seat, Stage
 from textual.events import Key, Paste
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import ReasoningPart, StreamDelta, TextPart, ToolCall, ToolResult
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.render.lines import Line
 from assent.tui.host import StartOptions

@@ -8,7 +8,7 @@ import pytest
 from tests.tui.widget_app import Sight, shown
 
 from assent.app.engine import Engine
-from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.llm import StopReason, TokenUsage
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StopReason, TokenUsage
+from assent.core.llm import StopReason, TokenUsage
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, TurnEnded
 from assent.render.lines import BLANK, Line
 from assent.tui.sidebar.context import (

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.digest import sha256
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord, TextRevision
+from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.render.lines import GUTTER, Line
 from assent.tui.sidebar.plan_text import (
     DIFFERS,

@@ -6,7 +6,7 @@ from tests.cli.scripts import turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.test_question import ASK, TOUCH, asked, press
 
-from assent.core.session.answer import QuestionReply
+from assent.core.session.question import QuestionReply
 from assent.tui.app import ANSWER_KEPT, TerminalApp
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.question.panel import QuestionPanel

@@ -8,7 +8,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 from textual.widgets import TextArea
 
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.service_calls import CHANGED
 from assent.tui.panels.approval.state import ApprovalStage as At

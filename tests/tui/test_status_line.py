@@ -3,12 +3,11 @@
 import msgspec
 import pytest
 
-from assent.core.llm.request import TokenUsage
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.llm import TokenUsage
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import QuestionAsked
+from assent.core.session.question import PendingQuestion, StoredQuestion
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import PendingQuestion, StoredQuestion
 from assent.runs.undo.targets import UndoneAmount
 from assent.tui.status.line import status_parts
 from assent.tui.status.snapshot import StatusSnapshot

@@ -7,10 +7,9 @@ from types import FrameType
 import pytest
 
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import TextPart, ToolResult
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, TextPart, ToolResult
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnded
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 from assent.render import redaction
 from assent.render.redaction import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
 from assent.tui.conversation.blocks import AssistantMessageBlock, ToolCallBlock

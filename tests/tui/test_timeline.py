@@ -5,8 +5,15 @@ from typing import Any
 import pytest
 
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import ReasoningPart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason, StreamDelta, TokenUsage
+from assent.core.llm import (
+    ReasoningPart,
+    StopReason,
+    StreamDelta,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -27,7 +34,7 @@ from assent.core.session.event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.text.redaction import redaction_text
+from assent.core.text.secrets import redaction_text
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,

@@ -3,7 +3,7 @@
 from tests.tui.test_timeline import stored
 
 from assent.core.event import Event
-from assent.core.llm.message import TextPart, ToolCall, ToolResult
+from assent.core.llm import TextPart, ToolCall, ToolResult
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,

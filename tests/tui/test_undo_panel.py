@@ -6,7 +6,7 @@ from tests.cli.scripts import PLANS, turn
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import LONG, Reader, proposed
 
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.runs import RunsPanel

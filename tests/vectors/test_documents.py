@@ -15,7 +15,7 @@ def test_references_lead_somewhere() -> None:
         ("src/assent/core/digest.py", "pack", True),
         ("core/plan/plan.py", "Plan.digest", True),
         ("core/plan/plan.py", "Plan.text", True),
-        ("core/plan/lifecycle.py", "TRANSITIONS", True),
+        ("core/plan/record.py", "TRANSITIONS", True),
         ("core/digests.py", None, False),
         ("core", None, False),
         ("core/digest.py", "unpack", False),

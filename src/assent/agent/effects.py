@@ -14,8 +14,7 @@ from assent.agent.session_plans import EMPTY_PLAN, SessionPlans
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
-from assent.core.llm.message import ToolCall
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, ToolCall
 from assent.core.paths import one_line
 from assent.core.plan.operation import RunCommand
 from assent.core.run.permit import PermitSource

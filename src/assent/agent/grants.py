@@ -4,8 +4,8 @@ import msgspec
 
 from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.event import StoredEvent
-from assent.core.permission.grant import Grant, GrantEvent, GrantGiven, GrantRevoked
 from assent.core.permission.mode import Mode
+from assent.core.permission.rule import Grant, GrantEvent, GrantGiven, GrantRevoked
 from assent.core.session.record import SessionRecord
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.stream_head import decoded_head

@@ -8,7 +8,7 @@ import msgspec
 from assent.agent.services import AgentServices
 from assent.core.errors import Refused
 from assent.core.hook import AFTER_TOOL, BEFORE_TOOL, PROMPT
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded, SessionEvent
 from assent.core.tool import Decision, GuardedCall, ToolOutcome, Verdict
 from assent.ports import HookRunner

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 
 MAX_CYCLE_CALLS: Final = 6  # calls of a cycle that is noticed
 # What a place in the workspace is called, and what is split at blanks: spelling is no difference.

@@ -6,8 +6,7 @@ from assent.agent.services import AgentServices
 from assent.agent.sessions import Sessions
 from assent.core.errors import AssentError
 from assent.core.event import Event, PlanApproved, PlanProposed, RunHalted, RunStarted
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.reviews import Reviews
 from assent.render.pending_decisions import (
     PendingDecision,

@@ -5,22 +5,24 @@ import msgspec
 from assent.agent.grants import Grants
 from assent.agent.session_repository import SessionRepository
 from assent.core.errors import Busy, ConcurrentChange, NotFound
-from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import GrantGiven
-from assent.core.session.answer import (
+from assent.core.llm import ToolCall
+from assent.core.permission.rule import GrantGiven
+from assent.core.session.event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
+from assent.core.session.question import (
     QUESTION_WITHDRAWN,
     QUESTIONS_COMMAND,
     AcceptedAnswer,
+    PendingQuestion,
     QuestionReply,
+    StoredQuestion,
     accepted_answer,
     answered_elsewhere_text,
     check_answerable,
     check_reply,
     grant_from_reply,
+    stored_questions,
 )
-from assent.core.session.event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import PendingQuestion, StoredQuestion, stored_questions
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch

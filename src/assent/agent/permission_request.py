@@ -11,11 +11,10 @@ from assent.agent.permission_question import permission_question
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.paths import one_line
-from assent.core.permission.grant import PermissionPattern
 from assent.core.permission.mode import Mode
-from assent.core.session.answer import QuestionReply
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
     AnswerTaken,
     Question,
@@ -24,24 +23,23 @@ from assent.core.session.event import (
     StepStarted,
 )
 from assent.core.session.question import (
+    NO_CALL,
     PERMISSION,
     PermissionAnswer,
     QuestionAnswers,
+    QuestionReply,
+    StoredQuestion,
+    calls_awaiting_answers,
     grant_confirmation,
+    has_passed,
     is_permission,
     permission_options,
     question_digest,
     read_permission_answer,
+    stored_questions,
     yes_no_question,
 )
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import (
-    NO_CALL,
-    StoredQuestion,
-    calls_awaiting_answers,
-    has_passed,
-    stored_questions,
-)
 from assent.core.tool import Decision, EditEffect, ResourceAccess
 
 MAX_ROUNDS = 3  # of choosing and confirming, before it is a no

@@ -24,11 +24,10 @@ from assent.core.event import (
     StoredEvent,
     TextRevised,
 )
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.permission.mode import default_agent
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import FinishedEntry, OperationResult, RunOutcome
 from assent.core.session.event import MessageAdded, PlanLinked, SessionEvent
 from assent.core.session.record import SessionRecord

@@ -9,10 +9,9 @@ import msgspec
 
 from assent.core.errors import SANDBOX, NotReadOnly, Refused, without_sandbox
 from assent.core.paths import display_path, is_inside
-from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PathLimits
 from assent.core.shell.glob import expand_glob
-from assent.core.shell.lexer import ShellWord
-from assent.core.shell.parser import ListOperator, ParsedCommand
+from assent.core.shell.parser import ListOperator, ParsedCommand, ShellWord
 from assent.core.shell.process import (
     OutputChunk,
     ProcessLimits,

@@ -5,11 +5,10 @@ from typing import Final
 
 import msgspec
 
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.paths import one_line
 from assent.core.permission.mode import CustomMode, CustomModes, Mode, default_agent, effective_mode
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import MessageAdded, ModeChanged, SessionEvent
 from assent.core.session.record import SessionRecord
 

@@ -14,7 +14,7 @@ from assent.core.session.rewind import (
     messages_before,
     rewind_targets,
 )
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.runs.undo.targets import UndoTargets
 
 

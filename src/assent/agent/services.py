@@ -5,8 +5,7 @@ import msgspec
 from assent.agent.grants import Grants
 from assent.agent.memory import WorkspaceMemory
 from assent.agent.pending_questions import PendingQuestions
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import PlanLinked, Todo
 from assent.core.session.record import SessionRecord
 from assent.planning.approvals import Approvals

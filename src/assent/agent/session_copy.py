@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.permission.mode import Mode
 from assent.core.session.event import (
     CallEnded,

@@ -6,11 +6,10 @@ from assent.agent.services import AgentServices
 from assent.core.errors import AssentError
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.plan.front_matter import misspelled_keys
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import SessionEvent
 from assent.core.session.record import SessionRecord
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 
 CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
 EMPTY_PLAN = (

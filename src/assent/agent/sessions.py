@@ -19,12 +19,10 @@ from assent.agent.turns import SessionTurn
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
 from assent.core.ids import plan_name_of, slug
-from assent.core.llm.message import ImagePart, TextPart
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import ImagePart, StreamDelta, TextPart
 from assent.core.permission.mode import default_agent, effective_mode, resolve_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
-from assent.core.session.cancellation import interrupted_turn
 from assent.core.session.event import (
     MessageAdded,
     SessionDeleted,
@@ -35,11 +33,12 @@ from assent.core.session.event import (
     TodosChanged,
     TurnEnded,
     WorkHalted,
+    interrupted_turn,
 )
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
 from assent.core.session.transcript import Transcript
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.ports import AgentDriver
 
 MAX_TITLE_CHARS = 200

@@ -14,8 +14,7 @@ from assent.agent.tool_environment import ToolEnvironment
 from assent.core.digest import operation_ids
 from assent.core.errors import Busy, ConcurrentChange, IllegalState, PlanTextDiffers
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import default_agent
 from assent.core.plan.operation import WriteFile
 from assent.core.plan.plan import Plan
@@ -34,7 +33,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.tool import EditEffect
-from assent.core.undo.applied_change import combined_operations
+from assent.core.undo import combined_operations
 from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
 from assent.ports import AgentDriver, EventBatch

@@ -20,11 +20,10 @@ from assent.agent.subagents.report import declined_children
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ToolCall, ToolResult
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, ToolCall, ToolResult
 from assent.core.paths import one_line
 from assent.core.permission.mode import custom_mode_name
-from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     BatchPlanned,

@@ -9,11 +9,11 @@ from assent.agent.services import AgentServices
 from assent.agent.session_repository import SessionRepository
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
 from assent.core.session.event import MessageAdded, PlanLinked, TurnStarted
 from assent.core.session.record import SessionRecord
-from assent.core.undo.applied_change import combined_operations, undo_gaps
+from assent.core.undo import combined_operations, undo_gaps
 from assent.render.diff import LIMIT, operation_diff
 from assent.render.turn_changes import TurnChanges, file_change
 from assent.runs.undo.targets import UndoTargets

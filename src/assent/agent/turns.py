@@ -16,12 +16,11 @@ from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError, Interrupted, StoreError
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import ChatMessage, ToolCall
-from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
 from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
-from assent.core.session.cancellation import INTERRUPTED_WORK
 from assent.core.session.event import (
+    INTERRUPTED_WORK,
     CallEnded,
     PlanLinked,
     SessionEvent,

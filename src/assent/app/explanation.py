@@ -6,7 +6,7 @@ import msgspec
 
 from assent.app.session import SessionRuntime
 from assent.core.errors import UsageError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.mcp import mcp_tool_name
 from assent.core.permission.mode import default_agent, resolve_mode
 from assent.core.permission.rule_match import ExplainedDecision

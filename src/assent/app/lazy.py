@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import msgspec
 
 from assent.config.front_matter import Reader
-from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PathLimits
 from assent.core.shell.process import (
     MIN_SECONDS,
     CommandSpec,

@@ -11,9 +11,7 @@ from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.errors import AssentError
-from assent.core.permission.command_limits import CommandLimits
-from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.rule import PermissionPolicy
+from assent.core.permission.rule import CommandLimits, PathLimits, PermissionPolicy
 from assent.ports import ProcessRunner
 
 

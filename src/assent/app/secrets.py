@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from assent.core.llm.provider import ProviderSettings
+from assent.core.llm import ProviderSettings
 from assent.core.text.secrets import looks_like_secret
 from assent.llm.providers import PROVIDERS
 

@@ -24,11 +24,10 @@ from assent.app.unknown_names import unknown_rule_warnings
 from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
-from assent.core.llm.provider import may_choose
+from assent.core.llm import may_choose
 from assent.core.paths import display_path
 from assent.core.permission.mode import Mode, default_agent
-from assent.core.session.agent import Agent
-from assent.core.session.prompt_context import PromptContext
+from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
 from assent.ports import Asker, OpenedModel

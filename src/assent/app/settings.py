@@ -50,7 +50,7 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 def redact_configured_keys(settings: Settings) -> None:
     """Has every face mask the keys that are configured, in whatever it shows from now on."""
     from assent.app.secrets import known_secrets
-    from assent.core.text.redaction import remember_secrets
+    from assent.core.text.secrets import remember_secrets
 
     servers = [server.environment for server in settings.mcp.values()]
     remember_secrets(known_secrets(os.environ, settings.providers, servers))

@@ -17,9 +17,9 @@ from assent.app.unknown_names import check_rule_names, unknown_tool_warnings
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
-from assent.core.permission.rule_argument import parse_rule_argument
+from assent.core.permission.rule import parse_rule_argument
 from assent.core.session.agent import Agent
-from assent.core.text.redaction import Redactor
+from assent.core.text.secrets import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.permissions.gate import RuleGate
 from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell

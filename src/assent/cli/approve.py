@@ -14,9 +14,8 @@ from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
-from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import PlanAction, next_state
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.comment import Feedback
+from assent.core.plan.record import PlanAction, PlanRecord, next_state
 from assent.planning.approval_notes import check_note
 from assent.planning.partial_approval import PartialApproval
 from assent.render.comments import comments_sent_lines

@@ -25,9 +25,9 @@ from assent.core.digest import sha256
 from assent.core.errors import CorruptFile, Declined, DigestMismatch, UsageError
 from assent.core.paths import display_path
 from assent.core.plan.approval import Approval
-from assent.core.plan.bundle import Bundle
-from assent.core.plan.bundle_format import (
+from assent.core.plan.bundle import (
     MAX_FILE_BYTES,
+    Bundle,
     approval_bytes,
     bundle_bytes,
     read_approval,

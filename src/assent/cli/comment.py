@@ -8,7 +8,7 @@ from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.core.errors import UsageError
 from assent.core.plan.comment import Comment, PlacedComment
-from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.operation import matching_operations
 from assent.core.plan.record import PlanRecord
 from assent.render.comments import (
     comment_lines,

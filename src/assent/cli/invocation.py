@@ -13,8 +13,7 @@ from assent.cli.errors import EXPECTED, as_assent_error
 from assent.cli.goal.options import OUTPUT_FORMATS, OutputFormat
 from assent.cli.output import CliOutput
 from assent.core.errors import AssentError, UsageError
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import RunUpdate
 from assent.render.review import of_plan
 

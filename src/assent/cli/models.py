@@ -12,14 +12,15 @@ from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput, ignore_closed_stdout
 from assent.cli.render.models import models_lines
 from assent.cli.render.shell import VisibleOutput
-from assent.core.llm.message import ChatMessage, TextPart
-from assent.core.llm.request import (
+from assent.core.llm import (
+    ChatMessage,
     ModelRequest,
     PartCompleted,
     RequestRetried,
     StopReason,
     StreamDelta,
     StreamEnded,
+    TextPart,
 )
 from assent.ports import ModelStream
 

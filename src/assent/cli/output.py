@@ -185,7 +185,7 @@ def error_row(error: AssentError) -> dict[str, str]:
 
 def _words(error: AssentError) -> tuple[str, str]:
     """Returns what happened and what to do next, without secrets and not too long to read."""
-    from assent.core.text.redaction import redact
+    from assent.core.text.secrets import redact
 
     return _short(redact(error.message)), _short(redact(error.next))
 

@@ -14,8 +14,7 @@ from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch, UsageError
-from assent.core.permission.grant import GrantScope, PermissionPattern
-from assent.core.session.answer import AcceptedAnswer, QuestionReply
+from assent.core.permission.rule import GrantScope, PermissionPattern
 from assent.core.session.event import Question, QuestionAsked
 from assent.core.session.question import (
     NO,
@@ -23,14 +22,16 @@ from assent.core.session.question import (
     SESSION,
     UNCONFINED,
     YES,
+    AcceptedAnswer,
+    PendingQuestion,
     QuestionAnswers,
+    QuestionReply,
     grant_confirmation,
     grant_text,
     is_permission,
     read_permission_answer,
     yes_no_question,
 )
-from assent.core.session.stored_question import PendingQuestion
 from assent.render.pending_questions import (
     answer_given_lines,
     pending_question_lines,

@@ -16,10 +16,8 @@ from assent.cli.render.rules import (
 )
 from assent.cli.rules_explain import explain_call
 from assent.core.errors import NotFound, UsageError
-from assent.core.permission.grant import Grant
-from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.permission.rule import Grant, PermissionRule, RuleLayer, failed_examples, rule_text
 from assent.core.permission.rule_match import agent_layers
-from assent.core.permission.rule_parser import failed_examples, rule_text
 from assent.core.session.agent import Agent
 from assent.render.redaction import redacted_row
 

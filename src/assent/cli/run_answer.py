@@ -7,8 +7,8 @@ from assent.cli.invocation import Invocation
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import DONE, ReportedOutcome
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
-from assent.core.undo.inversion import NOT_APPLIED
+from assent.core.text.secrets import redact
+from assent.core.undo import NOT_APPLIED
 from assent.render.lines import Line
 from assent.render.removed_leftovers import NO_LEFTOVERS, RemovedLeftovers, with_removed_leftovers
 from assent.render.rows import operation_row, run_row, still_running_row, warning_rows

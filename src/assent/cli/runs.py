@@ -13,7 +13,7 @@ from assent.cli.render.runs import (
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.operation import RunCommand
-from assent.core.shell.quote import script_line
+from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line
 from assent.render.operation_text import argv_text, operation_subject
 from assent.render.redaction import redacted_row

@@ -26,7 +26,7 @@ from assent.cli.screen_lock import ScreenLock
 from assent.cli.stream_output import StreamJsonOutput
 from assent.core.errors import AssentError, ContextOverflow, Interrupted, UsageError
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import LiveCommandOutput
 from assent.core.session.record import SessionRecord

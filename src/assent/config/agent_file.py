@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from assent.core.permission.rule import PermissionRule
-from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
+from assent.core.permission.rule import InvalidRuleTable, PermissionRule, parse_rules
 from assent.core.session.agent import Agent
 
 FRONT_MATTER_FENCE = "---"

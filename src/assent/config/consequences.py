@@ -16,7 +16,7 @@ from assent.config.permissions import PROJECT_FILES
 from assent.config.settings import NEVER, Settings
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
-from assent.core.permission.rule_parser import InvalidRuleTable, parse_rules
+from assent.core.permission.rule import InvalidRuleTable, parse_rules
 from assent.core.permission.trust import Consequence, ProjectFile
 from assent.core.session.custom_command import TemplateFile, TemplateShell, template_parts
 

@@ -22,7 +22,7 @@ from assent.config.modes import load_modes
 from assent.config.restrictive_settings import restrictive_settings
 from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
 from assent.core.errors import AssentError, Refused
-from assent.core.llm.provider import may_choose
+from assent.core.llm import may_choose
 from assent.core.permission.mode import MODES
 
 PROJECT = ".opencode/assent.toml"

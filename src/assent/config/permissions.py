@@ -26,9 +26,11 @@ from assent.config.paths import AppPaths
 from assent.config.presets import PRESETS
 from assent.config.settings import RuleSettings, Settings
 from assent.core.errors import UsageError
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleLayer
-from assent.core.permission.rule_parser import (
+from assent.core.permission.rule import (
     InvalidRuleTable,
+    PermissionPolicy,
+    PermissionRule,
+    RuleLayer,
     failed_examples,
     parse_rules,
     parse_tool_rules,

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from assent.core.llm.provider import (
+from assent.core.llm import (
     AnswerSettings,
     HttpSettings,
     ModelSettings,

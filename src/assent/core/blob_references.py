@@ -24,8 +24,7 @@ from assent.core.event import (
     StoredEvent,
     TextRevised,
 )
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord, fold_plan
+from assent.core.plan.record import PlanRecord, PlanState, fold_plan
 from assent.core.run.journal import CommandEndedEntry, CommandStartedEntry, FinishedEntry
 
 # Streams that name no contents; those of kinds that nobody knows here are looked through.

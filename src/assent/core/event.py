@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.permission.grant import GrantEvent
+from assent.core.permission.rule import GrantEvent
 from assent.core.plan.approval import Approval
 from assent.core.plan.comment import Comment
 from assent.core.plan.operation import FileOperation, Operation

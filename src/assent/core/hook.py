@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.permission.wildcard import wildcard_matches
+from assent.core.permission.rule import wildcard_matches
 from assent.core.shell.process import ProcessResult
 
 BEFORE_TOOL: Final = "before_tool"

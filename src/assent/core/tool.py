@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.llm.message import ImagePart, ToolCall
-from assent.core.permission.grant import Grant
+from assent.core.llm import ImagePart, ToolCall
 from assent.core.permission.mode import CustomMode, Mode
+from assent.core.permission.rule import Grant
 from assent.core.plan.operation import FileOperation
 from assent.core.session.agent import Agent
 from assent.core.session.event import Question, Todo

@@ -9,7 +9,6 @@ from assent.core.paths import display_path
 from assent.core.plan.approval import ApprovedPlan
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.run.displaced_files import DisplacedLookup, no_displaced
 from assent.core.run.journal import (
     CommandEndedEntry,
     CommandStartedEntry,
@@ -31,7 +30,7 @@ from assent.core.run.journal import (
 from assent.core.run.orphan_slot import OrphanChoice as OrphanWay
 from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
 from assent.core.run.permit import PermittedPlan
-from assent.core.run.results import kept_slots, made_folders
+from assent.core.run.results import DisplacedLookup, kept_slots, made_folders, no_displaced
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import RunState, fold_run
 from assent.core.run.workspace_changes import state_changes

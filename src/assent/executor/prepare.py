@@ -4,8 +4,8 @@ from collections.abc import Generator, Iterable, Sequence
 
 from assent.core.errors import StoreError
 from assent.core.plan.operation import FileOperation, WriteFile
-from assent.core.run.displaced_files import DisplacedLookup, no_displaced
 from assent.core.run.journal import AbortedEntry, CommittedEntry
+from assent.core.run.results import DisplacedLookup, no_displaced
 from assent.core.run.slot_move import SlotContent
 from assent.ports import MAX_WHOLE_READ, BlobStore
 from assent.ports.file_writer import FileWriter

@@ -32,7 +32,7 @@ from assent.core.run.state import (
     succeeded,
 )
 from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
-from assent.core.undo.inversion import NOT_A_FILE, has_state
+from assent.core.undo import NOT_A_FILE, has_state
 from assent.ports import BlobStore
 from assent.ports.file_writer import FileWriter
 

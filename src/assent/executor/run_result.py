@@ -14,7 +14,7 @@ from assent.core.run.journal import (
     PathConflict,
 )
 from assent.core.run.state import RunState
-from assent.core.shell.quote import shell_line
+from assent.core.shell.process import shell_line
 from assent.executor.command import failure_text
 from assent.executor.rollback import JournaledRun
 from assent.executor.segment import plan_index, result_on_disk

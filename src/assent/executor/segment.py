@@ -11,7 +11,6 @@ from assent.core.errors import AssentError, StoreError, WorkspaceError
 from assent.core.paths import display_path, is_inside
 from assent.core.plan.operation import FileOperation, MoveFile, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.displaced_files import DisplacedLookup, no_displaced
 from assent.core.run.journal import (
     AbortedEntry,
     CommittedEntry,
@@ -26,6 +25,7 @@ from assent.core.run.journal import (
     SettledEntry,
     StepProgress,
 )
+from assent.core.run.results import DisplacedLookup, no_displaced
 from assent.core.run.slot_move import (
     SlotLayout,
     SlotMove,

@@ -6,8 +6,8 @@ from errno import ELOOP
 import msgspec
 
 from assent.core.plan.operation import FileOperation, FileState, MoveFile, footprint
-from assent.core.run.displaced_files import displaces_file
 from assent.core.run.journal import SettledEntry
+from assent.core.run.results import displaces_file
 from assent.core.run.slot_move import (
     ClearFolder,
     SlotLayout,

@@ -5,8 +5,7 @@ from stat import S_ISGID
 
 from assent.core.paths import STAGE, is_inside, parent
 from assent.core.plan.operation import FileOperation
-from assent.core.run.slot_move import SlotLayout, needed_folders
-from assent.core.run.whole_folders import added_folders, removed_folders
+from assent.core.run.slot_move import SlotLayout, added_folders, needed_folders, removed_folders
 from assent.executor.disk import Disk
 from assent.executor.file_attributes import attributes_of
 from assent.executor.folder_handles import FolderHandles

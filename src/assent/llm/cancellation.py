@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from assent.core.errors import Interrupted
-from assent.core.llm.request import StreamEnded, StreamEvent
+from assent.core.llm import StreamEnded, StreamEvent
 
 
 class StreamCancelToken:

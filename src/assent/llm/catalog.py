@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from assent.core.llm.provider import ModelSettings, Prices
+from assent.core.llm import ModelSettings, Prices
 
 _VERSION = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
 _REASONS = re.compile(r"o[1-9]|gpt-[5-9](?!.*chat)|codex")  # of OpenAI's; others are not asked

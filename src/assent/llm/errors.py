@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from assent.core.errors import AnswerTooLong, ContextOverflow, ModelError, Unauthorized, Unavailable
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.llm.limits import MAX_MESSAGE_CHARS
 from assent.llm.wires.wire import ResponseFailed
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from assent.core.errors import ModelError
-from assent.core.llm.message import TextPart, ToolCall
-from assent.core.llm.request import (
+from assent.core.llm import (
     ModelRequest,
     PartCompleted,
     RequestRetried,
@@ -15,6 +14,8 @@ from assent.core.llm.request import (
     StreamEnded,
     StreamEvent,
     StreamPaused,
+    TextPart,
+    ToolCall,
 )
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.llm.errors import (

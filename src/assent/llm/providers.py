@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.llm.provider import ProviderSettings, WireName
+from assent.core.llm import ProviderSettings, WireName
 from assent.llm.http.url import HttpUrl, parse_url
 
 AccountBasis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]

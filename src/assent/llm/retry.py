@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
-from assent.core.llm.provider import RetrySettings
-from assent.core.llm.request import ModelRequest, RequestRetried, StreamEnded, StreamEvent
+from assent.core.llm import ModelRequest, RequestRetried, RetrySettings, StreamEnded, StreamEvent
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.llm.limits import MAX_RETRY_AFTER_S
 from assent.ports import Model

@@ -9,23 +9,21 @@ import msgspec
 
 from assent.core.errors import ModelError, Unavailable, UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
-    ReasoningPart,
-    TextPart,
-    ToolCall,
-    ToolResult,
-)
-from assent.core.llm.request import (
     ModelRequest,
     PartCompleted,
+    ReasoningPart,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
     TokenUsage,
+    ToolCall,
+    ToolResult,
 )
 from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 

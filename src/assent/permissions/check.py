@@ -7,9 +7,8 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.permission.mode import Mode
-from assent.core.permission.protected_paths import configures_agents
 from assent.core.permission.rule_match import mode_without_tool, tool_names
-from assent.core.permission.secret_files import secret_reason
+from assent.core.permission.sensitive_paths import configures_agents, secret_reason
 from assent.core.plan.plan import Scope
 from assent.core.session.agent import Agent
 from assent.core.tool import (

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.tool import (
     Action,
     Decision,

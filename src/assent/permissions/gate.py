@@ -9,9 +9,14 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.grant import PermissionPattern
-from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule import (
+    PathLimits,
+    PermissionPattern,
+    PermissionPolicy,
+    PermissionRule,
+    matches_everything,
+    rule_text,
+)
 from assent.core.permission.rule_match import (
     ExplainedDecision,
     ResourceForms,
@@ -20,8 +25,6 @@ from assent.core.permission.rule_match import (
     mode_without_tool,
     rule_matches,
 )
-from assent.core.permission.rule_parser import rule_text
-from assent.core.permission.wildcard import matches_everything
 from assent.core.session.event import RiskLevel
 from assent.core.tool import (
     Action,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.core.tool import PERMISSIONS, Action, PermissionContext, ResourceAccess
 from assent.permissions.check import why_secret_path
 from assent.permissions.command_checks import agent_config_writes

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from assent.core.permission.grant import Grant, PermissionPattern
 from assent.core.permission.mode import custom_mode_name, default_agent
-from assent.core.permission.wildcard import expand_home, wildcard_matches
+from assent.core.permission.rule import Grant, PermissionPattern, expand_home, wildcard_matches
 from assent.core.tool import Decision, PermissionContext
 from assent.permissions.check import PermissionCheck
 

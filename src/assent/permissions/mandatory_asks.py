@@ -9,10 +9,9 @@ import re
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.permission.protected_paths import configures_agents
-from assent.core.permission.rule import PermissionPolicy
+from assent.core.permission.rule import PermissionPolicy, expand_home, matches_everything
 from assent.core.permission.rule_match import RuleMatch
-from assent.core.permission.wildcard import expand_home, matches_everything
+from assent.core.permission.sensitive_paths import configures_agents
 
 OWN_LAYERS: Final = ("user", "command line")  # layers in which the person themselves speaks
 PRESET_SOURCE: Final = "the preset "  # how the source of a preset's rule begins

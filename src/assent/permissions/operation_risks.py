@@ -7,9 +7,9 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.protected_paths import executed_later, is_unsafe_link, protected_reason
-from assent.core.permission.risk_codes import MODEL_RISKS
+from assent.core.permission.sensitive_paths import executed_later, is_unsafe_link, protected_reason
 from assent.core.plan.operation import (
+    MODEL_RISKS,
     DeleteFile,
     FileState,
     MoveFile,
@@ -20,9 +20,9 @@ from assent.core.plan.operation import (
     reversibility,
 )
 from assent.core.plan.plan import Scope
-from assent.core.text.added_lines import added_numbers, added_text
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_path, confusable_text
 from assent.core.text.hidden_chars import BOM, has_hidden_path_chars, hidden_kinds, mixed_endings
+from assent.core.text.line_diff import added_numbers, added_text
 from assent.core.text.secrets import find_secret
 from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
 from assent.ports import ReplacementLoss

@@ -9,11 +9,18 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.paths import display_path, normalize
-from assent.core.permission.path_limits import PathLimits, PathPredicate
-from assent.core.permission.protected_paths import RESERVED_PATHS, configures_agents
-from assent.core.permission.rule import PermissionPolicy, PermissionRule, RuleAction, RuleLayer
+from assent.core.permission.rule import (
+    PathLimits,
+    PathPredicate,
+    PermissionPolicy,
+    PermissionRule,
+    RuleAction,
+    RuleLayer,
+    expand_home,
+    matches_everything,
+)
 from assent.core.permission.rule_match import RuleMatch, RuleRows, deciding_match
-from assent.core.permission.wildcard import expand_home, matches_everything
+from assent.core.permission.sensitive_paths import RESERVED_PATHS, configures_agents
 from assent.core.tool import Action, PermissionContext, ResourceAccess
 from assent.permissions.rule_layers import AgentRuleLayers, RuleLayers
 

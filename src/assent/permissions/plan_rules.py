@@ -12,11 +12,14 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.command_limits import CommandLimits
-from assent.core.permission.path_limits import PathLimits
-from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule import (
+    CommandLimits,
+    PathLimits,
+    PermissionPolicy,
+    PermissionRule,
+    rule_text,
+)
 from assent.core.permission.rule_match import ResourceForms, rule_matches
-from assent.core.permission.rule_parser import rule_text
 from assent.core.tool import Action, PermissionContext, ResourceAccess
 from assent.permissions.path_limits import PathLimitsCache, PathRuleFilter
 from assent.permissions.resource_names import resource_names

@@ -1,7 +1,6 @@
 """Sensitive files: a change to one makes other programs do things, so even auto-edit asks."""
 
-from assent.core.permission.protected_paths import protecting_pattern
-from assent.core.permission.secret_files import secret_reason
+from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 
 
 def why_sensitive(path: str) -> str:

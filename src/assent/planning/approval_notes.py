@@ -2,8 +2,7 @@
 
 from assent.core.errors import UsageError
 from assent.core.event import NotesCarried
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch

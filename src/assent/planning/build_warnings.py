@@ -1,7 +1,6 @@
 """Warnings before a build: git is mid-operation, on another branch, or the folder moved."""
 
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.approval_expiry import usable_approval
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.render.build_warnings import (

@@ -5,9 +5,9 @@ from functools import partial
 
 from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused, UsageError
 from assent.core.paths import ancestors, display_path, refuse_own_paths
-from assent.core.plan.commit import is_commit
+from assent.core.plan.bundle import named_paths
 from assent.core.plan.draft import check_tree, refuse_similar_names, segments
-from assent.core.plan.import_check import named_paths
+from assent.core.plan.git_commit import is_commit
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
 from assent.executor.drift import check_disk, first_segment_files

@@ -27,20 +27,19 @@ from assent.core.errors import (
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised
 from assent.core.ids import plan_name, session_name
 from assent.core.paths import display_path
-from assent.core.permission.risk_codes import RISK_CODES
 from assent.core.plan.approval import Approval, is_expired, signed_bytes
 from assent.core.plan.bundle import (
+    MAX_CONTENT_BYTES,
     Bundle,
     BundleOrigin,
     origin_bytes,
+    read_bundle,
     required_contents,
     review_contents,
 )
-from assent.core.plan.bundle_format import MAX_CONTENT_BYTES, read_bundle
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.operation import MoveFile
+from assent.core.plan.operation import RISK_CODES, MoveFile
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import ApprovalRecord, PlanRecord
+from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
 from assent.planning.approvals import Approvals
 from assent.planning.bundle_check import BundleCheck

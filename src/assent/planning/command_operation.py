@@ -6,7 +6,7 @@ from typing import Final
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.paths import display_path, one_line, parent
 from assent.core.plan.operation import RunCommand
-from assent.core.shell.environment import refuse_variables
+from assent.core.shell.process import refuse_variables
 from assent.tools.overlay import Overlay
 
 MAX_COMMAND_S: Final = 86_400

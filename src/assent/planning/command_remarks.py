@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
-from assent.core.permission.sensitive_names import masked_names
+from assent.core.permission.command_analysis import masked_names
+from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.plan.operation import RunCommand
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.permissions.commands.predicted_effects import PredictedEffects

@@ -12,12 +12,12 @@ from assent.core.plan.comment import (
     Comment,
     CommentAnchor,
     CommentTarget,
+    Feedback,
     PlacedComment,
+    with_comments,
 )
-from assent.core.plan.feedback import Feedback, with_comments
-from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
-from assent.core.plan.operation_reference import matching_operations
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.operation import matching_operations
+from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.planning.approvals import Approvals
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig

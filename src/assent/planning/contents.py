@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from assent.core.errors import Drift, StoreError
 from assent.core.paths import display_path
-from assent.core.plan.dependencies import content_sources
+from assent.core.plan.draft import content_sources
 from assent.core.plan.operation import DeleteFile, FileState, Operation, WriteFile
 from assent.planning.ports import Ports
 from assent.tools.overlay import Overlay

@@ -26,8 +26,13 @@ from assent.core.paths import (
     refuse_deep_paths,
     refuse_own_paths,
 )
-from assent.core.plan.dependencies import check_dependencies, without_operation
-from assent.core.plan.draft import check_tree, refuse_similar_names, stage
+from assent.core.plan.draft import (
+    check_dependencies,
+    check_tree,
+    refuse_similar_names,
+    stage,
+    without_operation,
+)
 from assent.core.plan.operation import (
     DeleteFile,
     FileState,

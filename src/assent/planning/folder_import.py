@@ -6,7 +6,7 @@ from typing import BinaryIO, Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import Drift, ImpossibleOperations, NotFound, Refused
-from assent.core.patch.file_modes import is_executable, with_executable
+from assent.core.patch.file_patch import is_executable, with_executable
 from assent.core.paths import (
     GIT,
     MAX_FOLDERS,

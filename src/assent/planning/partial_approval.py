@@ -9,11 +9,10 @@ from assent.core.errors import DigestMismatch, IllegalState, ImpossibleOperation
 from assent.core.event import DraftChanged, Event, OperationsDeclined, PlanProposed, PlanRevised
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.plan.draft import check_tree
-from assent.core.plan.lifecycle import PlanAction, next_state
 from assent.core.plan.operation import Operation, RunCommand, WriteFile
 from assent.core.plan.partial_approval import PartialPlan, chosen_operations, partial_plan
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import PlanAction, PlanRecord, PlanRun, next_state
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields

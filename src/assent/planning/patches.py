@@ -7,18 +7,19 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, Drift, ImpossibleOperations, NoMatch, NotFound, Refused
-from assent.core.patch.binary import MAX_CONTENT_BYTES
-from assent.core.patch.file_modes import is_executable
-from assent.core.patch.file_patch import FilePatch
-from assent.core.patch.hunks import apply_hunks, is_applied
-from assent.core.patch.parser import parse_patch
-from assent.core.patch.target_state import (
+from assent.core.patch.file_patch import (
+    MAX_CONTENT_BYTES,
+    FilePatch,
+    apply_hunks,
     binary_content,
     check_kind,
     check_target,
+    is_applied,
+    is_executable,
     is_link,
     target_mode,
 )
+from assent.core.patch.parser import parse_patch
 from assent.core.paths import base_name, display_path, one_line, parent, refuse_own_paths
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord

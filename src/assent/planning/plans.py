@@ -23,10 +23,9 @@ from assent.core.event import (
 from assent.core.ids import plan_name, session_name, slug
 from assent.core.paths import base_name as name_of
 from assent.core.paths import display_path, parent
-from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
 from assent.core.plan.plan import is_template_text, plan_template
-from assent.core.plan.record import PlanRecord
-from assent.core.text.redaction import redact
+from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
+from assent.core.text.secrets import redact
 from assent.planning.approval_notes import ApprovalNotes
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports

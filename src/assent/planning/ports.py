@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.command_limits import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.permission.mode import CustomModes
+from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.executor.command import NoPlanCommandRunner
 from assent.executor.executor import Executor

@@ -10,11 +10,10 @@ from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
 from assent.core.paths import ancestors, display_path
 from assent.core.plan.draft import check_tree
-from assent.core.plan.lifecycle import PlanAction, PlanState, next_state
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.rebase import RebaseConflict, conflict_text, rebase_operation
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.run.slot_move import PathState
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents

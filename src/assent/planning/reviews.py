@@ -9,8 +9,7 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, InvalidPlan
 from assent.core.paths import ancestors, base_name, display_path, parent
-from assent.core.permission.command_limits import CommandLimits
-from assent.core.plan.lifecycle import PlanState
+from assent.core.permission.rule import CommandLimits
 from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
@@ -23,7 +22,7 @@ from assent.core.plan.operation import (
     reversibility,
 )
 from assent.core.plan.plan import Plan, Scope, declared_scope
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.core.text.hidden_chars import visible_line

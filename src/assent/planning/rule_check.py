@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from assent.core.errors import Refused
 from assent.core.paths import one_line
-from assent.core.permission.command_limits import CommandLimits
+from assent.core.permission.rule import CommandLimits
 from assent.core.plan.operation import Operation, RunCommand, footprint, inverse
 from assent.core.text.hidden_chars import visible_line
 from assent.permissions.commands.predicted_effects import command_line_text

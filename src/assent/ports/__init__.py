@@ -25,13 +25,15 @@ from assent.ports.files import (
     SourceFolder,
     WorkspaceFiles,
 )
-from assent.ports.permission import (
+from assent.ports.session import (
+    AgentDriver,
     Asker,
     CallGuard,
     HookResults,
     HookRunner,
     PermissionGate,
     PlanRules,
+    Turn,
 )
 from assent.ports.storage import (
     MAX_WHOLE_READ,
@@ -47,7 +49,6 @@ from assent.ports.storage import (
     StreamTrace,
     TrustedKeys,
 )
-from assent.ports.turn import AgentDriver, Turn
 
 __all__ = [
     "DETACHED_HEAD",

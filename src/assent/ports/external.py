@@ -5,8 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.llm.provider import Prices
-from assent.core.llm.request import ModelRequest, StreamEvent
+from assent.core.llm import ModelRequest, Prices, StreamEvent
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import (

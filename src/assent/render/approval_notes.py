@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from assent.core.text.hidden_chars import visible, visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 

@@ -13,7 +13,7 @@ from assent.core.text.hidden_chars import (
     source_lines,
     visible,
 )
-from assent.core.text.redaction import redact, redaction_text
+from assent.core.text.secrets import redact, redaction_text
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.rows import Row
 

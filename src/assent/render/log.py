@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from assent.core.event import JournalWritten, StoredEvent, event_tag
-from assent.core.llm.message import ImagePart
+from assent.core.llm import ImagePart
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.ports import LogCheck
 from assent.render.lines import Line, wrapped_lines
 from assent.render.redaction import redacted_row

@@ -6,8 +6,7 @@ from typing import Final, assert_never
 
 from assent.core.paths import display_path
 from assent.core.plan.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
-from assent.core.shell.process import PLAN_COMMAND_LIMITS, signal_of
-from assent.core.shell.quote import script_line
+from assent.core.shell.process import PLAN_COMMAND_LIMITS, script_line, signal_of
 from assent.core.text.hidden_chars import visible_line, visible_path, visible_word
 from assent.render.lines import Line, table_lines, untrusted_lines, wrapped_lines
 

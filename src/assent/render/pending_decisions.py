@@ -8,8 +8,8 @@ import msgspec
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.session.event import Question
-from assent.core.session.stored_question import PendingQuestion
-from assent.core.text.redaction import redact
+from assent.core.session.question import PendingQuestion
+from assent.core.text.secrets import redact
 from assent.render.lines import GUTTER, untrusted_lines
 from assent.render.operation_text import operation_brief
 from assent.render.review import Review

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.session.stored_question import PendingQuestion
+from assent.core.session.question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.questions import question_lines

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 
 Value = TypeVar("Value")
 

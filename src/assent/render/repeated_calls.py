@@ -6,7 +6,7 @@ from itertools import groupby
 import msgspec
 
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, StepStarted
 from assent.render.rows import Row
 

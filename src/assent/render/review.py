@@ -11,11 +11,11 @@ import msgspec
 
 from assent.core.errors import InvalidPlan
 from assent.core.paths import ancestors, display_path
-from assent.core.permission.risk_codes import MODEL_RISKS, RISK_CODES
 from assent.core.plan.comment import PlacedComment
 from assent.core.plan.front_matter import misspelled_keys
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import (
+    MODEL_RISKS,
+    RISK_CODES,
     DeleteFile,
     FileState,
     MoveFile,
@@ -25,6 +25,7 @@ from assent.core.plan.operation import (
     footprint,
 )
 from assent.core.plan.plan import ReliedOnFile, Scope
+from assent.core.plan.record import PlanState
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.approval_notes import (
     ApprovalNote,

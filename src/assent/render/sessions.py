@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from assent.core.event import FactRemembered, StoredEvent
-from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall
+from assent.core.llm import ImagePart, ReasoningPart, TextPart, ToolCall
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -23,7 +23,7 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord
 from assent.core.session.rewind import UserMessage
 from assent.core.text.hidden_chars import visible, visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.child_names import ChildNames
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
 from assent.render.redaction import redacted_row

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.permission.risk_codes import RISK_CODES
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import RISK_CODES, RunCommand
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import command_lines, operation_brief, operation_subject

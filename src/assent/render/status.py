@@ -6,15 +6,13 @@ from shlex import quote
 from typing import Final
 
 from assent.core.event import CommandStarted
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import Operation, RunCommand
-from assent.core.plan.record import TextRevision
+from assent.core.plan.record import PlanState, TextRevision
 from assent.core.run.journal import OperationResult, ReportedOutcome
-from assent.core.shell.quote import script_line
+from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
-from assent.core.undo.applied_change import PUT_BACK
-from assent.core.undo.inversion import NOT_COVERED, STILL_DIFFERENT
+from assent.core.text.secrets import redact
+from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
 from assent.render.lines import Line, Style, table_lines, wrapped_lines
 from assent.render.operation_text import exit_code_text, operation_subject
 from assent.render.review import next_command, of_plan, state_text

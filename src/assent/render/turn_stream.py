@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -18,7 +18,7 @@ from assent.core.session.event import (
     StepRetried,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.child_names import ChildNames
 from assent.render.lines import Line, wrapped_lines
 from assent.render.log import event_row

@@ -6,8 +6,7 @@ from assent.core.plan.operation import Operation
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import OperationResult
 from assent.core.text.hidden_chars import visible_line
-from assent.core.undo.applied_change import UndoGap
-from assent.core.undo.inversion import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, undo_command
+from assent.core.undo import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, UndoGap, undo_command
 from assent.render.diff_lines import diff_lines
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject

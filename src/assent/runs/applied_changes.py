@@ -20,8 +20,8 @@ from assent.core.run.journal import (
 from assent.core.run.permit_log import PermitRun
 from assent.core.run.state import UNKNOWN_END, command_ends, rollback_start
 from assent.core.run.workspace_changes import WorkspaceChanges, decode_changes
-from assent.core.shell.quote import script_line, shell_line
-from assent.core.undo.applied_change import AppliedChange, AppliedCommand, merged_changes
+from assent.core.shell.process import script_line, shell_line
+from assent.core.undo import AppliedChange, AppliedCommand, merged_changes
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.runs.journal import StoreJournal

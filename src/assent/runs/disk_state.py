@@ -8,7 +8,7 @@ from assent.core.plan.operation import FileOperation, FileState, Operation, RunC
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import JournalEntry, OperationResult, RecoveringEntry
 from assent.core.run.results import run_results
-from assent.core.undo.inversion import has_state
+from assent.core.undo import has_state
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.ports import BlobStore, WorkspaceFiles

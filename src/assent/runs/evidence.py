@@ -19,8 +19,8 @@ from assent.core.run.evidence import (
     subject_of,
     uncovered_path,
 )
-from assent.core.run.final_files import final_files, was_accepted
 from assent.core.run.journal import CommandEndedEntry, FinishedEntry, started_entry
+from assent.core.run.results import final_files, was_accepted
 from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.executor.rollback import read_rollbacks
 from assent.planning.plans import Plans

@@ -22,7 +22,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import WorkspaceChanges
-from assent.core.undo.applied_change import AppliedChange, merged_changes
+from assent.core.undo import AppliedChange, merged_changes
 from assent.executor.rollback import read_rollbacks
 from assent.planning.ports import Ports
 from assent.runs.applied_changes import COMMAND_MAY_HAVE_CHANGED, SessionCommand

@@ -14,8 +14,7 @@ from assent.core.event import (
     RunResumed,
     RunStarted,
 )
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.journal import (
     FinishedEntry,
     HaltedEntry,

@@ -33,9 +33,9 @@ from assent.core.run.state import (
     succeeded,
 )
 from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
-from assent.core.shell.quote import shell_line
-from assent.core.text.redaction import redact
-from assent.core.undo.applied_change import (
+from assent.core.shell.process import shell_line
+from assent.core.text.secrets import redact
+from assent.core.undo import (
     AppliedChange,
     AppliedCommand,
     attributed_text,

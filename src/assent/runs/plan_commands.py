@@ -8,10 +8,9 @@ from msgspec.structs import replace
 
 from assent.core.errors import Refused, RunUnfinished
 from assent.core.paths import ancestors, normalize, one_line
-from assent.core.plan.commit import commit_argv, is_commit
+from assent.core.plan.git_commit import commit_argv, is_commit
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
-from assent.core.shell.environment import refuse_variables
 from assent.core.shell.process import (
     PLAN_COMMAND_LIMITS,
     CommandSpec,
@@ -19,6 +18,7 @@ from assent.core.shell.process import (
     ProcessResult,
     SandboxState,
     never_stopped,
+    refuse_variables,
 )
 from assent.core.text.hidden_chars import visible_line
 from assent.planning.command_operation import MAX_COMMAND_S

@@ -6,10 +6,10 @@ from assent.core.errors import AssentError
 from assent.core.paths import is_inside, one_line
 from assent.core.plan.operation import FileOperation, FileState, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.run.final_files import was_accepted
 from assent.core.run.journal import FinishedEntry, JournalEntry
+from assent.core.run.results import was_accepted
 from assent.core.run.slot_move import PathState, prunable_folders
-from assent.core.undo.inversion import NOT_A_FILE, STILL_DIFFERENT, has_state
+from assent.core.undo import NOT_A_FILE, STILL_DIFFERENT, has_state
 from assent.executor.rollback import JournaledRun, changes_reader, read_rollbacks
 from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
 

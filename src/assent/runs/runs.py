@@ -22,11 +22,9 @@ from assent.core.errors import (
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.plan.approval import ApprovedPlan, approved
-from assent.core.plan.lifecycle import PlanAction, next_state
 from assent.core.plan.operation import Operation, RunCommand
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanRecord, PlanRun
-from assent.core.run.final_files import was_accepted
+from assent.core.plan.record import PlanAction, PlanRecord, PlanRun, next_state
 from assent.core.run.journal import (
     CommandEndedEntry,
     FinishedEntry,
@@ -44,6 +42,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.journal_check import invalid_paths
 from assent.core.run.permit import permitted_plan
+from assent.core.run.results import was_accepted
 from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord

@@ -26,7 +26,7 @@ from assent.core.shell.process import (
     ProcessLimits,
     ProcessResult,
 )
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.core.tool import CommandEffect, ToolOutcome
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig

@@ -10,7 +10,7 @@ import msgspec
 
 from assent.core.errors import Refused, without_sandbox
 from assent.core.paths import is_inside, one_line
-from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PathLimits
 from assent.core.shell.process import (
     CommandSpec,
     OutputChunk,

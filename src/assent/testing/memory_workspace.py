@@ -1,4 +1,4 @@
-"""A workspace in memory: the file writer with names, folders and power failures."""
+"""A workspace and a journal in memory, with power failures and a crash at any step."""
 
 import errno
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -9,9 +9,39 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.paths import ancestors, is_inside, parent
 from assent.core.plan.operation import FileKind, FileOperation, FileState
-from assent.core.run.slot_move import PathState, SlotContent, SlotLayout, needed_folders
-from assent.core.run.whole_folders import added_folders, removed_folders
-from assent.testing.crash_injector import CrashInjector
+from assent.core.run.journal import JournalEntry
+from assent.core.run.slot_move import (
+    PathState,
+    SlotContent,
+    SlotLayout,
+    added_folders,
+    needed_folders,
+    removed_folders,
+)
+
+# Crashes a run at a chosen step, so that every crash point can be tested.
+
+
+class SimulatedCrash(BaseException):
+    """The process is gone: nothing after this line happens. No handler may catch it."""
+
+
+class CrashInjector:
+    """Counts the steps of a run and crashes at number `at`; without one it only counts."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.at = at
+        self.count = 0
+
+    @property
+    def crashed(self) -> bool:
+        return self.at is not None and self.count > self.at
+
+    def step(self) -> None:
+        """Marks one moment."""
+        self.count += 1
+        if self.at is not None and self.count == self.at + 1:
+            raise SimulatedCrash
 
 
 class MemoryNode(msgspec.Struct, frozen=True):
@@ -174,3 +204,28 @@ class MemoryFileWriter:
 
         self.files = {moved(path): node for path, node in self.files.items()}
         self.folders = {moved(path) for path in self.folders}
+
+
+# A journal in memory, with a crash point before and after each entry is durable.
+
+
+class MemoryJournal:
+    """Implements ports.Journal. Each write is two steps of the crash injector."""
+
+    def __init__(self, fuse: CrashInjector | None = None) -> None:
+        self.runs: dict[str, list[JournalEntry]] = {}
+        self.fuse = fuse or CrashInjector()
+
+    def twin(self, fuse: CrashInjector) -> "MemoryJournal":
+        """Returns a journal of its own that says what this one says now."""
+        twin = MemoryJournal(fuse)
+        twin.runs = {run: list(entries) for run, entries in self.runs.items()}
+        return twin
+
+    def read(self, run: str) -> list[JournalEntry]:
+        return list(self.runs.get(run, []))
+
+    def write(self, run: str, entry: JournalEntry) -> None:
+        self.fuse.step()
+        self.runs.setdefault(run, []).append(entry)
+        self.fuse.step()

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.json_depth import MAX_DEPTH, is_too_deep
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.tools.schema import field_schema, required, schema
 from assent.tools.tool import RawArguments, Tool
 

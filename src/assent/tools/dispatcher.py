@@ -7,8 +7,7 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.errors import AssentError, UsageError
-from assent.core.llm.message import ToolCall
-from assent.core.llm.request import ToolDefinition
+from assent.core.llm import ToolCall, ToolDefinition
 from assent.core.paths import display_path
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.tools.argument_aliases import normalized_name
 from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
 

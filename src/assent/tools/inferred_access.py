@@ -3,7 +3,7 @@
 Nothing is judged by this; people see it in execution plans and in the record of decisions.
 """
 
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess
 from assent.tools.tool import Tool
 

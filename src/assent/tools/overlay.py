@@ -12,7 +12,7 @@ from assent.core.paths import (
     one_line,
     parent,
 )
-from assent.core.plan.dependencies import content_sources
+from assent.core.plan.draft import content_sources
 from assent.core.plan.operation import FileState, Operation, RunCommand, footprint
 from assent.core.run.slot_move import PathState, prunable_folders
 from assent.ports import BlobStore, WorkspaceFiles

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from assent.core.errors import NotFound, Refused, UsageError
-from assent.core.llm.message import ImagePart
+from assent.core.llm import ImagePart
 from assent.core.paths import display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome

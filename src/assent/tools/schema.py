@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 import msgspec
 
-from assent.core.llm.request import ToolDefinition
+from assent.core.llm import ToolDefinition
 from assent.core.text.tool_mentions import without_missing_tools
 from assent.tools.description import description
 from assent.tools.tool import Tool

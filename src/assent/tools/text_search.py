@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import is_inside
-from assent.core.permission.secret_files import secret_reason
+from assent.core.permission.sensitive_paths import secret_reason
 from assent.core.plan.operation import FileState
 from assent.tools.file_listing import list_files
 from assent.tools.overlay import Overlay

@@ -6,7 +6,7 @@ An alias only renames. What it becomes is offered, judged and refused like any o
 from collections.abc import Mapping
 
 from assent.core.errors import UsageError
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 from assent.tools.argument_aliases import ARGUMENTS, Args, normalized_name, translate_arguments
 from assent.tools.tool import Tool
 

@@ -166,7 +166,7 @@ class TerminalApp(BaseApp):
 
     def fail(self, error: AssentError) -> None:
         """Says what could not be done, and what to do next."""
-        from assent.core.text.redaction import redact
+        from assent.core.text.secrets import redact
 
         self.add_note(Line("risk", visible_line(redact(with_screen_commands(error.message)))))
         if error.next:

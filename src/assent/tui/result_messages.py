@@ -12,13 +12,12 @@ from assent.core.event import (
     RunHalted,
     RunStarted,
 )
-from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import PlanState
+from assent.core.plan.comment import Feedback
 from assent.core.plan.operation import Operation
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import ReportedOutcome
 from assent.core.text.hidden_chars import visible_line, visible_text
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
 from assent.render.operation_text import operation_brief
 from assent.render.rows import operation_kind

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, Busy
 from assent.core.run.journal import DONE, RecoveryChoice, RunUpdate
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost

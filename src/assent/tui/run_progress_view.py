@@ -15,7 +15,7 @@ from assent.core.run.journal import (
     StepProgress,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.command_output import CommandOutputLines, progress_line
 from assent.render.lines import GUTTER, Line
 from assent.render.operation_text import operation_brief

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.app.session import SessionRuntime
     from assent.core.event import StoredEvent
-    from assent.core.llm.request import StreamDelta
+    from assent.core.llm import StreamDelta
 
 BUSY = "The model is at work. Press Esc to interrupt it first."
 BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."

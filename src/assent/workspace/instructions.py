@@ -4,8 +4,8 @@ import os
 from stat import S_ISREG
 
 from assent.core.paths import display_path
-from assent.core.permission.secret_files import secret_reason
-from assent.core.session.prompt_context import InstructionFile
+from assent.core.permission.sensitive_paths import secret_reason
+from assent.core.session.agent import InstructionFile
 from assent.executor.disk import Disk
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles

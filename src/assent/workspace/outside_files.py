@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from assent.core.errors import NotFound, Refused
 from assent.core.paths import base_name, casefolded, is_inside, one_line, parent
-from assent.core.permission.secret_files import SECRET_FOLDERS
+from assent.core.permission.sensitive_paths import SECRET_FOLDERS
 from assent.executor.disk import Disk
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles

@@ -5,7 +5,7 @@ from threading import Lock
 import msgspec
 
 from assent.core.errors import Interrupted
-from assent.core.llm.request import ModelRequest
+from assent.core.llm import ModelRequest
 from assent.ports import Model, ModelStream, OpenedModel
 
 STOPPED_ELSEWHERE = "The work was stopped from elsewhere."

@@ -6,8 +6,7 @@ from typing import cast
 
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, ToolCall
-from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
 from assent.core.session.agent import Agent
 from assent.core.session.event import SessionEvent, TurnEnded
 from assent.core.session.record import SessionRecord

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.ports import OpenedModel
 
 BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]

@@ -6,16 +6,19 @@ from assent.agent.loop.step import RecordUsage, SessionOutput
 from assent.agent.loop.system_prompt import prompt_text
 from assent.agent.loop.token_meter import CHARS_PER_TOKEN, estimated_tokens
 from assent.core.errors import ContextOverflow, ModelError
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
+    ModelRequest,
+    PartCompleted,
     ReasoningPart,
+    RequestRetried,
+    StreamEnded,
     TextPart,
     ToolCall,
     ToolResult,
 )
-from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried, StreamEnded
 from assent.core.session.event import Compacted, MessageAdded, PartSaid, StepRetried
 from assent.core.session.transcript import SUMMARY
 from assent.ports import OpenedModel, Turn

@@ -12,10 +12,9 @@ from assent.agent.loop.model_requests import ModelRequests
 from assent.agent.loop.step import ModelAnswer, SessionOutput, declined_calls
 from assent.agent.loop.step_limit import StepLimit
 from assent.core.errors import Interrupted, ModelError, UsageError
-from assent.core.llm.request import StopReason
-from assent.core.session.cancellation import interrupted_turn
-from assent.core.session.event import TurnEnded
-from assent.core.session.prompt_context import PromptContext
+from assent.core.llm import StopReason
+from assent.core.session.agent import PromptContext
+from assent.core.session.event import TurnEnded, interrupted_turn
 from assent.ports import OpenedModel, Turn
 
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over

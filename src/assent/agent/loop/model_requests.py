@@ -10,11 +10,9 @@ from assent.agent.loop.step import ModelAnswer, ModelStep, SessionOutput
 from assent.agent.loop.system_prompt import prompt_layers, prompt_text, system_texts
 from assent.agent.loop.token_meter import CHARS_PER_TOKEN, TokenMeter
 from assent.core.errors import AssentError, ContextOverflow
-from assent.core.llm.message import ChatMessage, TextPart
-from assent.core.llm.request import ModelRequest, TokenUsage, ToolDefinition
-from assent.core.session.agent import Agent
+from assent.core.llm import ChatMessage, ModelRequest, TextPart, TokenUsage, ToolDefinition
+from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import PartSaid, SessionEvent, StepStarted
-from assent.core.session.prompt_context import PromptContext
 from assent.core.text.tool_mentions import missing_tools
 from assent.ports import OpenedModel, Turn
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from assent.agent.loop.compaction import transcript_text
 from assent.agent.loop.system_prompt import prompt_text
 from assent.core.errors import ModelError
-from assent.core.llm.message import ChatMessage, TextPart
-from assent.core.llm.request import ModelRequest, PartCompleted, RequestRetried
+from assent.core.llm import ChatMessage, ModelRequest, PartCompleted, RequestRetried, TextPart
 from assent.ports import Model
 
 MAX_TITLE_CHARS = 60

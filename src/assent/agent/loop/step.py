@@ -8,8 +8,8 @@ import msgspec
 
 from assent.core.errors import AnswerTooLong, AssentError, Unavailable
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ImagePart, ToolCall, ToolResult
-from assent.core.llm.request import (
+from assent.core.llm import (
+    ImagePart,
     ModelRequest,
     PartCompleted,
     RequestRetried,
@@ -18,6 +18,8 @@ from assent.core.llm.request import (
     StreamEnded,
     StreamPaused,
     TokenUsage,
+    ToolCall,
+    ToolResult,
 )
 from assent.core.session.event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
 from assent.ports import OpenedModel, Turn

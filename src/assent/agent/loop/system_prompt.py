@@ -5,8 +5,7 @@ from collections.abc import Collection
 
 import msgspec
 
-from assent.core.session.agent import Agent
-from assent.core.session.prompt_context import PromptContext
+from assent.core.session.agent import Agent, PromptContext
 from assent.core.text.tool_mentions import without_missing_tools
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "prompts")

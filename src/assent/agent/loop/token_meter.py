@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
     ReasoningPart,
     TextPart,
+    TokenUsage,
     ToolCall,
     ToolResult,
 )
-from assent.core.llm.request import TokenUsage
 
 CHARS_PER_TOKEN = 4  # of a token, about
 IMAGE_TOKENS = 1_500  # tokens, about

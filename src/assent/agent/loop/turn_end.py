@@ -2,7 +2,7 @@
 
 from assent.agent.loop.step import ModelAnswer, declined_calls
 from assent.core.errors import ContextOverflow, ModelError, UsageError
-from assent.core.llm.request import StopReason
+from assent.core.llm import StopReason
 from assent.core.permission.mode import Mode
 from assent.core.session.event import SessionEvent, TurnEnded
 

@@ -6,8 +6,8 @@ from assent.agent.session_repository import SessionRepository
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
 from assent.core.session.event import CallEnded, ChildEnded, ChildStarted, StepStarted, TurnEnded
+from assent.core.session.question import calls_awaiting_answers
 from assent.core.session.record import SessionRecord
-from assent.core.session.stored_question import calls_awaiting_answers
 from assent.planning.ports import Ports
 
 MAX_DEPTH = 16  # parents; more there are only in a log that somebody tampered with

@@ -33,7 +33,7 @@ from assent.agent.subagents.worker import ChildTask, ChildWorker, DrivenTurn
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm import TextPart, ToolCall
 from assent.core.session.agent import Agent
 from assent.core.session.event import (
     ChildEnded,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import (
     ChildStarted,
     PartSaid,

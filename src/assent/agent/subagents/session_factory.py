@@ -10,7 +10,7 @@ from assent.agent.subagents.agent_types import is_read_only, subagent
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import NotFound, Refused
 from assent.core.ids import slug
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.permission.mode import Mode, stricter_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.session.agent import Agent
@@ -22,7 +22,7 @@ from assent.core.session.event import (
     SessionStarted,
 )
 from assent.core.session.record import SessionRecord, fold_session
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.core.tool import TaskEffect
 
 MAX_NAMED = 10  # own children that a refusal names

@@ -11,7 +11,7 @@ from assent.agent.cancellation.turn import CancellableTurn
 from assent.agent.cancellation.watcher import CancelWatcher
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.event import TurnEnded
 from assent.core.session.record import SessionRecord
 from assent.core.tool import TaskEffect

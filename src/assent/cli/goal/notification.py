@@ -6,7 +6,7 @@ import sys
 from assent.cli.goal.output import TurnOutput
 from assent.cli.goal.result import TurnResult
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.record import SessionRecord
 from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
 

@@ -13,12 +13,11 @@ from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines,
 from assent.cli.output import CliOutput, colored, encoded, ignore_closed_stdout
 from assent.cli.screen_lock import ScreenLock
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta, TextPart
 from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.child_names import ChildNames
 from assent.render.command_output import visible_output
 from assent.render.lines import Line

@@ -9,10 +9,8 @@ import msgspec
 
 from assent.core.errors import SANDBOX, AssentError, LimitReached, SandboxRequired
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import TextPart
-from assent.core.llm.request import TokenUsage
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.llm import TextPart, TokenUsage
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -28,7 +26,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord, add_usage
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.questions import open_questions_lines

@@ -30,12 +30,11 @@ from assent.core.errors import (
     UsageError,
 )
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.llm import StreamDelta
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.event import TurnEnded
 from assent.core.session.record import SessionRecord
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 
 UNFINISHED = ("failed", "interrupted", "waiting", "paused")  # the model still owes an answer
 CUT_OFF = ("limit", "budget")  # it gave one, and had more to do

@@ -19,7 +19,7 @@ from assent.core.event import (
     event_tag,
 )
 from assent.core.paths import display_path
-from assent.core.permission.grant import Grant, GrantGiven, GrantRevoked
+from assent.core.permission.rule import Grant, GrantGiven, GrantRevoked
 from assent.core.plan.operation import footprint
 from assent.core.session.event import (
     CallEnded,
@@ -29,7 +29,7 @@ from assent.core.session.event import (
     WorkHalted,
 )
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line, wrapped_lines
 from assent.render.log import session_of
 from assent.render.rows import Row

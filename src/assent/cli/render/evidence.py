@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from assent.cli.render.bundle import approval_row
 from assent.core.run.evidence import EvidenceOperation, Statement
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line, table_lines, wrapped_lines
 from assent.render.rows import Row
 

@@ -6,8 +6,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.permission.grant import Grant
-from assent.core.permission.rule import PermissionRule, RuleLayer
+from assent.core.permission.rule import Grant, PermissionRule, RuleLayer
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from assent.core.permission.rule import rule_text
 from assent.core.permission.rule_match import ExplainedDecision, RuleMatch
-from assent.core.permission.rule_parser import rule_text
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.render.lines import BLANK, Line, wrapped_lines

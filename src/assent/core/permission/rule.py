@@ -1,8 +1,14 @@
-"""Rules: what may run, be asked or never happen, by permission and pattern, in layers."""
+"""Rules, grants (remembered answers) and wildcards, and the limits that rules set to programs."""
 
-from typing import Literal, TypeAlias
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal, TypeAlias, get_args
 
 import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.permission.mode import Mode
 
 RuleAction: TypeAlias = Literal["allow", "ask", "deny"]
 RuleLayerName: TypeAlias = Literal["defaults", "user", "project", "agent", "command line"]
@@ -37,3 +43,248 @@ class PermissionPolicy(msgspec.Struct, frozen=True):
     layers: tuple[RuleLayer, ...] = ()
     root: str = ""
     home: str = ""
+
+
+# Wildcards of rules: `*` is any run of characters, also of `/` and newlines, `?` is one.
+#
+# Both ends are anchored, and a pattern that ends in ` *` also means the bare command. Nothing else
+# is special: no `**`, no classes.
+
+
+WildcardMatcher: TypeAlias = Callable[[str], object]
+
+_MAX_COMPILED = 4096  # compiled patterns
+
+
+def wildcard_matches(text: str, pattern: str) -> bool:
+    """Tells whether a pattern stands for a text."""
+    return bool(wildcard_matcher(pattern)(text))
+
+
+@lru_cache(_MAX_COMPILED)
+def wildcard_matcher(pattern: str) -> WildcardMatcher:
+    """Returns what tells whether the pattern stands for a text.
+
+    Most patterns have one `*`, at the end; for those nothing is compiled, which takes long.
+    """
+    head = pattern.removesuffix("*")
+    if "*" in head or "?" in head:
+        return _compiled_wildcard(pattern)
+    if head == pattern:
+        return pattern.__eq__
+    if head.endswith(" "):
+        return lambda text: text.startswith(head) or text == head[:-1]
+    return lambda text: text.startswith(head)
+
+
+def fixed_prefix(pattern: str) -> str:
+    """Returns what every text begins with that a pattern stands for."""
+    return re.split(r"[*?]", pattern.removesuffix(" *"), maxsplit=1)[0]
+
+
+def matches_everything(pattern: str) -> bool:
+    """Tells whether a pattern names nothing in particular."""
+    return not pattern.strip("*?/ ")
+
+
+def expand_home(pattern: str, home: str) -> str:
+    """Returns a pattern with `~` and `$HOME` at its beginning spelled out."""
+    if not home:
+        return pattern
+    for sign in ("~", "$HOME"):
+        if pattern == sign or pattern.startswith(f"{sign}/"):
+            return home + pattern.removeprefix(sign)
+    return pattern
+
+
+def _compiled_wildcard(pattern: str) -> WildcardMatcher:
+    ways = [_expression(pattern)]
+    if pattern.endswith(" *"):
+        ways.append(_expression(pattern[:-2]))
+    return re.compile("|".join(f"(?:{way})" for way in ways), re.DOTALL).fullmatch
+
+
+def _expression(pattern: str) -> str:
+    """Writes a pattern so that no text, however long, makes the search try things twice."""
+    first, *rest = [_piece(piece) for piece in re.split(r"\*+", pattern)]
+    if not rest:
+        return first
+    *middle, last = rest
+    return first + "".join(f"(?>.*?{piece})" for piece in middle) + f".*{last}"
+
+
+def _piece(text: str) -> str:
+    return "".join("." if sign == "?" else re.escape(sign) for sign in text)
+
+
+# Parses permission tables, in OpenCode's or Assent's form, into rules in the order they stand in.
+#
+# A table is a word, a map of permissions to words, or of permissions to maps of patterns to words.
+
+
+RULE_ACTIONS: tuple[str, ...] = get_args(RuleAction)
+# Tools that OpenCode's older files switch off, and whose permission is `edit`.
+OPENCODE_EDIT_TOOLS = ("write", "edit", "patch", "multiedit")
+
+
+class InvalidRuleTable(Exception):
+    """A table that cannot be used, and why."""
+
+
+def parse_rules(table: object, source: str = "") -> tuple[PermissionRule, ...]:
+    """Returns the rules of a table; raises BadTable where it makes no sense."""
+    written = {"*": table} if isinstance(table, str) else table
+    if not isinstance(written, Mapping):
+        raise InvalidRuleTable(f"permission is neither a word nor a table: {written!r}")
+    return tuple(
+        PermissionRule(permission, pattern, action, source=source)
+        for permission, row in written.items()
+        for pattern, action in _table_row(permission, row)
+    )
+
+
+def parse_tool_rules(tools: object, source: str = "") -> tuple[PermissionRule, ...]:
+    """Returns the rules behind OpenCode's older `tools`; only what is switched off counts."""
+    if not isinstance(tools, Mapping):
+        raise InvalidRuleTable(f"tools is no table: {tools!r}")
+    off = [
+        "edit" if name in OPENCODE_EDIT_TOOLS else str(name)
+        for name, on in tools.items()
+        if on is False
+    ]
+    return tuple(PermissionRule(name, "*", "deny", source=source) for name in dict.fromkeys(off))
+
+
+def rule_text(rule: PermissionRule) -> str:
+    """Returns a rule in one line."""
+    return f"{rule.permission}: {rule.pattern} = {rule.action}"
+
+
+def failed_examples(rule: PermissionRule, home: str = "") -> tuple[str, ...]:
+    """Returns which of a rule's own examples it does not keep, in words."""
+    pattern = expand_home(rule.pattern, home)
+    missed = [
+        text for text in rule.matches if not wildcard_matches(expand_home(text, home), pattern)
+    ]
+    caught = [text for text in rule.misses if wildcard_matches(expand_home(text, home), pattern)]
+    return (
+        *[f"it should match {text!r} and does not" for text in missed],
+        *[f"it should not match {text!r} and does" for text in caught],
+    )
+
+
+def _table_row(permission: object, row: Any) -> Iterator[tuple[str, RuleAction]]:
+    if not isinstance(permission, str):
+        raise InvalidRuleTable(f"a permission is no word: {permission!r}")
+    for pattern, action in (row if isinstance(row, Mapping) else {"*": row}).items():
+        if action not in RULE_ACTIONS or not isinstance(pattern, str):
+            said = f"the permission of {permission} is {action!r}"
+            raise InvalidRuleTable(f"{said}, and not one of {', '.join(RULE_ACTIONS)}")
+        yield pattern, action
+
+
+# Rules as a person types them on the command line: `allow bash:git *`.
+
+
+_ACTIONS_BY_WORD: dict[str, RuleAction] = {"allow": "allow", "ask": "ask", "deny": "deny"}
+_ARGUMENT_SOURCE = "the command line"
+_ARGUMENT_HELP = "assent --deny 'bash:git push *' \"GOAL\""
+
+
+def parse_rule_argument(text: str) -> PermissionRule:
+    """Returns the rule in an answer, a permission and perhaps a pattern; raises UsageError."""
+    answer, _, about = text.partition(" ")
+    permission, colon, pattern = about.strip().partition(":")
+    if answer not in _ACTIONS_BY_WORD or not permission.strip() or (colon and not pattern):
+        raise UsageError(
+            f"{about!a} is no permission with a pattern, such as bash:git *.", _ARGUMENT_HELP
+        )
+    return PermissionRule(
+        permission.strip(), pattern or "*", _ACTIONS_BY_WORD[answer], source=_ARGUMENT_SOURCE
+    )
+
+
+# Grants: permission answers that are remembered, for whom they count, and until when.
+
+
+GrantScope: TypeAlias = Literal["session", "project"]
+
+
+class PermissionPattern(msgspec.Struct, frozen=True):
+    """What a remembered answer would cover: a permission's word and a pattern as rules have them.
+
+    `exact`: the pattern is the very text and no wildcard in it means anything.
+    """
+
+    permission: str
+    pattern: str
+    exact: bool = False
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """One remembered answer. It is never valid in plan mode, and never against a denial."""
+
+    id: str
+    reach: GrantScope
+    session: str  # in which it was given; the only one where it counts, if it reaches no further
+    agent: str
+    mode: Mode
+    patterns: tuple[PermissionPattern, ...]
+    given_at: str
+    question: str = ""  # to which it was the answer
+    plan: str = ""  # digest of the plan of prose that was being built; it counts in no other work
+    user: str = ""
+    custom: str = ""  # the mode of the person's own, whose base is `mode`
+
+
+class GrantGiven(msgspec.Struct, frozen=True, tag="grant_given"):
+    """A user's answer is to be remembered."""
+
+    grant: Grant
+
+
+class GrantRevoked(msgspec.Struct, frozen=True, tag="grant_revoked"):
+    """A remembered answer does not count any more."""
+
+    grant: str
+    user: str = ""
+
+
+GrantEvent: TypeAlias = GrantGiven | GrantRevoked
+
+
+# Path limits: which workspace paths rules hide from programs, or make read-only for them.
+
+
+# Tells of a path, seen from the workspace, whether it is kept; of a folder (`True`), whether
+# everything is that could ever lie in it.
+PathPredicate: TypeAlias = Callable[[bytes, bool], bool]
+
+
+class PathLimits(msgspec.Struct, frozen=True):
+    """What no program reads, and what none changes; None: no rule speaks of it.
+
+    The same rules make the same value, so that whoever looks through folders can remember them.
+    """
+
+    hides: PathPredicate | None = None
+    keeps: PathPredicate | None = None
+    named: tuple[bytes, ...] = ()  # folders kept as a whole by their name, there or not
+
+    def hides_path(self, path: bytes) -> bool:
+        """Tells whether a file or folder is hidden."""
+        return self.hides is not None and (self.hides(path, False) or self.hides(path, True))
+
+
+# Command limits: what user and project rules forbid a command of a plan.
+
+
+class CommandLimits(msgspec.Struct, frozen=True):
+    """What rules forbid one command, whoever approved its plan (law 9)."""
+
+    hidden: tuple[str, ...] = ()  # patterns of files that no confined command reads
+    kept: tuple[str, ...] = ()  # patterns of files that none changes
+    denial: str = ""  # why it does not run at all
+
+
+NO_COMMAND_LIMITS = CommandLimits()

@@ -10,8 +10,9 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.permission.mode import CustomMode
-from assent.core.permission.rule import PermissionRule, RuleLayer
-from assent.core.permission.wildcard import (
+from assent.core.permission.rule import (
+    PermissionRule,
+    RuleLayer,
     WildcardMatcher,
     expand_home,
     fixed_prefix,

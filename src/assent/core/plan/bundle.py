@@ -1,12 +1,19 @@
-"""Bundles: a plan with every content it names, who requests it, and who approved it."""
+"""Bundles: a plan with its contents and approvals, as a checked file (docs/bundle.md)."""
 
-from collections.abc import Mapping
+import re
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
-from assent.core.digest import pack
+from assent.core.digest import pack, sha256
+from assent.core.errors import AssentError, CorruptFile, ImpossibleOperations, Refused
+from assent.core.paths import display_path, normalize
 from assent.core.plan.approval import Approval
+from assent.core.plan.draft import check_dependencies, segments, stage
 from assent.core.plan.operation import (
+    DeleteFile,
     FileState,
     MoveFile,
     Operation,
@@ -14,7 +21,7 @@ from assent.core.plan.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.plan.plan import Plan
+from assent.core.plan.plan import Plan, declared_reliance, declared_scope
 
 MAX_SHOWN_BYTES = 8 << 20  # bytes of an old content that a diff would still show
 
@@ -88,3 +95,238 @@ def _shown(op: Operation) -> list[FileState]:
         case _:
             states = [before for _, before, _ in footprint(op)]
             return [state for state in states if state and state.size <= MAX_SHOWN_BYTES]
+
+
+# Checks an imported plan by itself, before anything on disk is read.
+
+
+DIGEST_PATTERN = re.compile(r"[0-9a-f]{64}")
+ID_PATTERN = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+MAX_TEXT = 1 << 20
+_MODES = 0o7777
+_LINK_MODE = 0o777
+
+
+def check_imported_plan(plan: Plan) -> None:
+    """Refuses a plan that this program would not have frozen."""
+    if plan.workspace or plan.export or plan.is_text_only:
+        raise CorruptFile("It holds no portable plan with operations.")
+    if len(plan.text) > MAX_TEXT:
+        raise CorruptFile("Its text is longer than a plan's can be.")
+    if not _follows_from_text(plan):
+        raise CorruptFile(
+            "Its scope or the files it relies on are not those that its text declares."
+        )
+    for op in plan.operations:
+        _check_operation(op)
+    if not _fits_together(plan.operations):
+        raise CorruptFile("Its operations do not fit together.")
+
+
+def named_paths(operations: Iterable[Operation]) -> list[bytes]:
+    """Returns every path that operations name, each once, and the folders of commands."""
+    touched = [path for op in operations for path, *_ in footprint(op)]
+    return list(dict.fromkeys(touched))
+
+
+def _fits_together(operations: Sequence[Operation]) -> bool:
+    """Tells whether staging would have left them so: each path once between two commands."""
+    try:
+        check_dependencies(operations)
+        return all(stage((), segment) == segment for segment in segments(operations))
+    except ImpossibleOperations:
+        return False
+
+
+def _follows_from_text(plan: Plan) -> bool:
+    try:
+        declared = sorted(set(map(normalize, declared_reliance(plan.text))))
+        scope = declared_scope(plan.text)
+    except AssentError:
+        return False
+    relied_on = [file.path for file in plan.relied_on]
+    sound = all(DIGEST_PATTERN.fullmatch(file.digest) for file in plan.relied_on)
+    return scope == plan.scope and declared == relied_on and sound
+
+
+def _check_operation(op: Operation) -> None:
+    for path, *states in footprint(op):
+        _check_path(path)
+        if not path or not all(state is None or _is_possible_state(state) for state in states):
+            raise CorruptFile(f"It describes {display_path(path)} in a way that no file can be.")
+    match op:
+        case RunCommand(cwd=cwd, timeout=timeout):
+            _check_path(cwd)
+            if timeout < 1 or bool(op.argv) == bool(op.script):
+                raise CorruptFile("It holds a command that cannot be run.")
+        case DeleteFile(path, _, prune) | MoveFile(path, _, _, prune):
+            if not 0 <= prune <= path.count(b"/"):
+                raise CorruptFile(
+                    f"It removes more folders above {display_path(path)} than there are."
+                )
+        case _:
+            pass
+
+
+def _check_path(path: bytes) -> None:
+    if normalize(path) != path:
+        raise Refused(f"{display_path(path)} is not a plain path inside the workspace.")
+
+
+def _is_possible_state(state: FileState) -> bool:
+    mode = state.mode == _LINK_MODE if state.kind == "link" else 0 <= state.mode <= _MODES
+    return bool(DIGEST_PATTERN.fullmatch(state.digest)) and state.size >= 0 and mode
+
+
+# The bundle file format: JSON lines in one spelling only, bounded in size (docs/bundle.md).
+
+
+MAX_FILE_BYTES = 128 << 20  # bytes of a file
+MAX_CONTENT_BYTES = 256 << 20  # bytes of all contents in it, unpacked
+_ZLIB_LEVEL = 6
+OTHER_FORMAT = "It is no file of this kind, or of a later version."
+T = TypeVar("T")
+
+
+class _HeadLine(msgspec.Struct, frozen=True, tag="bundle.1", tag_field="line"):
+    origin: BundleOrigin
+
+
+class _PlanLine(msgspec.Struct, frozen=True, tag="plan", tag_field="line"):
+    plan: Plan
+
+
+class _ContentLine(msgspec.Struct, frozen=True, tag="content", tag_field="line"):
+    digest: str
+    size: int
+    zlib: bytes
+
+
+class _ApprovalLine(msgspec.Struct, frozen=True, tag="approval.1", tag_field="line"):
+    approval: Approval
+
+
+class _EndLine(msgspec.Struct, frozen=True, tag="end", tag_field="line"):
+    sha256: str
+
+
+_BundleLine: TypeAlias = _HeadLine | _PlanLine | _ContentLine | _ApprovalLine | _EndLine
+_decoder: msgspec.json.Decoder[_BundleLine] = msgspec.json.Decoder(_BundleLine)
+
+
+def bundle_bytes(bundle: Bundle) -> bytes:
+    """Returns the file that holds a bundle; equal bundles make equal files."""
+    contents = [
+        _ContentLine(digest, len(content), zlib.compress(content, _ZLIB_LEVEL))
+        for digest, content in sorted(bundle.contents.items())
+    ]
+    lines: list[_BundleLine] = [
+        _HeadLine(bundle.origin),
+        _PlanLine(bundle.plan),
+        *contents,
+        *map(_ApprovalLine, bundle.approvals),
+    ]
+    body = b"".join(map(_spelled, lines))
+    return body + _spelled(_EndLine(sha256(body)))
+
+
+def approval_bytes(approval: Approval) -> bytes:
+    """Returns the small file that holds one approval."""
+    return _spelled(_ApprovalLine(approval))
+
+
+def read_bundle(content: bytes) -> Bundle:
+    """Returns the bundle that a file holds; refuses one with a single byte out of place."""
+    lines = _decoded_lines(content)
+    head, plan = _line_at(lines, _HeadLine, 0), _line_at(lines, _PlanLine, 1)
+    end = _line_at(lines, _EndLine, len(lines) - 1)
+    between = lines[2:-1]
+    packed = [line for line in between if isinstance(line, _ContentLine)]
+    approvals = tuple(line.approval for line in between if isinstance(line, _ApprovalLine))
+    if between != [*packed, *map(_ApprovalLine, approvals)]:
+        raise CorruptFile("Its lines are out of order.")
+    if end.sha256 != sha256(content[: -len(_spelled(end))]):
+        raise CorruptFile("Its checksum does not fit: it was cut, or changed on its way.")
+    _check_head(head.origin, plan.plan, approvals)
+    contents = _contents(plan.plan, packed)
+    return Bundle(head.origin, plan.plan, contents, approvals)
+
+
+def read_approval(content: bytes) -> Approval:
+    """Returns the approval that a small file holds."""
+    return _line_at(_decoded_lines(content), _ApprovalLine, 0).approval
+
+
+def _decoded_lines(content: bytes) -> list[_BundleLine]:
+    if len(content) > MAX_FILE_BYTES:
+        raise CorruptFile(f"It is larger than {MAX_FILE_BYTES} bytes.")
+    if b"\r" in content:
+        raise CorruptFile("Its line ends were rewritten; git does that unless told `-text`.")
+    if not content.endswith(b"\n"):
+        raise CorruptFile(OTHER_FORMAT)
+    return [_decoded_line(text) for text in content[:-1].split(b"\n")]
+
+
+def _decoded_line(text: bytes) -> _BundleLine:
+    """Reads a line and spells it again: what comes out differently was not written by us."""
+    try:
+        line = _decoder.decode(text)
+        same = _spelled(line) == text + b"\n"
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise CorruptFile(OTHER_FORMAT) from None
+    if not same:
+        raise CorruptFile("A line of it is spelled in a way that hides something.")
+    return line
+
+
+def _line_at(lines: Sequence[_BundleLine], kind: type[T], at: int) -> T:
+    found = lines[at] if 0 <= at < len(lines) else None
+    if not isinstance(found, kind):
+        raise CorruptFile(OTHER_FORMAT)
+    return found
+
+
+def _check_head(origin: BundleOrigin, plan: Plan, approvals: Iterable[Approval]) -> None:
+    check_imported_plan(plan)
+    if origin.digest != plan.digest:
+        raise CorruptFile("The plan in it is not the one that its digest names.")
+    if not ID_PATTERN.fullmatch(origin.plan_id) or len(origin.risks) not in (
+        0,
+        len(plan.operations),
+    ):
+        raise CorruptFile("What it says about the plan does not fit the plan.")
+    names = [approval.id for approval in approvals]
+    if len(set(names)) != len(names) or not all(map(ID_PATTERN.fullmatch, names)):
+        raise CorruptFile("It holds an approval twice, or one without a proper id.")
+
+
+def _contents(plan: Plan, packed: Sequence[_ContentLine]) -> Mapping[str, bytes]:
+    """Unpacks what the plan names and nothing else, and never more than was said before."""
+    wanted = required_contents(plan) | review_contents(plan)
+    sizes = {line.digest: line.size for line in packed}
+    if [line.digest for line in packed] != sorted(sizes):
+        raise CorruptFile("It holds a content twice, or out of order.")
+    if sizes.keys() != wanted.keys():
+        raise CorruptFile("It lacks a content that the plan names, or brings one that it does not.")
+    if sizes != wanted:
+        raise CorruptFile("A content of it has another size than the plan says.")
+    if sum(sizes.values()) > MAX_CONTENT_BYTES:
+        raise CorruptFile(f"Its contents are larger than {MAX_CONTENT_BYTES} bytes.")
+    return {line.digest: _unpacked(line) for line in packed}
+
+
+def _unpacked(line: _ContentLine) -> bytes:
+    unpacking = zlib.decompressobj()
+    try:
+        content = unpacking.decompress(line.zlib, line.size + 1)
+        whole = unpacking.eof and not unpacking.unused_data and not unpacking.unconsumed_tail
+    except zlib.error:
+        whole, content = False, b""
+    named = DIGEST_PATTERN.fullmatch(line.digest) and sha256(content) == line.digest
+    if not whole or not named:
+        raise CorruptFile(f"The content {line.digest[:12]}… in it is not what its name says.")
+    return content
+
+
+def _spelled(line: _BundleLine) -> bytes:
+    return msgspec.json.encode(line) + b"\n"

@@ -1,6 +1,7 @@
-"""Operations: the exact changes that a plan makes to files, and the commands that it runs."""
+"""Operations: the exact changes and commands of a plan, and the codes of their risks."""
 
-from typing import Literal, TypeAlias, assert_never
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
@@ -127,3 +128,48 @@ def _depth(path: bytes, made: frozenset[bytes]) -> int:
     while (path := path.rpartition(b"/")[0]) and path in made:
         depth += 1
     return depth
+
+
+# Finds the operation that a user means, by its number in a list or the start of its id.
+
+
+MAX_NUMBER_DIGITS: Final = 7  # digits; fewer are a number, and no start of an id
+
+
+def matching_operations(ids: Sequence[str], reference: str) -> list[int]:
+    """Returns the indexes of the operations that a reference could mean; it is good if it is one.
+
+    Numbers count from 1, as they are shown.
+    """
+    if reference.isascii() and reference.isdecimal() and len(reference) < MAX_NUMBER_DIGITS:
+        index = int(reference) - 1
+        return [index] if 0 <= index < len(ids) else []
+    return [i for i, name in enumerate(ids) if reference and name.startswith(reference)]
+
+
+# The codes of risks and what each means, the most severe first.
+
+
+# code: meaning. The order is the order of severity, in which risks are listed and shown.
+RISK_CODES: Final[dict[str, str]] = {
+    "any_file": "The scope is the WHOLE WORKSPACE: a model may change any file in it.",
+    "model_writes": "A model may change any file in its scope without a further question.",
+    "deletes": "Removes a file, or empties one.",
+    "protected": "Touches a file that other programs obey or that holds secrets.",
+    "irreversible": "Cannot be undone.",
+    "set_id": "Makes a file with a setuid, setgid or sticky bit: programs may run as its owner.",
+    "writes_outside": "Writes outside the workspace, or could: there nothing is put back.",
+    "out_of_scope": "Lies outside the scope that the plan declares.",
+    "secret": "Seems to contain a key or a password.",
+    "hidden_text": "Contains characters or lines that do not show what they do.",
+    "lookalike": "Has a name or an address that can be taken for another.",
+    "executable": "Makes a file that can be run as a program.",
+    "executed_later": "Writes a file that other programs run later, such as a build or test tool.",
+    "hard_link": "The file has other names, which will keep the old content.",
+    "metadata_lost": "Attributes of the file besides its content will be lost.",
+    "installs": "Installs software.",
+    "network": "May use the network.",
+    "unshown": "Is not shown: its content is binary or too large.",
+}
+
+MODEL_RISKS: Final = ("any_file", "model_writes")  # of a plan that a model carries out

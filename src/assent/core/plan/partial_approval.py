@@ -8,10 +8,16 @@ import msgspec
 
 from assent.core.errors import NotFound
 from assent.core.paths import ancestors, casefolded, display_path
-from assent.core.plan.commit import is_commit
 from assent.core.plan.draft import stage
-from assent.core.plan.operation import FileState, Footprint, Operation, RunCommand, footprint
-from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.git_commit import is_commit
+from assent.core.plan.operation import (
+    FileState,
+    Footprint,
+    Operation,
+    RunCommand,
+    footprint,
+    matching_operations,
+)
 
 StatesByPath: TypeAlias = dict[bytes, FileState | None]
 OperationFootprint: TypeAlias = tuple[int, Footprint]  # of the operation with that index

@@ -1,12 +1,16 @@
-"""The result of each operation of a run, over all its segments and its rollback."""
+"""What a run did by its journal: results of operations, final files, and displaced files."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Final, TypeAlias, TypeGuard
 
-from assent.core.plan.operation import Operation
+import msgspec
+
+from assent.core.plan.operation import FileOperation, FileState, Operation, footprint
 from assent.core.run.journal import (
     CommandEndedEntry,
     CommandStartedEntry,
+    FinishedEntry,
     HaltedEntry,
     JournalEntry,
     OperationResult,
@@ -19,16 +23,18 @@ from assent.core.run.journal import (
     StartedEntry,
     segment_results,
 )
-from assent.core.run.slot_move import slot_moves
+from assent.core.run.slot_move import MoveToSlot, SlotLayout, SlotMove, SwapWithSlot, slot_moves
 from assent.core.run.state import (
     UNKNOWN_END,
     Rollback,
     Rollbacks,
     SegmentRange,
+    effective_entries,
     rollback_start,
     segment_ranges,
     succeeded,
 )
+from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 
 
 def run_results(
@@ -176,3 +182,140 @@ def _take_back(
             found[index] = "conflict"
         elif index in covered:
             found[index] = "done" if index in open_ones else "undone"
+
+
+# Final files: what a run left under each path by its journal, and paths it cannot vouch for.
+
+
+_SKIP_REASONS: Final[dict[SkipReason, str]] = {
+    "ignored": "a command changed it, and what git ignores is not recorded",
+    "large": "a command changed it, and it is larger than what is recorded",
+    "too many": "a command changed it, and more changed than is recorded",
+    "odd": "a command changed it, and it is neither a file nor a symlink, or cannot be read",
+    "git": "a command changed it, and it is git's own",
+    "folder": "a command changed the mode of this folder, which is not recorded",
+}
+UNKNOWN_CHANGES: Final = "a command ran after it was written, and what that changed is not known"
+ACCEPTED_BY_USER: Final = "the run was accepted while it was being changed"
+
+
+class FinalFiles(msgspec.Struct, frozen=True):
+    """The files that a run changed, None where one is gone, and the paths it cannot speak for."""
+
+    files: Mapping[bytes, FileState | None]
+    uncovered: Mapping[bytes, str]
+
+
+def was_accepted(end: FinishedEntry, entries: Iterable[JournalEntry]) -> bool:
+    """Tells whether a run ended because a person took what stood, whatever the plan says."""
+    settled = any(isinstance(entry, SettledEntry) and entry.accepted for entry in entries)
+    return end.outcome == "done" and (settled or not set(end.results) <= {"done"})
+
+
+def final_files(
+    operations: Sequence[Operation],
+    entries: Sequence[JournalEntry],
+    backs: Rollbacks,
+    changes: Callable[[CommandEndedEntry], WorkspaceChanges],
+) -> FinalFiles:
+    """Returns what all that a run and its commands did came to, there and back."""
+    account = _FinalFilesFold()
+    course, at, turned = segment_ranges(operations), 0, False
+    end = entries[-1]
+    results = end.results if isinstance(end, FinishedEntry) else ()
+    for entry in effective_entries(entries):
+        match entry:
+            case RollbackStartedEntry(back):
+                course, at, turned = segment_ranges(backs[back].operations), 0, True
+            case SegmentEnteredEntry(segment):
+                at = segment
+            case SettledEntry("done", accepted=True):
+                account.accept(course[at], () if turned else results)
+            case SettledEntry("done"):
+                account.change(course[at].files)
+            case CommandEndedEntry():
+                account.command(changes(entry))
+            case _:
+                continue
+    return account.closed()
+
+
+class _FinalFilesFold:
+    """What stands under each path that was touched, and what stood there first."""
+
+    def __init__(self) -> None:
+        self._first: dict[bytes, FileState | None] = {}
+        self._now: dict[bytes, FileState | None] = {}
+        self._lost: dict[bytes, str] = {}
+
+    def change(self, operations: Iterable[FileOperation]) -> None:
+        for path, before, after in [step for op in operations for step in footprint(op)]:
+            self._first.setdefault(path, before)
+            self._now[path] = after
+            self._lost.pop(path, None)
+
+    def command(self, changes: WorkspaceChanges) -> None:
+        if not changes.known:
+            for path in self._now:
+                self._lost[path] = UNKNOWN_CHANGES
+        self.change(changes.operations)
+        for skipped in changes.skipped:
+            self._lost[skipped.path] = _SKIP_REASONS[skipped.why]
+
+    def accept(self, span: SegmentRange, results: Sequence[OperationResult]) -> None:
+        """Takes over what the disk said at the end; where it said nothing clear, nobody knows."""
+        for at, op in enumerate(span.files, span.first):
+            result = results[at] if results else "unknown"
+            if result == "done":
+                self.change([op])
+            elif result != "undone":
+                self._lost.update({path: ACCEPTED_BY_USER for path, *_ in footprint(op)})
+
+    def closed(self) -> FinalFiles:
+        files = {
+            path: state
+            for path, state in self._now.items()
+            if path not in self._lost and state != self._first[path]
+        }
+        return FinalFiles(files, dict(sorted(self._lost.items())))
+
+
+# Finds the slots of the files that a run displaced, from its journal.
+
+
+# Names the slot into which a run moved a file of that state, which may be a spare by now.
+DisplacedLookup: TypeAlias = Callable[[bytes, FileState], bytes | None]
+DisplacedSlots: TypeAlias = dict[tuple[bytes, FileState], bytes]
+
+
+def no_displaced(path: bytes, state: FileState) -> bytes | None:
+    """Knows of none."""
+    return None
+
+
+def displaces_file(motion: SlotMove) -> TypeGuard[SwapWithSlot | MoveToSlot]:
+    """Tells whether a motion that is done leaves in its slot what stood under its path before."""
+    return type(motion) is SwapWithSlot or (type(motion) is MoveToSlot and motion.to is None)
+
+
+def displaced_slots(
+    operations: Sequence[Operation], entries: Sequence[JournalEntry]
+) -> DisplacedSlots:
+    """Returns the slots of everything that a run displaced for good, by path and state."""
+    found: DisplacedSlots = {}
+    course, at, layout = segment_ranges(operations), 0, SlotLayout("")
+    for entry in entries[: rollback_start(entries)]:
+        match entry:
+            case StartedEntry():
+                layout = entry.layout
+            case SegmentEnteredEntry():
+                at, layout = entry.segment, entry.layout
+            case SegmentSweptEntry(outcome="done") | FinishedEntry(outcome="done") if at < len(
+                course
+            ):
+                for motion in slot_moves(course[at].files, layout):
+                    if displaces_file(motion):
+                        found[motion.path, motion.before] = motion.slot
+            case _:
+                pass
+    return found

@@ -23,7 +23,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.slot_move import PathState
 from assent.core.run.state import Rollback, Rollbacks, segment_ranges
-from assent.core.undo.inversion import (
+from assent.core.undo import (
     NOT_A_FILE,
     UndoContext,
     behind_foreign_links,

@@ -1,4 +1,4 @@
-"""Agents: a prompt with a model, tools and limits, known by a name."""
+"""Agents: a prompt with model, tools and limits, and what each is told about its workspace."""
 
 from typing import Any, Literal
 
@@ -67,3 +67,21 @@ def _stricter(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
 
 def _denies(permission: dict[str, Any], name: str) -> bool:
     return bool(permission.get(name, permission.get("*")) == "deny")
+
+
+# Prompt context: what an agent is told about its workspace, gathered once when work begins.
+
+
+class InstructionFile(msgspec.Struct, frozen=True):
+    """A file in which people tell agents how to work here."""
+
+    path: str
+    text: str
+
+
+class PromptContext(msgspec.Struct, frozen=True):
+    """The surroundings of a session. Instructions stand from the farthest to the nearest."""
+
+    environment: tuple[str, ...] = ()  # one line each: workspace, platform, date, branch
+    instructions: tuple[InstructionFile, ...] = ()
+    facts: tuple[str, ...] = ()  # remembered about this workspace

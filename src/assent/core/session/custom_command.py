@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.shell.quote import shell_quoted as as_word
+from assent.core.shell.process import shell_quoted as as_word
 
 
 class SlashCommand(msgspec.Struct, frozen=True):

@@ -1,13 +1,20 @@
 """Session events as plain data: messages, steps, calls, questions, todos, modes."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.llm.message import ImagePart, ReasoningPart, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StopReason, TokenUsage
-from assent.core.permission.grant import PermissionPattern
+from assent.core.llm import (
+    ImagePart,
+    ReasoningPart,
+    StopReason,
+    TextPart,
+    TokenUsage,
+    ToolCall,
+    ToolResult,
+)
 from assent.core.permission.mode import Mode
+from assent.core.permission.rule import PermissionPattern
 
 TodoStatus: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
 TurnEndReason: TypeAlias = Literal[
@@ -193,7 +200,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
     tool: str = ""
     digest: str = ""  # of session, call, tool, arguments and questions; an answer must name it
     expires_at: str = ""  # an answer after this is refused
-    # For whom an answer counts that is remembered: as in core/permission/grant.py.
+    # For whom an answer counts that is remembered: as in core/permission/rule.py.
     agent: str = ""
     mode: Mode = "plan"
     plan: str = ""
@@ -301,3 +308,15 @@ SessionEvent: TypeAlias = (
     | Compacted
     | TurnEnded
 )
+
+
+# How a turn ends that the user interrupted.
+
+
+INTERRUPTED_PLANNING: Final = "You interrupted the turn. What was said and staged so far is kept."
+INTERRUPTED_WORK: Final = "You interrupted the turn. What was said and done so far is kept."
+
+
+def interrupted_turn(mode: Mode) -> TurnEnded:
+    """Returns the end that the person chose; only while planning anything is staged."""
+    return TurnEnded("interrupted", INTERRUPTED_PLANNING if mode == "plan" else INTERRUPTED_WORK)

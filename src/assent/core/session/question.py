@@ -1,14 +1,37 @@
-"""Questions to a person: the digest that an answer names, and what an answer means (law 9)."""
+"""Questions to a person: asked, stored, answered, and what an answer means (law 9)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from assent.core.digest import pack, sha256
-from assent.core.llm.message import ToolCall
-from assent.core.permission.grant import GrantScope, PermissionPattern
-from assent.core.session.event import Question, QuestionAsked, QuestionOption
+from assent.core.errors import (
+    ConcurrentChange,
+    Declined,
+    DigestMismatch,
+    Expired,
+    IllegalState,
+    Refused,
+    UsageError,
+)
+from assent.core.event import Event, StoredEvent
+from assent.core.llm import ToolCall
+from assent.core.permission.rule import Grant, GrantScope, PermissionPattern
+from assent.core.session.event import (
+    AnswerTaken,
+    CallEnded,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    QuestionOption,
+    SessionRewound,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.session.record import SessionRecord
 
 QuestionAnswers: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -161,3 +184,287 @@ def _texts(texts: Iterable[str]) -> bytes:
 
 def _text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+# Stored questions: the questions of a session and the status of each, folded from its events.
+
+
+QuestionStatus: TypeAlias = Literal["open", "answered", "expired", "interrupted"]
+NO_CALL = ToolCall("", "", {})  # what a question is about that no call led to, such as a budget's
+
+
+class StoredQuestion(msgspec.Struct, frozen=True):
+    """A question on record, the call that it is about, and what came of it."""
+
+    asked: QuestionAsked
+    at: str
+    seq: int
+    call: ToolCall | None  # None: nobody knows any more what it was about
+    answered: QuestionAnswered | None = None
+    answered_at: str = ""
+    taken: bool = False  # a turn went on with the answer
+    over: bool = False  # what it was asked for has ended, so that an answer changes nothing
+
+    def status(self, now: str) -> QuestionStatus:
+        """Returns whether it can be answered, or why not."""
+        if self.answered is not None:
+            return "answered"
+        if self.over:
+            return "interrupted"
+        return "expired" if has_passed(self.asked.expires_at, now) else "open"
+
+
+class PendingQuestion(msgspec.Struct, frozen=True):
+    """A question, the session that it comes from, and the one that a person talks to."""
+
+    inquiry: StoredQuestion
+    session: SessionRecord
+    root: SessionRecord
+    standing: QuestionStatus
+
+    @property
+    def id(self) -> str:
+        return self.inquiry.asked.id
+
+
+def has_passed(expires_at: str, now: str) -> bool:
+    """Tells whether a time has come, if there is one."""
+    return bool(expires_at) and expires_at <= now
+
+
+def stored_questions(events: Iterable[StoredEvent]) -> tuple[StoredQuestion, ...]:
+    """Returns every question of a session, in the order in which they were asked."""
+    return tuple(_fold_questions(events).found.values())
+
+
+def calls_awaiting_answers(
+    events: Iterable[StoredEvent],
+) -> tuple[tuple[ToolCall, tuple[StoredQuestion, ...]], ...]:
+    """Returns the unsettled calls that only wait for an answer, each with its questions.
+
+    Nothing was done for them yet: the answer to the last question is missing, or no turn has gone
+    on with it. They can be settled again; what became of all others is not known.
+    """
+    board = _fold_questions(events)
+    pairs = [(call, board.about(call.id)) for call in board.calls.values()]
+    return tuple((call, asked) for call, asked in pairs if asked and not asked[-1].taken)
+
+
+class _QuestionFold:
+    """The questions so far, and the calls of the step that is being settled."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, StoredQuestion] = {}
+        self.calls: dict[str, ToolCall] = {}
+
+    def about(self, call: str) -> tuple[StoredQuestion, ...]:
+        return tuple(i for i in self.found.values() if i.asked.call == call and not i.over)
+
+    def end(self, *, call: str | None = None) -> None:
+        """Ends what one call asked, or everything that was asked."""
+        for id, inquiry in self.found.items():
+            if not inquiry.over and call in (None, inquiry.asked.call):
+                self.found[id] = msgspec.structs.replace(inquiry, over=True)
+        if call is None:
+            self.calls.clear()
+        else:
+            self.calls.pop(call, None)
+
+    def change(self, id: str, **changes: object) -> None:
+        if id in self.found:
+            self.found[id] = msgspec.structs.replace(self.found[id], **changes)
+
+
+def _fold_questions(events: Iterable[StoredEvent]) -> _QuestionFold:
+    board = _QuestionFold()
+    for recorded in events:
+        _add_event(board, recorded)
+    return board
+
+
+def _add_event(board: _QuestionFold, recorded: StoredEvent) -> None:
+    match recorded.event:
+        case PartSaid(part=ToolCall() as call):
+            board.calls.setdefault(call.id, call)  # two of one id cannot be told apart
+        case QuestionAsked(id=id, call=about) as asked:
+            known = board.calls.get(about) if about else NO_CALL
+            board.found[id] = StoredQuestion(asked, recorded.at, recorded.seq, known)
+        case QuestionAnswered(id=id) as answered:
+            if id in board.found and board.found[id].answered is None:
+                board.change(id, answered=answered, answered_at=recorded.at)
+        case AnswerTaken(id=id):
+            board.change(id, taken=True)
+        case event:
+            _end_questions(board, event)
+
+
+def _end_questions(board: _QuestionFold, event: Event) -> None:
+    """Ends questions with what they were asked for: a call, a step, or a turn."""
+    match event:
+        case CallEnded(call=call):
+            board.end(call=call)
+        case StepStarted():
+            board.end()
+        case StepRetried():
+            board.calls.clear()
+        case TurnEnded(why=why) if why != "waiting":
+            board.end()
+        case SessionRewound():
+            board.end()
+        case _:
+            pass
+
+
+# Answers to questions: which are valid, and what they change for the session's other questions.
+
+
+QUESTIONS_COMMAND = "assent questions list"
+QUESTION_WITHDRAWN = "The question was taken back; nobody needs an answer any more."
+
+
+class QuestionReply(msgspec.Struct, frozen=True):
+    """An answer on its way in: from whom, and which patterns they confirmed to have remembered."""
+
+    answers: QuestionAnswers | None
+    by: str = ""
+    patterns: tuple[PermissionPattern, ...] = ()
+    grant: str = ""  # the id that the remembered answer was announced under
+
+
+class AcceptedAnswer(msgspec.Struct, frozen=True):
+    """What an answer brings about: a grant, and answers to other questions of the session."""
+
+    answered: QuestionAnswered
+    grant: Grant | None = None
+    others: tuple[QuestionAnswered, ...] = ()
+
+
+def check_answerable(one: StoredQuestion, now: str) -> None:
+    """Raises if a question can no longer be answered, and says why."""
+    match one.status(now):
+        case "answered":
+            raise ConcurrentChange(
+                f"{_was_answered(one)} The first answer counts.", QUESTIONS_COMMAND
+            )
+        case "expired":
+            raise Expired(
+                f"Question {one.asked.id} expired at {one.asked.expires_at}, which is a no.",
+                QUESTIONS_COMMAND,
+            )
+        case "interrupted":
+            raise IllegalState(
+                f"What question {one.asked.id} was about has ended without an answer; nothing "
+                "waits for it.",
+                QUESTIONS_COMMAND,
+            )
+        case "open":
+            pass
+
+
+def check_reply(session: str, one: StoredQuestion, digest: str, reply: QuestionReply) -> None:
+    """Raises unless the question is the one that the person saw, and each part has an answer."""
+    asked = one.asked
+    if not digest or digest != asked.digest:
+        raise DigestMismatch(
+            f"The question's digest is {asked.digest}, not {digest!a}.", _show(one)
+        )
+    if one.call is None or question_digest(session, one.call, asked) != digest:
+        raise DigestMismatch(
+            f"What is stored of question {asked.id} is not what was asked; it was changed since. "
+            "No answer to it counts, and nothing is done.",
+            "assent log --verify",
+        )
+    if reply.answers is None or len(reply.answers) != len(asked.questions):
+        parts = len(asked.questions)
+        several = f"{parts} part{'' if parts == 1 else 's'}"
+        raise UsageError(f"Question {asked.id} has {several}; each needs an answer.", _show(one))
+
+
+def permission_answer_of(one: StoredQuestion, answers: QuestionAnswers | None) -> PermissionAnswer:
+    """Returns what an answer means where a gate asks; elsewhere it is neither yes nor no."""
+    if not _asks_permission(one):
+        return PermissionAnswer()
+    return read_permission_answer(one.asked.questions[0], answers)
+
+
+def grant_from_reply(
+    one: StoredQuestion, session: str, reply: QuestionReply, at: str
+) -> Grant | None:
+    """Returns what is to be remembered; raises unless the person confirmed exactly that."""
+    reach, asked = permission_answer_of(one, reply.answers).reach, one.asked
+    if not reach:
+        return None
+    always = asked.questions[0].always
+    if asked.mode == "plan" or not always:
+        raise Refused(f"A yes to question {asked.id} cannot be remembered.", _show(one))
+    if set(reply.patterns) != set(always):
+        listed = " ".join(f"--pattern '{each.pattern}'" for each in always)
+        raise Declined(
+            "A yes is remembered only for patterns that you confirm, and for all of them: "
+            f"{', '.join(each.pattern for each in always)}",
+            f"assent questions answer {asked.id} {reach} --digest {asked.digest} {listed}",
+        )
+    return Grant(
+        reply.grant, reach, session, asked.agent, asked.mode, always, at, asked.id, asked.plan,
+        reply.by, asked.custom,
+    )  # fmt: skip
+
+
+def accepted_answer(
+    one: StoredQuestion, others: Sequence[StoredQuestion], reply: QuestionReply, grant: Grant | None
+) -> AcceptedAnswer:
+    """Returns an answer with what follows from it for the session's other open questions."""
+    answered = QuestionAnswered(one.asked.id, reply.answers, reply.by, grant.id if grant else "")
+    if grant is not None:
+        covered = [each for each in others if _covers(grant, each)]
+        return AcceptedAnswer(answered, grant, tuple(_allowed(each, answered) for each in covered))
+    if permission_answer_of(one, reply.answers).plain:
+        return AcceptedAnswer(answered, None, tuple(_declined(each, answered) for each in others))
+    return AcceptedAnswer(answered)
+
+
+def answered_elsewhere_text(answers: QuestionAnswers | None, by: str) -> str:
+    """Says to somebody who still thinks about a question what was answered, and by whom."""
+    if answers is None:
+        return QUESTION_WITHDRAWN
+    words = "; ".join(", ".join(answer) for answer in answers if answer)
+    who = f" by {by}" if by else ""
+    return f"Answered elsewhere{who}: {words or 'nothing, which is a no'}."
+
+
+def _covers(grant: Grant, one: StoredQuestion) -> bool:
+    """Tells whether a remembered yes would have answered another question, too (F88)."""
+    asked = one.asked
+    here = (asked.agent, asked.mode, asked.custom, asked.plan)
+    same = here == (grant.agent, grant.mode, grant.custom, grant.plan)
+    always = set(asked.questions[0].always) if _asks_permission(one) else set()
+    return same and bool(always) and always <= set(grant.patterns)
+
+
+def _allowed(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered:
+    because = f"{first.by}, by the answer to {first.id}"
+    return QuestionAnswered(other.asked.id, ((YES,),), because, first.grant)
+
+
+def _declined(other: StoredQuestion, first: QuestionAnswered) -> QuestionAnswered:
+    """Returns the no that another question gets; what a model wants to know nobody answers."""
+    no: QuestionAnswers | None = ((NO,),) if _asks_permission(other) else None
+    return QuestionAnswered(other.asked.id, no, f"{first.by}, by the no to {first.id}")
+
+
+def _asks_permission(one: StoredQuestion) -> bool:
+    questions = one.asked.questions
+    return len(questions) == 1 and is_permission(questions[0])
+
+
+def _was_answered(one: StoredQuestion) -> str:
+    answered = one.answered
+    assert answered is not None, "it is asked only of those that are"
+    words = [", ".join(answer) for answer in answered.answers or ()]
+    said = "; ".join(words) if any(words) else "nobody answered, which is a no"
+    who = f" by {answered.by}" if answered.by else ""
+    return f"Question {one.asked.id} was answered{who} at {one.answered_at}: {said}."
+
+
+def _show(one: StoredQuestion) -> str:
+    return f"assent questions show {one.asked.id}"

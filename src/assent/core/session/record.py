@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.event import Event
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.permission.mode import CustomModes, Mode, missing_mode
 from assent.core.session.event import (
     ChildStarted,

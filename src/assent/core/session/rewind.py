@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import NotFound
 from assent.core.event import StoredEvent
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import (
     Compacted,
     MessageAdded,

@@ -7,7 +7,7 @@ A message object is made once and stays the same object, so that wires encode it
 import msgspec
 
 from assent.core.event import Event
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     MessagePart,
     ReasoningPart,

@@ -1,12 +1,15 @@
-"""Programs to run, their limits, output and results: the values of the ProcessRunner port."""
+"""Programs to run: words on a line, variables, limits, output and results."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from signal import SIGHUP, SIGINT, Signals
 from typing import Final
 
 import msgspec
 
+from assent.core.errors import Refused
+from assent.core.paths import one_line
 from assent.core.plan.operation import CommandProfile
 
 
@@ -111,3 +114,62 @@ class SandboxStatus(msgspec.Struct, frozen=True):
     hold: SandboxState
     reason: str = ""
     next: str = ""
+
+
+# Refuses invalid environment variables, and those that decide which programs run.
+
+
+_HELP: Final = "assent stage run --help"
+_VARIABLE_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
+
+# The sandbox sets these itself, a loader or a shell would run what they name before the command,
+# or they are ours. A script that really needs one can set it where a reviewer reads it.
+_REFUSED_VARIABLES: Final = re.compile(
+    rb"PATH|HOME|TMPDIR|USER|LOGNAME|LD_\w*|DYLD_\w*|GLIBC_TUNABLES|GCONV_PATH|BASH_ENV|ENV"
+    rb"|SHELLOPTS|BASHOPTS|BASH_FUNC_\w*|IFS|PS4|PROMPT_COMMAND|ASSENT_\w*"
+)
+
+
+def refuse_variables(variables: Iterable[tuple[bytes, bytes]]) -> None:
+    """Refuses variables that no command is given, with what to do instead."""
+    known: set[bytes] = set()
+    for name, value in variables:
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise Refused(f"{one_line(name)!a} is no name of a variable.", _HELP)
+        if b"\0" in value:
+            told = f"The value of {one_line(name)} has a zero byte, which no program takes."
+            raise Refused(told, _HELP)
+        if _REFUSED_VARIABLES.fullmatch(name):
+            raise Refused(
+                f"{one_line(name)} decides which programs run, so no command is given it. A script "
+                "can set it for one program, where a reviewer reads it.",
+                "assent stage run --script 'NAME=VALUE PROGRAM'",
+            )
+        if name in known:
+            raise Refused(f"{one_line(name)} is given twice.", _HELP)
+        known.add(name)
+
+
+# Shell quoting: words written so that a shell reads them back, and a command as one line.
+
+
+_PLAIN_WORD: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+
+
+def shell_quoted(word: str) -> str:
+    """Returns a word as the shell reads it back, whatever is in it."""
+    if _PLAIN_WORD.fullmatch(word):
+        return word
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def script_line(script: str) -> str:
+    """Returns the first line of a script that says something, and how many there are if more."""
+    lines = script.strip("\r\n").split("\n")
+    first = next((line.rstrip("\r") for line in lines if line.strip()), "")
+    return first if len(lines) == 1 else f"{first} ({len(lines)} lines)"
+
+
+def shell_line(argv: Iterable[bytes]) -> str:
+    """Returns the words of a command on one line; what does not print is escaped."""
+    return " ".join([shell_quoted(one_line(word)) for word in argv])

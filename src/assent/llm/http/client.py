@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from assent.core.llm.provider import HttpSettings
+from assent.core.llm import HttpSettings
 from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.connection import (
     HttpConnection,

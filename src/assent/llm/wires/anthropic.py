@@ -3,16 +3,17 @@
 import re
 from typing import Any
 
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
+    ModelRequest,
     ReasoningPart,
     TextPart,
     ToolCall,
+    ToolDefinition,
     ToolResult,
 )
-from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.anthropic_decoder import AnthropicDecoder
 from assent.llm.wires.response_limits import ResponseMeter
 from assent.llm.wires.wire import BaseWire, encode_json, encoded_messages, list_member, open_object

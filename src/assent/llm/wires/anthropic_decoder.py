@@ -5,13 +5,15 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import MessagePart, ReasoningPart, TextPart
-from assent.core.llm.request import (
+from assent.core.llm import (
+    MessagePart,
     PartCompleted,
+    ReasoningPart,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
     TokenUsage,
 )
 from assent.llm.http.sse import SseEvent

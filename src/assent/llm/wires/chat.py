@@ -5,16 +5,17 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
+    ModelRequest,
     ReasoningPart,
     TextPart,
     ToolCall,
+    ToolDefinition,
     ToolResult,
 )
-from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.chat_decoder import ChatDecoder
 from assent.llm.wires.response_limits import ResponseMeter
 from assent.llm.wires.wire import (

@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import ReasoningPart, TextPart
-from assent.core.llm.request import (
+from assent.core.llm import (
     PartCompleted,
+    ReasoningPart,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
     TokenUsage,
 )
 from assent.llm.http.sse import SseEvent

@@ -4,7 +4,7 @@ from io import StringIO
 
 import msgspec
 
-from assent.core.llm.provider import AnswerSettings
+from assent.core.llm import AnswerSettings
 from assent.llm.limits import MAX_ANSWER_PARTS
 
 MB = 1 << 20

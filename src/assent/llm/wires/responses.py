@@ -4,16 +4,17 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import (
+from assent.core.llm import (
     ChatMessage,
     ImagePart,
     MessagePart,
+    ModelRequest,
     ReasoningPart,
     TextPart,
     ToolCall,
+    ToolDefinition,
     ToolResult,
 )
-from assent.core.llm.request import ModelRequest, ToolDefinition
 from assent.llm.wires.responses_decoder import ResponsesDecoder
 from assent.llm.wires.wire import (
     BaseWire,

@@ -5,14 +5,16 @@ from typing import Any
 
 import msgspec
 
-from assent.core.llm.message import MessagePart, ReasoningPart, TextPart
-from assent.core.llm.provider import AnswerSettings
-from assent.core.llm.request import (
+from assent.core.llm import (
+    AnswerSettings,
+    MessagePart,
     PartCompleted,
+    ReasoningPart,
     StopReason,
     StreamDelta,
     StreamEnded,
     StreamEvent,
+    TextPart,
     TokenUsage,
 )
 from assent.llm.http.sse import SseEvent

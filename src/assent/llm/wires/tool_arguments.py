@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from assent.core.json_depth import is_too_deep
-from assent.core.llm.message import ToolCall
+from assent.core.llm import ToolCall
 
 _FENCE = "```"
 # A string that has no end reaches to the end: so no part of it is looked at twice.

@@ -5,9 +5,15 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from assent.core.llm.message import ChatMessage, ImagePart
-from assent.core.llm.provider import AnswerSettings
-from assent.core.llm.request import ModelRequest, StreamEnded, StreamEvent, ToolDefinition
+from assent.core.llm import (
+    AnswerSettings,
+    ChatMessage,
+    ImagePart,
+    ModelRequest,
+    StreamEnded,
+    StreamEvent,
+    ToolDefinition,
+)
 from assent.llm.http.sse import SseEvent
 
 Made = TypeVar("Made")

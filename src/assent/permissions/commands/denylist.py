@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.permission.secret_files import secret_reason
+from assent.core.permission.sensitive_paths import secret_reason
 from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.nested_shell import SHELLS
 from assent.permissions.commands.read_only.spec import words_in

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from assent.core.permission.grant import PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.arity import arity
 from assent.permissions.commands.program_runners import CODE_RUNNERS
 from assent.permissions.commands.read_only.spec import words_in

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import dropwhile
 
-from assent.core.permission.command_effects import installs_packages
+from assent.core.permission.command_analysis import installs_packages
 from assent.core.plan.operation import RunCommand
 
 _SEPARATORS = re.compile(r"[;&|\n(){}`]+")

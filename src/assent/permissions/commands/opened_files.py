@@ -9,7 +9,7 @@ from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.permission.mentioned_paths import outside_mentions
+from assent.core.permission.command_analysis import outside_mentions
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.risk import has_code, is_interpreter
 from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand

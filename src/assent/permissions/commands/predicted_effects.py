@@ -10,9 +10,12 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.paths import display_path
-from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.command_effects import CommandEffectKind, command_effects
-from assent.core.permission.sensitive_names import sensitive_names
+from assent.core.permission.command_analysis import (
+    CommandAnalysis,
+    CommandEffectKind,
+    command_effects,
+    sensitive_names,
+)
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Scope
 from assent.permissions.commands.installs import installs, split_commands

@@ -7,13 +7,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.permission.command_effects import (
+from assent.core.permission.command_analysis import (
     CommandEffectKind,
     command_effects,
     sorted_effects,
 )
-from assent.core.permission.protected_paths import protecting_pattern
-from assent.core.permission.secret_files import secret_reason
+from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 from assent.core.session.event import RiskLevel
 from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.denylist import AGENTS, INTERPRETERS, SENDS

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.shell.lexer import GLOB_CHARS
+from assent.core.shell.parser import GLOB_CHARS
 
 _QUOTED: Final = re.compile("[ \t\n'\"]")
 

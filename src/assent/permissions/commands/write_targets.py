@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from assent.core.paths import GIT, casefolded, display_path
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.protected_paths import executed_later, holds_protected, protected_reason
+from assent.core.permission.sensitive_paths import executed_later, holds_protected, protected_reason
 from assent.core.plan.operation import RunCommand
 from assent.core.text.confusables import confusable_letters, is_confusable_program
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
-from assent.core.permission.mentioned_paths import sensitive_mentions
-from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.command_analysis import sensitive_mentions
+from assent.core.permission.sensitive_paths import configures_agents
 from assent.permissions.commands.possible_writes import possible_writes
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import CommandWord, ParsedCommandLine, SimpleCommand

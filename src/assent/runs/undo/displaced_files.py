@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord
-from assent.core.run.displaced_files import (
+from assent.core.run.results import (
     DisplacedLookup,
     DisplacedSlots,
     displaced_slots,

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.plan.operation import RunCommand, footprint
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.core.undo.applied_change import AppliedChange
+from assent.core.undo import AppliedChange
 from assent.runs.applied_changes import AppliedChanges, can_be_undone
 from assent.runs.undo.recorded_undo import changes_undone_by
 

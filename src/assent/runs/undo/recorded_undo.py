@@ -8,8 +8,7 @@ from assent.core.paths import one_line
 from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
-from assent.core.undo.applied_change import AppliedChange
-from assent.core.undo.inversion import Inversion
+from assent.core.undo import AppliedChange, Inversion
 
 SHORT_ID = 12  # characters of an operation's id that people type, and that an undo's text names
 UNRECORDED_REASON = "for a reason that is not on record"

@@ -6,12 +6,10 @@ import msgspec
 
 from assent.core.digest import operation_ids
 from assent.core.errors import NotFound, StaleError
-from assent.core.plan.operation import FileOperation, RunCommand, footprint
-from assent.core.plan.operation_reference import matching_operations
+from assent.core.plan.operation import FileOperation, RunCommand, footprint, matching_operations
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord
-from assent.core.undo.applied_change import AppliedChange, UndoGap, attribution_warnings, undo_gaps
-from assent.core.undo.inversion import UndoExtent
+from assent.core.undo import AppliedChange, UndoExtent, UndoGap, attribution_warnings, undo_gaps
 from assent.runs.undo.recorded_undo import SHORT_ID
 from assent.runs.undo.targets import UndoTarget, UndoTargets
 

@@ -7,28 +7,29 @@ import msgspec
 from assent.core.errors import AssentError, Drift
 from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.paths import ancestors, one_line
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.plan.record import PlanRecord, PlanRun, PlanState
 from assent.core.run.journal import DONE, OperationResult
 from assent.core.run.slot_move import PathState
-from assent.core.shell.quote import shell_line
-from assent.core.undo.applied_change import AppliedChange, combined_operations, undo_blockers
-from assent.core.undo.inversion import (
+from assent.core.shell.process import shell_line
+from assent.core.undo import (
     FILES_ONLY,
     NOT_A_FILE,
     NOT_APPLIED,
     NOT_COVERED,
     STILL_DIFFERENT,
+    AppliedChange,
     Inversion,
     UndoContext,
     UndoExtent,
     behind_foreign_links,
+    combined_operations,
     has_state,
     invert,
     is_behind_link,
     overwrite_warnings,
+    undo_blockers,
     undo_command,
     undo_text,
 )

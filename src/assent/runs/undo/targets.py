@@ -10,7 +10,7 @@ from assent.core.event import CommandStarted, PermitGiven, RunsDeleted, RunStart
 from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import DONE
 from assent.core.run.permit_log import PermitRun
-from assent.core.undo.applied_change import AppliedChange, undo_gaps
+from assent.core.undo import AppliedChange, undo_gaps
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports
 from assent.runs.applied_changes import AppliedChanges, SessionCommand, can_be_undone

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from assent.core.errors import Refused
 from assent.core.paths import casefolded, is_inside, one_line
-from assent.core.permission.path_limits import PathLimits
+from assent.core.permission.rule import PathLimits
 from assent.sandbox.profile.exposure import exposure_limits
 from assent.sandbox.profile.git_dirs import gitdirs
 from assent.sandbox.profile.mounts import mounts, read_table

@@ -9,7 +9,7 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.paths import display_path, is_inside
-from assent.core.permission.secret_files import SECRET_FOLDERS
+from assent.core.permission.sensitive_paths import SECRET_FOLDERS
 from assent.sandbox.profile.credentials import credential_paths
 from assent.sandbox.profile.symlinks import is_covered
 

@@ -4,7 +4,7 @@ import os
 from functools import partial
 
 from assent.core.paths import parent
-from assent.core.permission.path_limits import PathLimits, PathPredicate
+from assent.core.permission.rule import PathLimits, PathPredicate
 from assent.sandbox.profile.scanner import FileStamp, HiddenPathScanner, ScannedFolder
 
 

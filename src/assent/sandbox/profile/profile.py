@@ -5,7 +5,7 @@ import os
 import msgspec
 
 from assent.core.paths import is_inside, one_line
-from assent.core.permission.protected_paths import configures_agents
+from assent.core.permission.sensitive_paths import configures_agents
 
 
 class SandboxProfile(msgspec.Struct, frozen=True):

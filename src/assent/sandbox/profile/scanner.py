@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.permission.secret_files import SECRET_FOLDERS, secret_file
+from assent.core.permission.sensitive_paths import SECRET_FOLDERS, secret_file
 from assent.sandbox.profile.bounded_read import read_beginning
 
 # A folder that changed this recently may change again within the same tick of its clock.

@@ -9,13 +9,13 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.shell.environment import refuse_variables
 from assent.core.shell.process import (
     CommandSpec,
     OutputChunk,
     ProcessLimits,
     ProcessResult,
     Program,
+    refuse_variables,
 )
 from assent.sandbox.runner.environment import BASE_ENVIRONMENT
 from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assent.core.errors import UsageError
 from assent.core.event import FactRemembered
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.tui.commands.output import run_cli_command, show_lines
 
 if TYPE_CHECKING:

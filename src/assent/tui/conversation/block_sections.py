@@ -6,7 +6,7 @@ What the model wrote is indented, so that none of it can pass for a line of ours
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.text.hidden_chars import fold_long, visible_line, visible_text
 from assent.render.lines import BLANK, Line, Style
 from assent.tui.conversation.blocks import (

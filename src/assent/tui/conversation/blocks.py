@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.session.event import Question
 
 CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]

@@ -3,7 +3,7 @@
 from typing import Final
 
 from assent.core.text.hidden_chars import fold_long, visible
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line
 
 SHOWN: Final = 2000  # lines

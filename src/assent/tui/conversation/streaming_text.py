@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.redaction import StreamRedactor
 
 _BEGIN: Final = "-----BEGIN "

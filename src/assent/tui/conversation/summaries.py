@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Final
 
 from assent.core.event import Event
-from assent.core.llm.message import TextPart, ToolCall
+from assent.core.llm import TextPart, ToolCall
 from assent.core.session.event import (
     CallEnded,
     Compacted,
@@ -16,7 +16,7 @@ from assent.core.session.event import (
     StepRetried,
     WorkHalted,
 )
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.tui.conversation.blocks import NoteKind
 
 SHORT: Final = 72

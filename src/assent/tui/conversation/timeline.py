@@ -5,8 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from assent.core.event import Event, StoredEvent
-from assent.core.llm.message import ReasoningPart, TextPart, ToolCall
-from assent.core.llm.request import StreamDelta, TokenUsage
+from assent.core.llm import ReasoningPart, StreamDelta, TextPart, TokenUsage, ToolCall
 from assent.core.session.event import (
     BatchPlanned,
     CallEnded,
@@ -28,7 +27,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.child_names import ChildNames
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,

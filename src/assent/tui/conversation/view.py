@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.record import SessionRecord
 from assent.render.lines import Line
 from assent.tui.conversation.block_sections import (

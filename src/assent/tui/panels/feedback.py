@@ -9,7 +9,7 @@ from textual.widget import Widget
 from textual.widgets import Label, Static
 
 from assent.core.errors import AssentError, StaleError
-from assent.core.plan.feedback import Feedback
+from assent.core.plan.comment import Feedback
 from assent.render.comments import comment_lines
 from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.approval.service_calls import error_line, reject_plan

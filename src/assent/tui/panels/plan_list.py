@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from assent.core.errors import AssentError
 from assent.core.paths import display_path
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.lines import BLANK, Line, untrusted_lines
 from assent.render.rows import plan_row

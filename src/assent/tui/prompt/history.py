@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from assent.core.llm.message import TextPart
+from assent.core.llm import TextPart
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.session.event import StepEnded, StepStarted
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, Style, table_lines

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import Todo
 from assent.core.session.record import SessionRecord

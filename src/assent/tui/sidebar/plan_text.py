@@ -14,7 +14,7 @@ from assent.core.text.hidden_chars import (
     visible_path,
 )
 from assent.core.text.line_diff import line_changes
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import GUTTER, Line, Style
 from assent.render.review import state_text
 

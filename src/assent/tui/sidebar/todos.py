@@ -5,7 +5,7 @@ from typing import Final
 
 from assent.core.session.event import Todo, TodoStatus
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
 
 _STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {

@@ -9,8 +9,7 @@ from rich.text import Text
 from textual.widgets import Static
 
 from assent.core.permission.mode import MODES, Mode, default_agent
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
 from assent.tui.conversation.block_sections import cost_text, short_token_count
 from assent.tui.sidebar.context import model_name

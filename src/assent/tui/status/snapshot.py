@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.core.event import StoredEvent
-from assent.core.llm.request import TokenUsage
+from assent.core.llm import TokenUsage
 from assent.core.permission.mode import default_agent, missing_mode
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.session.record import SessionRecord, with_current_mode
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
-    from assent.core.session.stored_question import PendingQuestion
+    from assent.core.session.question import PendingQuestion
     from assent.runs.undo.targets import UndoneAmount
     from assent.tui.session_controller import SessionController
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.session.event import TurnEnded
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.notification import HALTED, NotificationFilter
 from assent.render.onboarding import onboarding_lines

@@ -8,7 +8,7 @@ from traceback import format_exception
 from typing import Any, Final
 
 from assent.core.errors import AssentError
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.tui.workers.messages import SessionActivity, TaskFailed
 
 FRAME_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later

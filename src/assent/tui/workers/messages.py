@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
-from assent.core.llm.request import StreamDelta
+from assent.core.llm import StreamDelta
 from assent.core.run.journal import RunUpdate
 from assent.render.onboarding import SetupFindings
 

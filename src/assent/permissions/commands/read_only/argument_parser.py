@@ -3,7 +3,7 @@
 import re
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.spec import (
     OperandSpec,
     OptionSpec,

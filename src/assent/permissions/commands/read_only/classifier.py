@@ -5,8 +5,13 @@ from functools import cache
 import msgspec
 
 from assent.core.errors import Refused, without_sandbox
-from assent.core.shell.lexer import ShellWord
-from assent.core.shell.parser import ListOperator, ParsedCommand, Pipeline, parse_command_line
+from assent.core.shell.parser import (
+    ListOperator,
+    ParsedCommand,
+    Pipeline,
+    ShellWord,
+    parse_command_line,
+)
 from assent.core.shell.process import StderrMode
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
 from assent.permissions.commands.read_only.argument_parser import find_subcommand, parse_arguments

@@ -5,7 +5,7 @@ from typing import Self
 
 import msgspec
 
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 
 UNLIMITED = 1_000_000
 

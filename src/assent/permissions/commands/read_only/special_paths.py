@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from posixpath import normpath
 
-from assent.core.shell.lexer import GLOB_CHARS, ShellWord
+from assent.core.shell.parser import GLOB_CHARS, ShellWord
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.read_only.special_file import SpecialFileRefused
 

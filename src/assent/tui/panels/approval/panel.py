@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from assent.core.errors import AssentError, DigestMismatch, StaleError
-from assent.core.plan.comment import CommentAnchor, PlacedComment
-from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.render.lines import Line
 from assent.render.review import CANNOT_BE_BUILT, Review
 from assent.tui.line_view.view import Section

@@ -7,8 +7,8 @@ import msgspec
 
 from assent.core.paths import display_path
 from assent.core.plan.comment import CommentAnchor, CommentTarget, PlacedComment
-from assent.core.plan.lifecycle import PlanState
 from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanState
 from assent.core.text.hidden_chars import (
     CONTINUATION_MARK,
     source_line_count,

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from assent.core.errors import AssentError, DigestMismatch
-from assent.core.plan.comment import CommentAnchor, PlacedComment
-from assent.core.plan.feedback import Feedback
-from assent.core.plan.lifecycle import PlanState
-from assent.core.plan.record import PlanRecord
+from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
+from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line
-from assent.core.text.redaction import redact
+from assent.core.text.secrets import redact
 from assent.render.review import Review
 from assent.tui.hints import error_text
 from assent.tui.line_view.view import Section

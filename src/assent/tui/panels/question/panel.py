@@ -11,18 +11,18 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError
-from assent.core.session.answer import QuestionReply
 from assent.core.session.event import Question, QuestionOption
 from assent.core.session.question import (
     NO,
     YES,
+    PendingQuestion,
     PermissionAnswer,
     QuestionAnswers,
+    QuestionReply,
     grant_confirmation,
     is_permission,
     read_permission_answer,
 )
-from assent.core.session.stored_question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line
 from assent.tui.hints import error_text

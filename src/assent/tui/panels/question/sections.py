@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from assent.core.session.event import Question
-from assent.core.session.stored_question import PendingQuestion
+from assent.core.session.question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
 from assent.render.pending_questions import pending_question_row

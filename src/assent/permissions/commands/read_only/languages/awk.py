@@ -8,7 +8,7 @@ import re
 from itertools import pairwise
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.languages.awk_lexer import (
     AwkToken,
     AwkTokenKind,

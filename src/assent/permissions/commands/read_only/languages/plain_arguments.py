@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.spec import ParsedArguments, words_in
 
 _FILE_TEST = re.compile(r"-[bcdefghkprsuwxGLNOS]|-[no]t|-ef")

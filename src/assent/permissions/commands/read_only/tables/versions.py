@@ -4,7 +4,7 @@ Shims and wrappers obey files of the repository, so none of them runs without a 
 """
 
 from assent.core.errors import Refused
-from assent.core.shell.lexer import ShellWord
+from assent.core.shell.parser import ShellWord
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
 from assent.permissions.commands.read_only.spec import ParsedArguments, ReadOnlyCommandSpec
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from assent.core.event import StoredEvent
-from assent.core.llm.message import ChatMessage, TextPart, ToolCall, ToolResult
-from assent.core.llm.request import StreamDelta, ToolDefinition
+from assent.core.llm import ChatMessage, StreamDelta, TextPart, ToolCall, ToolDefinition, ToolResult
 from assent.core.permission.mode import Mode
 from assent.core.session.agent import Agent
 from assent.core.session.event import (

@@ -1,0 +1,221 @@
+"""What a model is sent and what it answers: messages, requests, streams, provider settings."""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+# Messages: what a person, a model and tools said to each other, made of typed parts.
+
+
+class TextPart(msgspec.Struct, frozen=True, tag="text"):
+    """Words."""
+
+    text: str
+
+
+class ReasoningPart(msgspec.Struct, frozen=True, tag="reasoning"):
+    """What a model thought before it spoke.
+
+    `extra` belongs to the wire that made it, which needs it back unchanged; no other looks at it.
+    """
+
+    text: str
+    extra: dict[str, Any] = {}
+
+
+class ImagePart(msgspec.Struct, frozen=True, tag="image"):
+    """A picture for the model."""
+
+    media_type: str
+    content: bytes
+
+
+class ToolCall(msgspec.Struct, frozen=True, tag="call"):
+    """A model's request to use a tool.
+
+    `args` is None where the arguments could not be read; `raw` has them as they came.
+    """
+
+    id: str
+    tool: str
+    args: dict[str, Any] | None
+    raw: str = ""
+
+
+class ToolResult(msgspec.Struct, frozen=True, tag="result"):
+    """What came of a call, in words for the model."""
+
+    call: str
+    text: str
+    failed: bool = False
+    images: tuple[ImagePart, ...] = ()
+
+
+MessagePart: TypeAlias = TextPart | ReasoningPart | ImagePart | ToolCall | ToolResult
+
+
+class ChatMessage(msgspec.Struct, frozen=True):
+    """What one side said. Results of calls are in the user's message after the model's."""
+
+    role: Literal["user", "assistant"]
+    parts: tuple[MessagePart, ...]
+    model: str = ""  # which model said it; its reasoning means nothing to another
+
+
+# Requests to a model, and the stream of parts that it answers with.
+
+
+class ToolDefinition(msgspec.Struct, frozen=True):
+    """A tool as a model gets to see it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class ModelRequest(msgspec.Struct, frozen=True):
+    """Everything that a model is told. What stands first changes least, so that caches help."""
+
+    system: tuple[str, ...]
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[ToolDefinition, ...] = ()
+    output: int = 0  # most tokens of the answer; 0: what the catalogue knows
+    kind: str = "main"  # main, title, compact, or the kind of a child: what the answer is for
+    turn: int = (
+        0  # which main request of the session it is; 0: as many answers as it holds, and one
+    )
+    temperature: float | None = None  # None: what the provider finds best
+
+
+class StopReason(StrEnum):
+    """Why a model stopped."""
+
+    END = "end"
+    CALLS = "calls"
+    LENGTH = "length"
+    REFUSED = "refused"
+
+
+class TokenUsage(msgspec.Struct, frozen=True):
+    """Tokens. `input` counts all that was read, cached or not."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+class StreamDelta(msgspec.Struct, frozen=True):
+    """A piece of the part that is being said: shown, never stored, void after `RequestRetried`."""
+
+    kind: str  # text, reasoning or call
+    text: str
+
+
+class PartCompleted(msgspec.Struct, frozen=True):
+    """A part that is complete; void, too, after `RequestRetried`."""
+
+    part: MessagePart
+
+
+class StreamPaused(msgspec.Struct, frozen=True):
+    """Nothing more has come so far: the moment to make durable what was said."""
+
+
+class RequestRetried(msgspec.Struct, frozen=True):
+    """An attempt failed and another follows; what it had said does not count."""
+
+    attempt: int
+    wait: float
+    reason: str
+
+
+class StreamEnded(msgspec.Struct, frozen=True):
+    """The end of an answer."""
+
+    stop: StopReason
+    usage: TokenUsage = TokenUsage()
+    words: str = ""  # of a refusal, where the provider gives some
+
+
+StreamEvent: TypeAlias = StreamDelta | PartCompleted | StreamPaused | RequestRetried | StreamEnded
+
+
+# Settings of model providers: endpoints, retries, HTTP, answer limits, prices and models.
+
+
+MILLION = 1_000_000
+
+WireName: TypeAlias = Literal["anthropic", "chat", "responses"]
+
+
+PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[providers.NAME]`: changes a provider that is known, or adds one."""
+
+    base_url: str = ""
+    wire: WireName | None = None
+    headers: dict[str, str] = {}
+    key_env: str = ""
+    options: dict[str, Any] = {}  # more members of every request's body
+
+
+class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retry]`"""
+
+    first_s: PositiveFloat = 2.0
+    max_s: PositiveFloat = 30.0
+    tries: Annotated[int, msgspec.Meta(ge=1)] = 5
+
+
+class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[http]`"""
+
+    idle_s: PositiveFloat = 120.0
+
+
+class AnswerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[answer]`: the most that one answer of a model may hold; more ends the turn."""
+
+    text_mb: PositiveFloat = 2.0
+    reasoning_mb: PositiveFloat = 4.0
+    arguments_mb: PositiveFloat = 8.0  # of all calls together
+    calls: Annotated[int, msgspec.Meta(ge=1)] = 500
+    events: Annotated[int, msgspec.Meta(ge=1)] = 500_000
+    total_mb: PositiveFloat = 256.0  # as it comes over the wire
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+    def of(self, usage: TokenUsage) -> float:
+        """Returns what tokens cost; those that came from a cache or went there are no others."""
+        fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
+        cached = usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
+        return (fresh * self.input + cached + usage.output * self.output) / MILLION
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[models."PROVIDER/NAME"]`: what is known of a model; 0 and nothing: unknown."""
+
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None
+
+
+def may_choose(own: str, wish: str) -> bool:
+    """Tells whether a project may name a model: where it is asked is the user's choice (law 9).
+
+    `own` is the user's model; beside it a project may choose another one of the same provider.
+    Where the user named none, it may be any for which they have a key or an address.
+    """
+    return not own or own.partition("/")[0] == wish.partition("/")[0]

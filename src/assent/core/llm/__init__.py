@@ -1,1 +1,0 @@
-"""Messages, model requests and provider settings: what a model is sent, and what it answers."""

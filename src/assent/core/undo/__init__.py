@@ -1,1 +1,0 @@
-"""Undo: what runs and commands changed, and the operations that reverse it."""
