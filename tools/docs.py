@@ -31,9 +31,9 @@ from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables import versions
 from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED
 from assent.sandbox.selftest.limit_tests import LIMIT_TESTS
+from assent.tools.aliases import ALIASES
 from assent.tools.registry import TOOLS
 from assent.tools.schema import tool_definition
-from assent.tools.tool_aliases import ALIASES
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"

@@ -6,8 +6,8 @@ from typing import Any
 from tests.adversarial.harness import Stage
 
 from assent.core.paths import refuse_own_paths
+from assent.tools.aliases import ALIASES, UNSUPPORTED
 from assent.tools.registry import TOOLS
-from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
 
 # So that no guard against loops stops a call before the gate has seen it.
 PATIENT = (

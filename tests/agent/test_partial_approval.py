@@ -10,7 +10,7 @@ from assent.agent.plan_update_text import PARTLY_APPROVED
 from assent.core.blob_references import blob_references
 from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined
-from assent.render.partial_approval import ExcludedOperation
+from assent.render.approval import ExcludedOperation
 
 NOTE = "Fine.\n\nBut rename `b` next time."
 

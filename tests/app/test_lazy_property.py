@@ -3,7 +3,7 @@
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError, Thread
 
-from assent.app.lazy_property import lazy_property
+from assent.app.engine import lazy_property
 
 PATIENCE_S = 60
 

@@ -1,6 +1,6 @@
 """The mask knows the person's own keys (F92)."""
 
-from assent.app.secrets import known_secrets
+from assent.app.settings import known_secrets
 from assent.core.llm import ProviderSettings
 from assent.core.text.secrets import CONFIGURED_KEY, Redactor, redaction_text
 

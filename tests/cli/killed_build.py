@@ -13,9 +13,8 @@ from pathlib import Path
 
 from tests.cli.harness import World
 
+from assent.app.composition import THIS_HOST, HostIdentity, LazyPlanRules
 from assent.app.engine import Engine
-from assent.app.host_identity import THIS_HOST, HostIdentity
-from assent.app.plan_rules import LazyPlanRules
 from assent.config.paths import app_paths
 from assent.executor.disk import Disk
 from assent.executor.executor import Executor

@@ -10,8 +10,8 @@ from tests.cli.killed_build import kill_build
 from tests.cli.machines import OLD, Machines, key_of, trust
 from tests.cli.terminal import Terminal
 
-from assent.app.bundles import open_bundles
 from assent.app.composition import open_engine_at
+from assent.app.exports import open_bundles
 from assent.config.paths import AppPaths
 
 APPLIED = {

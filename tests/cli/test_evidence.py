@@ -16,8 +16,8 @@ from tests.cli.machines import Machines, key_of, signer_of
 from tests.house.source import ROOT
 
 from assent import __version__
-from assent.app.bundles import open_evidence
 from assent.app.composition import open_engine_at
+from assent.app.exports import open_evidence
 from assent.config.paths import AppPaths
 from assent.core.errors import AssentError
 from assent.core.run.evidence import envelope_bytes, pae

@@ -7,7 +7,7 @@ from tests.cli.harness import World
 from tests.support.engine import World as Inside
 
 from assent.agent.agent_file import RELEASED_DIGESTS
-from assent.app.packaged_agent import packaged_agent
+from assent.app.workspace_files import packaged_agent
 from assent.core.digest import sha256
 
 AGENT = ".opencode/agents/plan.md"

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.config.consequences import consequences
-from assent.config.project_files import project_files
+from assent.config.project_files import consequences, project_files
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.trust import Consequence, ProjectFile

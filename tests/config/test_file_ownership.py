@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.config_file import ConfigFile
-from assent.config.file_ownership import ownership_problem
+from assent.config.config_file import ConfigFile, ownership_problem
 from assent.config.loader import LoadedSettings
 from assent.config.settings import ApproveSettings, PlanSettings, Settings
 

@@ -9,8 +9,7 @@ from tests.config.sources import Sources
 
 from assent.config.jsonc import BadJson, read_jsonc, without_comments
 from assent.config.paths import AppPaths
-from assent.config.permissions import RuleSources, load_policy, rules_in
-from assent.config.presets import PRESETS
+from assent.config.permissions import PRESETS, RuleSources, load_policy, rules_in
 from assent.core.errors import UsageError
 from assent.core.permission.rule import (
     PermissionPolicy,

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 from tests.config.sources import Sources
 
+from assent.config.loader import RestrictiveSettings, restrictive_settings
 from assent.config.paths import AppPaths
-from assent.config.permissions import RuleSources, load_policy
-from assent.config.presets import PRESETS
-from assent.config.restrictive_settings import RestrictiveSettings, restrictive_settings
+from assent.config.permissions import PRESETS, RuleSources, load_policy
 from assent.config.settings import ApproveSettings, Settings, ShellSettings
 
 WIDE = {

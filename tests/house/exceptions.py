@@ -53,11 +53,11 @@ CYCLES = (
 
 LATE = {
     "assent.app.composition": (
-        "assent.app.hooks",
+        "assent.app.shell",
         "assent.app.lazy",
         "assent.runs.plan_commands",
     ),
-    "assent.app.custom_commands": ("assent.tools.command_output",),
+    "assent.app.custom_commands": ("assent.tools.outcome",),
     "assent.app.engine": (
         "assent.agent.agent_file",
         "assent.agent.grants",
@@ -80,22 +80,22 @@ LATE = {
         "assent.planning.review_history",
         "assent.planning.reviews",
         "assent.planning.services",
-        "assent.render.removed_leftovers",
+        "assent.render.status",
         "assent.runs.history",
         "assent.runs.permits",
         "assent.runs.retention",
         "assent.runs.session_commands",
     ),
-    "assent.app.engine_ports": (
+    "assent.app.composition": (
         "assent.app.keyring",
-        "assent.app.sandbox_status",
+        "assent.app.composition",
         "assent.permissions.commands.classifier",
     ),
     "assent.app.lazy": (
         "assent.agent.read_only_shell",
         "assent.app.shell",
     ),
-    "assent.app.plan_rules": (
+    "assent.app.composition": (
         "assent.app.lazy",
         "assent.app.rules",
         "assent.app.shell",
@@ -106,7 +106,7 @@ LATE = {
         "assent.permissions.commands.read_only_line",
     ),
     "assent.app.settings": (
-        "assent.app.secrets",
+        "assent.app.settings",
         "assent.core.text.secrets",
     ),
     "assent.app.tool_environment": (
@@ -114,7 +114,7 @@ LATE = {
         "assent.app.models",
         "assent.app.plugins",
     ),
-    "assent.app.unknown_names": (
+    "assent.app.rules": (
         "assent.core.mcp",
         "difflib",
     ),
@@ -128,7 +128,7 @@ LATE = {
     ),
     "assent.cli.approve": ("assent.cli.bundle",),
     "assent.cli.build": ("assent.cli.text_plan_build",),
-    "assent.cli.bundle": ("assent.app.export_file",),
+    "assent.cli.bundle": ("assent.app.exports",),
     "assent.cli.demo": ("assent.cli.tui",),
     "assent.cli.entry": (
         "assent.cli.goal.command",
@@ -146,7 +146,7 @@ LATE = {
     ),
     "assent.cli.goal.options": ("difflib",),
     "assent.cli.goal.turn": ("shlex",),
-    "assent.cli.init": ("assent.app.packaged_agent",),
+    "assent.cli.init": ("assent.app.workspace_files",),
     "assent.cli.input": (
         "click",
         "select",
@@ -160,34 +160,34 @@ LATE = {
     "assent.cli.output": (
         "assent.core.text.secrets",
         "assent.render.command_output",
-        "assent.render.diff_lines",
+        "assent.render.diff",
         "click",
         "shutil",
     ),
     "assent.cli.plan": (
         "assent.cli.clock",
-        "assent.render.times",
+        "assent.render.lines",
     ),
     "assent.cli.review": (
-        "assent.app.log",
-        "assent.app.sandbox_status",
+        "assent.app.composition",
+        "assent.app.composition",
     ),
     "assent.cli.sessions": (
         "assent.agent.loop.session_title",
-        "assent.app.export_file",
+        "assent.app.exports",
         "assent.app.models",
         "assent.cli.goal.command",
         "assent.cli.goal.options",
         "assent.render.turn_changes",
     ),
     "assent.cli.shell": ("assent.app.shell",),
-    "assent.cli.stage_import": ("assent.app.source_folder",),
+    "assent.cli.stage_import": ("assent.app.workspace_files",),
     "assent.cli.tui": (
         "assent.app.demo",
         "assent.cli.tui_host",
     ),
     "assent.cli.tui_host": (
-        "assent.app.agents",
+        "assent.app.session",
         "assent.app.composition",
         "assent.app.custom_commands",
         "assent.app.demo",
@@ -204,7 +204,7 @@ LATE = {
         "msgspec",
     ),
     "assent.cli.tui_options": (
-        "assent.app.agents",
+        "assent.app.session",
         "assent.app.modes",
         "assent.core.permission.mode",
     ),

@@ -16,7 +16,7 @@ from assent.core.llm import (
     ToolCall,
 )
 from assent.llm.http.sse import SseEvent
-from assent.llm.wires.chat_decoder import ChatDecoder
+from assent.llm.wires.chat import ChatDecoder
 from assent.llm.wires.wire import ResponseFailed
 
 STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}

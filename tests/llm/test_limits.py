@@ -6,7 +6,7 @@ from pathlib import Path
 import assent.llm
 from assent.core.llm import AnswerSettings
 from assent.llm import limits
-from assent.llm.wires.response_limits import MB
+from assent.llm.wires.wire import MB
 
 PACKAGE = Path(assent.llm.__file__).parent
 # Numbers that are no limits, but words of a protocol.

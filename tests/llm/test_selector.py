@@ -6,11 +6,10 @@ import pytest
 
 from assent.core.errors import Unavailable, UsageError
 from assent.core.llm import ModelSettings, Prices, ProviderSettings
-from assent.llm.catalog import ModelCatalog, ModelInfo
-from assent.llm.http.proxy import proxy_for
+from assent.llm.catalog import ModelCatalog, ModelInfo, ModelSelector
+from assent.llm.http.client import proxy_for
 from assent.llm.http.url import HttpUrl, parse_url
 from assent.llm.providers import PROVIDERS, ProviderAccount, provider_accounts
-from assent.llm.selector import ModelSelector
 
 URL = "http://10.0.0.1:9000/v1"
 

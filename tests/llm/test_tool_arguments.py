@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assent.core.llm import ToolCall
-from assent.llm.wires.tool_arguments import parse_arguments, tool_call
+from assent.llm.wires.wire import parse_arguments, tool_call
 
 FENCE = "`" * 3
 READ: dict[str, tuple[str, dict[str, Any] | None]] = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assent.config.presets import PRESETS
+from assent.config.permissions import PRESETS
 from assent.core.permission.mode import MODES, Mode
 from assent.core.permission.rule import (
     Grant,

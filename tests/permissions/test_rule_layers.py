@@ -3,7 +3,7 @@
 import pytest
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
 
-from assent.config.presets import PRESETS
+from assent.config.permissions import PRESETS
 from assent.core.permission.mode import MODES, CustomMode, Mode
 from assent.core.permission.rule import (
     PermissionPolicy,

@@ -8,7 +8,7 @@ from assent.core.errors import StoreError
 from assent.core.event import NotesCarried, PlanCreated, StoredEvent
 from assent.core.plan.record import PlanRecord
 from assent.ports import EventBatch
-from assent.render.approval_notes import HEADING
+from assent.render.approval import HEADING
 
 NOTE = "Rename it later"
 

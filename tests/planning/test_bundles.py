@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.support.signing_host import Machine, NamedKeys
 
-from assent.app.bundles import open_bundles
+from assent.app.exports import open_bundles
 from assent.core.digest import sha256
 from assent.core.errors import (
     ApprovalUsed,

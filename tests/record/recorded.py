@@ -1,7 +1,7 @@
 """The recorded state directory: unpacked for one test, and opened as on the machine of its record.
 
 The log knows a workspace by path and inode, and says who did what and when. So the program is told
-these through the port that its composition root has for it (`assent.app.host_identity`), in this
+these through the port that its composition root has for it (`assent.app.composition`), in this
 process.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from tests.cli.harness import TRUSTING, Answer, World
 
-from assent.app.host_identity import HOST, HostIdentity
+from assent.app.composition import HOST, HostIdentity
 
 FOLDER = Path(__file__).parent / "state"
 ARCHIVE = FOLDER / "state.tar.gz"

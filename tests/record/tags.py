@@ -27,8 +27,8 @@ import assent
 from assent.app.models import AvailableModel
 from assent.cli.render.run_stream import RunStream
 from assent.cli.render.text_plan_build import RefusedCall
-from assent.config.agent_file import AgentFile
 from assent.config.custom_commands import CommandFile
+from assent.config.front_matter import AgentFile
 from assent.config.keyring import KeyFile, SystemFile
 from assent.core.errors import AssentError
 from assent.core.event import Event

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.planning.projections import tasks
-from assent.render.approval_notes import (
+from assent.render.approval import (
     HEADING,
     ApprovalNote,
     note_item,

@@ -6,7 +6,6 @@ from tests.render.values import write
 from assent.core.event import PlanRejected
 from assent.core.plan.comment import Comment, CommentAnchor, PlacedComment, place_comment
 from assent.core.plan.operation import RunCommand
-from assent.render.comment_anchors import operation_part, text_part
 from assent.render.comments import (
     comment_lines,
     comment_rows,
@@ -15,10 +14,10 @@ from assent.render.comments import (
     quotable_lines,
     with_comments,
 )
-from assent.render.diff_lines import diff_lines
+from assent.render.diff import diff_lines
 from assent.render.lines import Line, untrusted_lines
-from assent.render.review import OperationReview
-from assent.store.codec import decode_event, encode_event
+from assent.render.review import OperationReview, operation_part, text_part
+from assent.store.hash_chain import decode_event, encode_event
 
 LONG = "x" * 1500
 TOKEN = "ghp_" + "a1" * 18

@@ -5,8 +5,7 @@ import pytest
 from assent.core.digest import sha256
 from assent.core.plan.operation import FileState, WriteFile
 from assent.core.text.hidden_chars import CONTINUATION_MARK, WIDTH
-from assent.render.diff import operation_diff
-from assent.render.diff_lines import diff_lines, diff_text
+from assent.render.diff import diff_lines, diff_text, operation_diff
 from assent.render.lines import Line
 
 FILE = FileState(sha256(b"a\n"), 2, 0o644)

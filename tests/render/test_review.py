@@ -8,8 +8,7 @@ from assent.cli.ansi import ansi
 from assent.core.plan.operation import Operation, RunCommand, reversibility
 from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.core.plan.record import PlanState
-from assent.render.diff import operation_diff
-from assent.render.diff_lines import diff_lines
+from assent.render.diff import diff_lines, operation_diff
 from assent.render.lines import Line
 from assent.render.review import (
     OperationReview,

@@ -4,7 +4,7 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import SnapshotGaps, SnapshotLimits
-from assent.render.snapshot_gaps import snapshot_gap_warnings
+from assent.render.review_warnings import snapshot_gap_warnings
 
 MAKE = RunCommand((b"make",))
 BOUNDS = SnapshotLimits(total=4 << 20, files=100)

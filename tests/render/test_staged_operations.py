@@ -11,7 +11,7 @@ from assent.core.plan.operation import (
 from assent.core.session.event import Todo
 from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview
-from assent.render.staged_operations import (
+from assent.render.status import (
     NONE,
     NOT_SHOWN,
     diff_line_counts,

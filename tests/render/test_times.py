@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from assent.render.times import local_time, relative_time
+from assent.render.lines import local_time, relative_time
 
 AT = "2026-03-01T12:00:00.000Z"
 

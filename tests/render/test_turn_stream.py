@@ -17,8 +17,8 @@ from assent.core.session.event import (
     SessionStarted,
     StepRetried,
 )
-from assent.render.child_names import ChildNames
 from assent.render.turn_stream import (
+    ChildNames,
     activity_lines,
     batch_row,
     child_lines,

@@ -23,7 +23,7 @@ from assent.executor.disk import Disk
 from assent.runs.runs import NO_RUN, RunReport
 from assent.runs.undo.recorded_undo import skipped_operations
 from assent.runs.undo.service import UndoPlan
-from assent.store.codec import decode_event
+from assent.store.hash_chain import decode_event
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
 from assent.testing.memory_workspace import SimulatedCrash
 

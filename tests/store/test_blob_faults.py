@@ -11,8 +11,7 @@ from tests.store.disks import DyingDisk, FailingDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_disk import BlobDisk
-from assent.store.blob_writer import SYNCFS_THRESHOLD
+from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobDisk
 from assent.store.blobs import FileBlobStore
 from assent.testing.memory_workspace import SimulatedCrash
 

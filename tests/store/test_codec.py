@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from assent.core.errors import StoreError
 from assent.core.event import Event, RunHalted, StoredEvent, event_tag
-from assent.store.codec import KINDS, decode_event, encode_event
+from assent.store.hash_chain import KINDS, decode_event, encode_event
 
 EVENTS = get_args(Event)
 PLAIN = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=20)

@@ -14,11 +14,9 @@ from tests.store.logs import filled, note, texts
 from assent.core.errors import StoreError
 from assent.ports import LogCheck
 from assent.render.log import log_check_lines
-from assent.store.anchor import AnchorFile, LogAnchor
-from assent.store.database import Database
+from assent.store.database import FOLDER, Database, Migrations
 from assent.store.hash_chain import START, hashed_fields, link_hash
-from assent.store.schema_migrations import FOLDER, Migrations
-from assent.store.sqlite import SqliteEventStore
+from assent.store.sqlite import AnchorFile, LogAnchor, SqliteEventStore
 
 CHANGED = (
     "is not what was written there: it was changed, or events were removed, inserted or put in "

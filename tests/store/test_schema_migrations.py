@@ -10,8 +10,7 @@ import pytest
 from tests.store.logs import filled, note, texts
 
 from assent.core.errors import StoreError
-from assent.store.database import Database
-from assent.store.schema_migrations import FOLDER, Migrations
+from assent.store.database import FOLDER, Database, Migrations
 from assent.store.sqlite import SqliteEventStore
 
 NEXT = "ALTER TABLE events ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"

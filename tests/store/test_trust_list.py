@@ -8,9 +8,9 @@ import pytest
 
 from assent.core.errors import Busy, StoreError
 from assent.core.permission.trust import TrustedFile, TrustList
-from assent.store.atomic_file import write_atomically
+from assent.store.files import write_atomically
 from assent.store.locks import FileLocks
-from assent.store.trust_list import TrustListFile
+from assent.store.trust_files import TrustListFile
 
 ONE = TrustedFile(b"/a/\xff", ".opencode/assent.toml", "1" * 64, "now")
 OTHER = TrustedFile(b"/b", "opencode.json", "2" * 64, "now")

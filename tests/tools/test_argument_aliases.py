@@ -9,9 +9,9 @@ from assent.core.llm import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.shell.process import SandboxState
 from assent.core.tool import QuestionsEffect, TodosEffect
+from assent.tools.aliases import resolve_alias
 from assent.tools.registry import TOOLS
 from assent.tools.schema import schema
-from assent.tools.tool_aliases import resolve_alias
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 

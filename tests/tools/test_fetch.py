@@ -9,8 +9,7 @@ from tests.tools.read_harness import NoFetch, Place
 from assent.core.errors import Refused
 from assent.core.tool import PermissionContext
 from assent.ports import FetchResponse
-from assent.tools.fetch import FETCH
-from assent.tools.html_text import html_to_text
+from assent.tools.fetch import FETCH, html_to_text
 
 URL = "https://Docs.example.org/a"
 

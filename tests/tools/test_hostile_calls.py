@@ -10,9 +10,9 @@ from assent.core.paths import refuse_own_paths
 from assent.core.permission.mode import Mode
 from assent.core.plan.operation import footprint
 from assent.core.tool import CommandEffect, EditEffect, PermissionContext, Verdict
+from assent.tools.aliases import ALIASES, EDITOR_TOOLS, UNSUPPORTED
 from assent.tools.dispatcher import ToolCallResult
 from assent.tools.registry import TOOLS
-from assent.tools.tool_aliases import ALIASES, EDITOR_TOOLS, UNSUPPORTED
 
 NAMES = sorted(
     {*[tool.name for tool in TOOLS], *ALIASES, *UNSUPPORTED, *EDITOR_TOOLS, "mcp__x__write"}

@@ -7,14 +7,13 @@ from assent.tools.fetch import FETCH
 from assent.tools.git import GIT
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
-from assent.tools.line_page import read_page
 from assent.tools.list import LIST
-from assent.tools.output_limits import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
-from assent.tools.read import READ
-from assent.tools.safe_regex import regex_reach
+from assent.tools.outcome import BYTES, KEPT_BYTES, LINES, limited_outcome, truncated
+from assent.tools.read import READ, read_page
 from assent.tools.schema import tool_definition
 from assent.tools.search import SEARCH
 from assent.tools.shell import SHELL
+from assent.tools.text_search import regex_reach
 
 MOST_CHARACTERS = 2350
 

@@ -5,10 +5,9 @@ import pytest
 from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.arguments import decode_arguments
-from assent.tools.schema import tool_definition
+from assent.tools.aliases import is_reserved_name, resolve_alias
+from assent.tools.schema import decode_arguments, tool_definition
 from assent.tools.tool import RawArguments, Tool
-from assent.tools.tool_aliases import is_reserved_name, resolve_alias
 
 SCHEMA = {
     "type": "object",

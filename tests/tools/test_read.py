@@ -9,7 +9,7 @@ from tests.tools.read_harness import Place
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.llm import ImagePart
-from assent.tools.output_limits import BYTES
+from assent.tools.outcome import BYTES
 from assent.tools.read import READ
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20

@@ -12,10 +12,9 @@ from assent.core.shell.process import OutputChunk, ProcessResult, SandboxState
 from assent.core.tool import CommandEffect, PermissionContext, ToolOutcome
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
-from assent.tools.argument_aliases import translate_arguments
-from assent.tools.command_output import DRAFT_NOTE, collect_output, quote_argument
+from assent.tools.aliases import translate_arguments
 from assent.tools.git import GIT
-from assent.tools.output_limits import KEPT_BYTES
+from assent.tools.outcome import DRAFT_NOTE, KEPT_BYTES, collect_output, quote_argument
 from assent.tools.shell import SHELL
 
 IDENTITY = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]

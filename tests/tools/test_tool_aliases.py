@@ -9,15 +9,17 @@ from assent.core.llm import ToolCall
 from assent.core.session.event import Question, QuestionOption, Todo
 from assent.core.text.tool_mentions import without_missing_tools
 from assent.core.tool import MemoryEffect, PresentPlanEffect, QuestionsEffect, TodosEffect
-from assent.tools.argument_aliases import (
+from assent.tools.aliases import (
+    ALIASES,
     ARGUMENTS,
     IGNORED_ARGUMENTS,
     IGNORED_VALUES,
+    UNSUPPORTED,
     UNSUPPORTED_ARGUMENTS,
     normalized_name,
+    resolve_alias,
 )
 from assent.tools.registry import TOOLS
-from assent.tools.tool_aliases import ALIASES, UNSUPPORTED, resolve_alias
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 NAMES = {

@@ -45,7 +45,7 @@ from assent.ports import ProcessRunner
 from assent.render.operation_text import operation_subject
 from assent.render.rows import operation_kind
 from assent.runs.session_commands import SessionCommandRequest
-from assent.tools.outcome_text import missing_capability
+from assent.tools.outcome import missing_capability
 
 SHORT_ID = 12  # characters of an operation's id
 MAX_NAMED = 20  # operations that a result names

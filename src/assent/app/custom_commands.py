@@ -75,7 +75,7 @@ class _TemplateExpander:
                 return None
 
     def _printed(self, line: str) -> str:
-        from assent.tools.command_output import collect_output
+        from assent.tools.outcome import collect_output
 
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:

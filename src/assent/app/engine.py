@@ -1,13 +1,14 @@
 """The engine: all services of one workspace, which are the API of every face.
 
-What every command needs is created at once. The rest is loaded when first used: importing modules
-is most of the time that a short command takes.
+What every command needs is created at once. The rest is loaded when first used: importing
+modules is most of the time that a short command takes.
 """
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from assent.app.lazy_property import lazy_property
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.plan.record import PlanRecord, PlanRun
@@ -51,6 +52,29 @@ if TYPE_CHECKING:
     from assent.runs.permits import Permits
     from assent.runs.retention import RunRetention
     from assent.runs.session_commands import SessionCommands
+
+# A cached property that is thread-safe: a service of the engine is created only once.
+
+
+T = TypeVar("T")
+
+_making = RLock()  # one for all: nouns are made of each other
+
+
+class lazy_property(cached_property[T]):
+    """A cached property that also has a lock from Python 3.12 on, where the library's has none.
+
+    A noun may know what is at work, such as which turns there are; of two nobody would know all.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
+        with _making:
+            return super().__get__(instance, owner)
+
 
 STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
@@ -266,7 +290,7 @@ class Engine:
         found = tuple(self._projections.warnings)
         if not self.swept:
             return found
-        from assent.render.removed_leftovers import removed_folders_text
+        from assent.render.status import removed_folders_text
 
         return (removed_folders_text(self.swept), *found)
 

@@ -9,7 +9,7 @@ from assent.config.paths import AppPaths
 from assent.core.errors import Refused, UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.executor.disk import Disk
-from assent.store.keyring import KeyFileWriter
+from assent.store.trust_files import KeyFileWriter
 
 
 class KeyringTrustedKeys:

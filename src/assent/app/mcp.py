@@ -18,9 +18,9 @@ from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.sandbox.mcp_client import McpClient
 from assent.sandbox.runner.user_program import START, user_program
 from assent.sandbox.stdio_transport import StdioTransport
-from assent.tools.output_limits import limited_outcome
+from assent.tools.aliases import is_reserved_name
+from assent.tools.outcome import limited_outcome
 from assent.tools.tool import RawArguments, Tool, ToolContext
-from assent.tools.tool_aliases import is_reserved_name
 
 # All that a server inherits; what else it needs stands in its own `environment`.
 INHERITED: Final = (

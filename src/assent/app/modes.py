@@ -5,10 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from stat import S_IMODE
 
+from assent.app.rules import unknown_tool_warnings
 from assent.app.settings import load_settings, locate_workspace, user_paths
-from assent.app.unknown_names import unknown_tool_warnings
-from assent.config.config_file import ConfigFile, edit_command, parse_toml, path_text, read_content
-from assent.config.file_ownership import ownership_problem
+from assent.config.config_file import (
+    ConfigFile,
+    edit_command,
+    ownership_problem,
+    parse_toml,
+    path_text,
+    read_content,
+)
 from assent.config.modes import MODE_SKIPPED, read_modes
 from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
@@ -49,7 +55,7 @@ class ModeManager:
 
     def add(self, modes: Sequence[CustomMode]) -> None:
         """Writes modes to the end of the user's file, if that is theirs and stays readable."""
-        from assent.store.atomic_file import PRIVATE, write_atomically
+        from assent.store.files import PRIVATE, write_atomically
 
         source, before = self._user_file()
         more = "\n".join(map(mode_toml, modes))

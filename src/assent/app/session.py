@@ -1,4 +1,4 @@
-"""Opens what a session needs to work: the engine, the agent loop with its model, the tools."""
+"""Opens what a session needs: the engine, agents, tools, and the agent loop with its model."""
 
 import os
 import sys
@@ -18,9 +18,9 @@ from assent.app.composition import engine_of
 from assent.app.engine import Engine
 from assent.app.lazy import lazy_yaml
 from assent.app.models import ModelRegistry
+from assent.app.rules import unknown_rule_warnings
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.app.tool_environment import InvocationOptions, WorkspaceSetup, open_tool_environment
-from assent.app.unknown_names import unknown_rule_warnings
 from assent.config.agents import agent_folders, load_agents
 from assent.config.paths import AppPaths
 from assent.config.settings import NotifySettings, Settings
@@ -167,3 +167,13 @@ def _briefing(
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
     facts = tuple(fact.text for fact in engine.memory.all())
     return PromptContext(tuple(filter(None, lines)), instructions, facts)
+
+
+# Loads the agents of a workspace: Assent's, the person's and the project's.
+
+
+def list_agents(folder: str) -> list[Agent]:
+    """Returns the agents by name."""
+    places = agent_folders(user_paths().config, Path.home(), locate_workspace(folder)[1])
+    agents, _ = load_agents(places, Disk().open, lazy_yaml)
+    return [agents[name] for name in sorted(agents)]

@@ -1,6 +1,8 @@
-"""Loads the settings, and locates the workspace that they are for."""
+"""Loads the settings, locates their workspace, and finds the secret values to redact."""
 
 import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -10,6 +12,9 @@ from assent.config.paths import AppPaths, app_paths
 from assent.config.settings import Settings
 from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
+from assent.core.llm import ProviderSettings
+from assent.core.text.secrets import looks_like_secret
+from assent.llm.providers import PROVIDERS
 
 
 def user_paths() -> AppPaths:
@@ -49,7 +54,6 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
 def redact_configured_keys(settings: Settings) -> None:
     """Has every face mask the keys that are configured, in whatever it shows from now on."""
-    from assent.app.secrets import known_secrets
     from assent.core.text.secrets import remember_secrets
 
     servers = [server.environment for server in settings.mcp.values()]
@@ -61,3 +65,41 @@ def open_workspace_trust(root: bytes, here: AppPaths) -> WorkspaceTrust:
     from assent.executor.disk import Disk
 
     return WorkspaceTrust(here.state / FILE, root, Disk().open)
+
+
+# Finds secret values to mask: API keys, and variables whose names say they are secret.
+
+
+_NAMED = re.compile(r"(?i)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+_PROVING = re.compile(r"(?i)authorization|cookie|key|token|secret|password|credential")
+
+
+def known_secrets(
+    environment: Mapping[str, str],
+    providers: Mapping[str, ProviderSettings],
+    servers: Iterable[Mapping[str, str]] = (),
+) -> list[str]:
+    """Returns every secret value that settings and environment hold, for a Masker.
+
+    `servers` are the variables that are set for servers of tools. Keys of all providers count,
+    used or not, and headers that are named like a proof. Of others, and of variables that only
+    have a secret's name, those count that look like one: without a word such as `development`
+    much could not be read any more.
+    """
+    names = [name for provider in PROVIDERS for name in provider.keys]
+    names += [settings.key_env for settings in providers.values()]
+    keys = [environment.get(name, "").strip() for name in names if name]
+    headers = [pair for settings in providers.values() for pair in settings.headers.items()]
+    variables = [pair for variables in (environment, *servers) for pair in variables.items()]
+    named = [value for name, value in variables if _NAMED.search(name)]
+    proofs = [proof for name, value in headers for proof in _proofs(name, value)]
+    return [*filter(None, keys), *proofs, *filter(looks_like_secret, named)]
+
+
+def _proofs(name: str, value: str) -> Iterator[str]:
+    """Yields what proves who asks in a header; of `Bearer abc` the second word alone, too."""
+    if _PROVING.search(name):
+        yield value
+        yield from value.split(" ")[1:]
+    elif looks_like_secret(value):
+        yield value

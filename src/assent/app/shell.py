@@ -1,16 +1,25 @@
-"""Opens the read-only shell of plan mode, the sandbox behind it and its self-test."""
+"""Opens what starts programs: the read-only shell of plan mode, its sandbox, and hooks.
+
+The sandbox comes with its self-test.
+"""
 
 import os
 import sys
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
+import msgspec
+
 from assent.agent.read_only_shell import LocalReadOnlyShell
+from assent.app.composition import MOUNT_POINTS, folder_name, open_ports
 from assent.app.engine import Engine
-from assent.app.engine_ports import MOUNT_POINTS, folder_name, open_ports
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
+from assent.config.settings import Settings
+from assent.core.hook import Hook
+from assent.llm.providers import PROVIDERS
+from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.builder import ProfileBuilder
 from assent.sandbox.profile.system_paths import PROGRAMS
@@ -105,3 +114,20 @@ def _bare_engine(folder: str, here: AppPaths) -> Engine:
     cwd, root = locate_workspace(folder)
     settings = load_settings(root, here, lenient=False).settings
     return Engine(*open_ports(cwd, root, here, settings))
+
+
+# Opens the configured hooks, with the person's environment but without API keys.
+
+
+def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHookRunner:
+    """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
+    hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
+    site = HookEnvironment(root, user, without_api_keys(os.environ, settings))
+    return LocalHookRunner(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))
+
+
+def without_api_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Returns an environment without the variables that hold keys of providers."""
+    keys = {name for provider in PROVIDERS for name in provider.keys}
+    keys |= {each.key_env for each in settings.providers.values()}
+    return {name: value for name, value in environment.items() if name not in keys}

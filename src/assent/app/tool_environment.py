@@ -1,8 +1,12 @@
-"""Builds the tool environment of a turn: tools, permission gate, guards and asker."""
+"""Builds the tool environment of a turn: tools, permission gate, guards and asker.
+
+Files outside the workspace are opened for reading, except Assent's own and credentials.
+"""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
@@ -10,10 +14,8 @@ from assent.agent.loop_detector import LoopLimits
 from assent.agent.loop_guard import LoopGuard
 from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.app.lazy import LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads
-from assent.app.outside_files import LazyOutsideFiles
-from assent.app.rules import open_policy, rule_gate
-from assent.app.secrets import known_secrets
-from assent.app.unknown_names import check_rule_names, unknown_tool_warnings
+from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
+from assent.app.settings import known_secrets
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
@@ -22,10 +24,66 @@ from assent.core.session.agent import Agent
 from assent.core.text.secrets import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.permissions.gate import RuleGate
-from assent.ports import AgentDriver, Asker, CallGuard, PageFetcher, ProcessRunner, ReadOnlyShell
+from assent.ports import (
+    AgentDriver,
+    Asker,
+    CallGuard,
+    OutsideFiles,
+    PageFetcher,
+    ProcessRunner,
+    ReadOnlyShell,
+)
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool
+
+# Opens files outside the workspace for reading, except Assent's own and credentials.
+
+
+class LazyOutsideFiles:
+    """Implements ports.OutsideFiles; loads it with its tables when first needed."""
+
+    def __init__(self, root: bytes, here: AppPaths) -> None:
+        self._root = root
+        self._here = here
+        self._outside: OutsideFiles | None = None
+
+    def real(self, path: bytes) -> bytes:
+        return self._real().real(path)
+
+    def is_folder(self, path: bytes) -> bool:
+        return self._real().is_folder(path)
+
+    def read(self, path: bytes, limit: int) -> bytes:
+        return self._real().read(path, limit)
+
+    def names(self, folder: bytes) -> dict[bytes, bool]:
+        return self._real().names(folder)
+
+    def _real(self) -> OutsideFiles:
+        if self._outside is None:
+            from assent.workspace.outside_files import LocalOutsideFiles
+
+            self._outside = LocalOutsideFiles(self._root, refused_paths(self._here))
+        return self._outside
+
+
+def refused_paths(here: AppPaths) -> list[bytes]:
+    """Lists where Assent's own files and credentials lie, in every home of this machine."""
+    from assent.sandbox.profile.credentials import credential_paths
+
+    own = [os.fsencode(path) for path in (here.state, here.config, here.file)]
+    return [*own, *(place for home in _homes() for place in credential_paths(home))]
+
+
+def _homes() -> list[bytes]:
+    homes = {Path.home(), Path("/root")}
+    for above in (Path("/home"), Path("/Users")):
+        try:
+            homes.update(above.iterdir())
+        except OSError:
+            continue
+    return sorted(map(os.fsencode, homes))
 
 
 class WorkspaceSetup(msgspec.Struct, frozen=True):

@@ -7,14 +7,13 @@ import msgspec
 
 from assent.agent.trust_log import TrustLog
 from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
-from assent.config.consequences import consequences
-from assent.config.project_files import project_files
+from assent.config.project_files import consequences, project_files
 from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
 from assent.executor.disk import Disk
-from assent.store.trust_list import TrustListFile
+from assent.store.trust_files import TrustListFile
 
 
 class ProjectFileTrust(msgspec.Struct, frozen=True):

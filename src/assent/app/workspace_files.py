@@ -1,4 +1,8 @@
-"""Lists the files of the workspace for completion, and edits one in the person's editor."""
+"""Files that commands need in addition to the engine's.
+
+These are the list for completion, a file in an editor, another folder to compare with, and the
+packaged plan agent.
+"""
 
 import os
 import shlex
@@ -8,6 +12,7 @@ from itertools import islice
 from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
 from assent.core.paths import STATE, display_path, is_inside
+from assent.ports import SourceFolder
 
 MAX_FILES = 50_000  # files that are offered for completion
 DEFAULT_EDITOR = "vi"
@@ -41,3 +46,25 @@ def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     code = run_in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
     if code:
         raise UsageError(f"{line[0]!a} ended with exit code {code}; nothing was taken in.")
+
+
+# Opens another folder, to compare the workspace with it.
+
+
+def open_source_folder(folder: str, argument: str) -> SourceFolder:
+    """Opens a folder that a person in `folder` named; raises if it cannot be compared."""
+    from assent.workspace import source_folder
+
+    cwd, root = locate_workspace(folder)
+    return source_folder.open_source_folder(root, cwd, os.fsencode(argument))
+
+
+# The packaged definition of the plan agent, for `init` and for the start of a session.
+
+
+def packaged_agent() -> bytes:
+    """Returns the file that a workspace gets as .opencode/agents/plan.md."""
+    folder = os.path.dirname(os.path.dirname(__file__))
+    path = os.path.join(folder, "agents", "opencode-plan.md")
+    content: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
+    return content

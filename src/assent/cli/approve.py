@@ -18,9 +18,9 @@ from assent.core.plan.comment import Feedback
 from assent.core.plan.record import PlanAction, PlanRecord, next_state
 from assent.planning.approval_notes import check_note
 from assent.planning.partial_approval import PartialApproval
+from assent.render.approval import excluded_lines, excluded_rows
 from assent.render.comments import comments_sent_lines
 from assent.render.lines import Line
-from assent.render.partial_approval import excluded_lines, excluded_rows
 from assent.render.review import of_plan, review_json, review_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import plan_lines

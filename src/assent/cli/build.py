@@ -25,7 +25,7 @@ from assent.core.plan.record import PlanRecord, PlanRun
 from assent.core.run.journal import CommandProgress, RecoveryChoice, RunUpdate
 from assent.core.run.orphan_slot import OrphanSlot
 from assent.render.command_output import progress_brief
-from assent.render.removed_leftovers import (
+from assent.render.status import (
     NO_LEFTOVERS,
     RemovedLeftovers,
     removed_leftovers_lines,

@@ -5,7 +5,7 @@ import sys
 from shlex import quote
 from typing import Any
 
-from assent.app.bundles import open_bundles
+from assent.app.exports import open_bundles
 from assent.cli.ansi import ansi
 from assent.cli.approval_prompt import TERMINAL, not_approved_text
 from assent.cli.build import build_and_answer, recover_first
@@ -186,7 +186,7 @@ def content_of(call: Invocation, file: str) -> bytes:
 def _check_out(call: Invocation, out: str, content: bytes) -> None:
     """Refuses a place where nothing could be written, before anybody is asked."""
     if out != STDOUT:
-        from assent.app.export_file import check_export_path
+        from assent.app.exports import check_export_path
 
         check_export_path(call.folder, out, content)
 
@@ -194,7 +194,7 @@ def _check_out(call: Invocation, out: str, content: bytes) -> None:
 def write_file(call: Invocation, out: str, content: bytes) -> bool:
     """Writes a file; tells whether there is still something to answer on stdout."""
     if out != STDOUT:
-        from assent.app.export_file import write_export
+        from assent.app.exports import write_export
 
         write_export(call.folder, out, content)
         return True

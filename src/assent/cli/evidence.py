@@ -4,7 +4,7 @@ from shlex import quote
 
 import click
 
-from assent.app.bundles import open_evidence
+from assent.app.exports import open_evidence
 from assent.cli.bundle import content_of, write_file
 from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, examples, reference_option, with_invocation

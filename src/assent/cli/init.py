@@ -13,7 +13,7 @@ from assent.render.lines import Line
 @with_invocation
 def init(call: Invocation) -> None:
     """Make this folder a workspace: .opencode/plans, its state folder, and a plan agent."""
-    from assent.app.packaged_agent import packaged_agent
+    from assent.app.workspace_files import packaged_agent
 
     agent = call.engine.init(packaged_agent())
     call.output.answer(

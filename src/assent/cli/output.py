@@ -225,7 +225,7 @@ def want_color() -> bool:
 
 def text_diff_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
-    from assent.render.diff_lines import diff_lines
+    from assent.render.diff import diff_lines
 
     return [Line("plain", f"The texts are {NOT_SHOWN}")] if patch is None else diff_lines(patch)
 

@@ -107,7 +107,7 @@ def delete(call: Invocation, session: str) -> None:
 
 def _list(call: Invocation, rows: list[Row]) -> None:
     from assent.cli.clock import current_time
-    from assent.render.times import relative_time
+    from assent.render.lines import relative_time
 
     moment = current_time()
     lines = plan_list_lines(rows, lambda at: relative_time(at, moment))

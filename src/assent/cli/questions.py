@@ -32,14 +32,15 @@ from assent.core.session.question import (
     read_permission_answer,
     yes_no_question,
 )
-from assent.render.pending_questions import (
+from assent.render.questions import (
     answer_given_lines,
+    parse_answer,
     pending_question_lines,
     pending_question_list_lines,
     pending_question_row,
+    unknown_number_error,
     your_answer_lines,
 )
-from assent.render.questions import parse_answer, unknown_number_error
 from assent.render.redaction import redacted_row
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}

@@ -15,14 +15,16 @@ from assent.core.errors import UsageError
 from assent.core.permission.mode import unknown_mode_text
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.render.approval_notes import approval_note_rows, pending_note_lines
-from assent.render.diff import text_diff
-from assent.render.diff_lines import diff_lines
-from assent.render.drift import REBASE, DriftedFile, drift_lines, drift_rows
+from assent.render.approval import (
+    approval_note_rows,
+    excluded_count_lines,
+    excluded_ids,
+    pending_note_lines,
+)
+from assent.render.diff import diff_lines, text_diff
 from assent.render.lines import Line
 from assent.render.log import event_row, log_check_lines, log_check_row, log_lines
 from assent.render.operation_text import command_lines, operation_brief, operation_subject
-from assent.render.partial_approval import excluded_count_lines, excluded_ids
 from assent.render.review import (
     OperationReview,
     review_diff_json,
@@ -31,6 +33,7 @@ from assent.render.review import (
     review_lines,
     review_texts,
 )
+from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
 from assent.render.rows import Row, plan_row, session_row
 from assent.render.status import open_item_lines, open_item_row, status_lines
 
@@ -181,7 +184,7 @@ def log(call: Invocation, after: int, decisions: bool, verify: bool) -> int:
 
 def _verify(call: Invocation) -> int:
     """Checks the whole log, that of other workspaces too: the chain runs through all of it."""
-    from assent.app.log import verify_log
+    from assent.app.composition import verify_log
 
     checked = verify_log()
     call.output.answer(log_check_row(checked), log_check_lines(checked))
@@ -201,7 +204,7 @@ def _staged(operation: OperationReview) -> Iterable[Line]:
 
 def _shell() -> dict[str, str] | None:
     """Returns what is known about the shell's sandbox; None before its first self-test."""
-    from assent.app.sandbox_status import known_sandbox_status
+    from assent.app.composition import known_sandbox_status
 
     standing = known_sandbox_status()
     if standing is None:

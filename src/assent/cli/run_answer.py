@@ -10,9 +10,15 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_APPLIED
 from assent.render.lines import Line
-from assent.render.removed_leftovers import NO_LEFTOVERS, RemovedLeftovers, with_removed_leftovers
 from assent.render.rows import operation_row, run_row, still_running_row, warning_rows
-from assent.render.status import replace_next_command, run_lines, stopped_run_lines
+from assent.render.status import (
+    NO_LEFTOVERS,
+    RemovedLeftovers,
+    replace_next_command,
+    run_lines,
+    stopped_run_lines,
+    with_removed_leftovers,
+)
 from assent.render.undo import undo_end_lines, undo_preview_row
 from assent.runs.runs import RunReport
 from assent.runs.undo.service import UndoPlan

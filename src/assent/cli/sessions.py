@@ -210,7 +210,7 @@ def diff(call: Invocation, reference: str, turn: int | None) -> None:
 
 def _write(call: Invocation, record: SessionRecord, form: str, out: str) -> None:
     """Writes a whole session to a file."""
-    from assent.app.export_file import write_new_export
+    from assent.app.exports import write_new_export
 
     sessions = call.engine.sessions
     if form == "json":

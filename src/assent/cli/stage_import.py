@@ -92,7 +92,7 @@ def stage_from(call: Invocation, other: str, paths: tuple[str, ...], delete: boo
 def _compared(
     call: Invocation, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
 ) -> FolderImportResult:
-    from assent.app.source_folder import open_source_folder
+    from assent.app.workspace_files import open_source_folder
 
     checkout = open_source_folder(call.folder, other)
     wanted = [os.fsencode(path) for path in paths]

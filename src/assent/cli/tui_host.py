@@ -97,7 +97,7 @@ class LocalScreenHost:
         return [msgspec.to_builtins(row) for row in found], [*warnings, *troubles]
 
     def agents(self) -> "list[Agent]":
-        from assent.app.agents import list_agents
+        from assent.app.session import list_agents
 
         return list_agents(self._folder)
 

@@ -20,7 +20,7 @@ def _check_mode(goal: Goal) -> None:
 
 
 def _check_agent(goal: Goal) -> None:
-    from assent.app.agents import list_agents
+    from assent.app.session import list_agents
 
     known = [each.name for each in list_agents(goal.folder) if each.kind != "subagent"]
     if goal.agent not in known:

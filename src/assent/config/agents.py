@@ -9,10 +9,17 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.agent_file import AgentFile, UnusableFile, agent_from_file, split_front_matter
-from assent.config.config_file import ConfigFile, Opener, read_content
-from assent.config.file_ownership import ownership_problem
-from assent.config.front_matter import Reader, ignored_warning, one_line_path, read_front_matter
+from assent.config.config_file import ConfigFile, Opener, ownership_problem, read_content
+from assent.config.front_matter import (
+    AgentFile,
+    Reader,
+    UnusableFile,
+    agent_from_file,
+    ignored_warning,
+    one_line_path,
+    read_front_matter,
+    split_front_matter,
+)
 from assent.config.paths import path_within
 from assent.core.errors import UsageError
 from assent.core.session.agent import Agent

@@ -1,4 +1,7 @@
-"""Reads the TOML table of one configuration file, if it is a regular file of modest size."""
+"""Reads one TOML configuration file, and checks that only its user could have written it.
+
+Only a regular file of modest size is read.
+"""
 
 import errno
 import os
@@ -6,11 +9,12 @@ import shlex
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISREG, S_IWGRP, S_IWOTH
 from typing import Any, TypeAlias
 
 import msgspec
 
+from assent.config.paths import path_within
 from assent.core.errors import UsageError
 from assent.core.json_depth import is_too_deep
 from assent.core.paths import display_path
@@ -118,3 +122,22 @@ def _misplaced(path: Path, why: str) -> UsageError:
     quoted = shlex.quote(path_text(path))
     message = f"{path_text(path)} cannot be read: {why}. Nothing was changed."
     return UsageError(message, f"ls -ld {quoted}")
+
+
+# Checks that a configuration file could only have been written by its user.
+
+
+def ownership_problem(source: ConfigFile, root: bytes) -> str:
+    """Says why a file cannot speak for its user in this workspace; empty if it can."""
+    path = Path(os.path.abspath(source.path))
+    if any(path_within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
+        return "it lies in the workspace, where plans and agents write"
+    if source.owner not in (0, os.geteuid()):
+        return "it belongs to somebody else"
+    if source.mode & (S_IWGRP | S_IWOTH):
+        return f"others can write it; `chmod go-w {_quoted(source.path)}` changes that"
+    return ""
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(path_text(path))

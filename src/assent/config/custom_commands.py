@@ -9,10 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from assent.config.agent_file import UnusableFile
-from assent.config.config_file import ConfigFile, Opener, read_content
-from assent.config.file_ownership import ownership_problem
-from assent.config.front_matter import Reader, ignored_warning, one_line_path, read_front_matter
+from assent.config.config_file import ConfigFile, Opener, ownership_problem, read_content
+from assent.config.front_matter import (
+    Reader,
+    UnusableFile,
+    ignored_warning,
+    one_line_path,
+    read_front_matter,
+)
 from assent.config.paths import path_within
 from assent.core.errors import UsageError
 from assent.core.session.custom_command import SlashCommand

@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from assent.config.agent_file import UnusableFile
+from assent.config.front_matter import UnusableFile
 from assent.core.json_depth import is_too_deep
 
 

@@ -8,8 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from assent.config.config_file import ConfigFile, Opener, config_error, path_text, read_config
-from assent.config.file_ownership import ownership_problem
+from assent.config.config_file import (
+    ConfigFile,
+    Opener,
+    config_error,
+    ownership_problem,
+    path_text,
+    read_config,
+)
 from assent.config.paths import AppPaths
 from assent.core.errors import UsageError
 from assent.core.plan.keyring import Keyring, TrustedKey, listed_keys

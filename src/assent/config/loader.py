@@ -1,9 +1,12 @@
-"""Loads settings: defaults, the user's file, then what the project's file may set."""
+"""Loads settings: defaults, the user's file, then what the project's file may set.
+
+A file that others could write only restricts.
+"""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -11,19 +14,112 @@ from assent.config.config_file import (
     Opener,
     config_error,
     edit_command,
+    ownership_problem,
     parse_toml,
     path_text,
     read_config,
     read_content,
 )
-from assent.config.file_ownership import ownership_problem
-from assent.config.merge import merge_settings
 from assent.config.modes import load_modes
-from assent.config.restrictive_settings import restrictive_settings
 from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
 from assent.core.errors import AssentError, Refused
 from assent.core.llm import may_choose
 from assent.core.permission.mode import MODES
+
+# Merges a trusted project's tables below the user's, which they never override (law 9).
+
+
+SettingsMerge: TypeAlias = Callable[[Any, Any], Any]
+
+
+def merge_settings(of_user: Mapping[str, Any], of_project: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the user's tables, with those of a project that only trust lets in."""
+    found = dict(of_user)
+    for key in AFTER_TRUST:
+        if key in of_project:
+            found[key] = (
+                _JOINS[key](of_user[key], of_project[key]) if key in of_user else (of_project[key])
+            )
+    return found
+
+
+def _beside(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Adds what the user has not; what they named stays as it is, in all its parts."""
+    return {**own, **{name: other[name] for name in other if name not in own}}
+
+
+def _behind(own: list[Any], other: list[Any]) -> list[Any]:
+    return [*own, *other]
+
+
+def _lists_behind(own: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: list(dict.fromkeys([*own.get(key, ()), *other.get(key, ())]))
+        for key in dict.fromkeys((*own, *other))
+    }
+
+
+_JOINS: dict[str, SettingsMerge] = {
+    "providers": _beside,
+    "models": _beside,
+    "mcp": _beside,
+    "format": _beside,  # the first glob that matches wins, so the user's come first
+    "retry": _beside,
+    "http": _beside,
+    "hooks": _behind,
+    "fetch": _lists_behind,
+    "plugins": _lists_behind,
+}
+
+
+# What still counts of a user's file that others could write: only what restricts.
+#
+# Another user may have loosened settings in such a file, so those do not count. Stricter settings
+# count from anywhere: otherwise a wrong file mode would turn restrictions off.
+
+
+# Numbers of which a smaller one is stricter; 0 is no limit, or none of it, and never narrows.
+_SMALLER: Final = {
+    "approve": ("expires_s",),
+    "loops": ("warn", "ask", "block", "failures", "give_up"),
+    "budget": ("steps", "tokens", "dollars", "seconds", "children"),
+    "tasks": ("depth", "together", "seconds", "steps"),
+    "questions": ("expires_s", "grants_expire_s"),
+    "shell": ("timeout_s",),
+}
+_PRESET: Final = "what it denies and asks about"
+
+
+class RestrictiveSettings(msgspec.Struct, frozen=True):
+    """The part of a file that restricts, and the name of each table's part."""
+
+    table: dict[str, Any] = {}
+    named: dict[str, str] = {}
+
+
+def restrictive_settings(table: Mapping[str, Any]) -> RestrictiveSettings:
+    """Returns what only narrows among the settings that a user alone may make."""
+    found: dict[str, Any] = {}
+    for key in _SMALLER:
+        if own := {name: v for name, v in table.get(key, {}).items() if _narrows(key, name, v)}:
+            found[key] = own
+    named = {key: ", ".join(f"{key}.{name}" for name in own) for key, own in found.items()}
+    if preset := table.get("preset"):  # its rules then count like those of the file
+        return RestrictiveSettings({**found, "preset": preset}, {**named, "preset": _PRESET})
+    return RestrictiveSettings(found, named)
+
+
+def _narrows(key: str, name: str, value: Any) -> bool:
+    if (key, name) == ("approve", "independent"):
+        return bool(value)
+    if name not in _SMALLER[key] or value <= 0:
+        return False
+    default: float = getattr(getattr(_DEFAULTS, key), name)
+    return not default or bool(value < default)
+
+
+_DEFAULTS: Final = Settings()
+
 
 PROJECT = ".opencode/assent.toml"
 USER_ONLY_WARNING = "which only the user's configuration may; it is ignored."

@@ -1,16 +1,30 @@
-"""Finds the project files that take full effect only once the person trusts them."""
+"""Project files that take full effect only once trusted, and what each would do.
+
+Only the person can trust them, and the risks are listed first.
+"""
 
 import os
+import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, TypeAlias
 
-from assent.config.config_file import Opener, read_content
+import msgspec
+
+from assent.config.config_file import Opener, parse_toml, read_content
+from assent.config.front_matter import UnusableFile, split_front_matter
+from assent.config.jsonc import BadJson, read_jsonc
 from assent.config.loader import PROJECT
 from assent.config.paths import path_within
 from assent.config.permissions import PROJECT_FILES
+from assent.config.settings import NEVER, Settings
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.permission.trust import ProjectFile
+from assent.core.permission.mode import MODES
+from assent.core.permission.rule import InvalidRuleTable, parse_rules
+from assent.core.permission.trust import Consequence, ProjectFile
+from assent.core.session.custom_command import TemplateFile, TemplateShell, template_parts
 
 COMMANDS = (".opencode/commands", ".opencode/command")
 MAX_FILES = 200  # files of a folder
@@ -51,3 +65,155 @@ def _commands(root: bytes) -> Iterator[str]:
         texts = sorted(os.fsdecode(name) for name in names if name.endswith(b".md"))
         # A name that cannot be shown is no name of a command either.
         yield from [f"{folder}/{name}" for name in texts if name.isprintable()][:MAX_FILES]
+
+
+# What a project's file would do if the person trusted it, risks first.
+
+
+Consequences: TypeAlias = Iterator[Consequence]
+
+_WHEN = {
+    "before_tool": "before every call of a tool",
+    "after_tool": "after every call of a tool",
+    "prompt": "whenever you say something",
+    "plan_proposed": "when a plan is proposed",
+    "plan_approved": "when a plan is approved",
+    "run_finished": "when a run is finished",
+}
+_MODEL = re.compile(r"^model:(.*)$", re.MULTILINE)
+_SAID = "WORDS"  # stands for what a person types behind a command
+
+
+def consequences(file: ProjectFile) -> tuple[Consequence, ...]:
+    """Returns everything that a file would do; raises UsageError if nobody could tell."""
+    try:
+        if file.path == PROJECT:
+            found = [*_settings(parse_toml(Path(file.path), file.content))]
+        elif file.path in PROJECT_FILES:
+            found = [*_allows(read_jsonc(file.content).get("permission", {}))]
+        else:
+            found = [*_command(file)]
+    except (UnusableFile, BadJson, InvalidRuleTable, msgspec.ValidationError) as error:
+        raise UsageError(f"{file.path} cannot be used: {error}.", f"$EDITOR {file.path}") from None
+    return tuple(sorted(found, key=lambda each: not each.risk))
+
+
+def _settings(table: dict[str, Any]) -> Consequences:
+    """Says what `.opencode/assent.toml` would do; its tables must be what they should be."""
+    rest = {key: value for key, value in table.items() if key not in (*NEVER, "modes")}
+    settings = msgspec.convert(rest, Settings)
+    for told in (_hooks, _providers, _servers, _programs, _lets, _small):
+        yield from told(settings)
+    yield from _allows(settings.permission)
+    for rule in settings.rules:
+        if rule.action == "allow":
+            yield _allowed(rule.permission, rule.pattern)
+    yield from _modes(table.get("modes"))
+    for key in NEVER:
+        if key in table:
+            words = f"sets [{key}], which never counts from a project"
+            yield Consequence(words, risk=False, counts=False)
+
+
+def _hooks(settings: Settings) -> Consequences:
+    for hook in settings.hooks:
+        which = "" if hook.tool == "*" else f" ({hook.tool})"
+        free = "" if hook.confined else ", without a sandbox"
+        yield _runs(f"{_WHEN[hook.on]}{which}{free}", hook.run)
+
+
+def _providers(settings: Settings) -> Consequences:
+    for name, provider in settings.providers.items():
+        if provider.base_url:
+            key = (
+                f"what is in ${provider.key_env}"
+                if provider.key_env
+                else "its key, if you have one"
+            )
+            where = f"the provider {name} to {provider.base_url}"
+            yield Consequence(f"sends every prompt for {where}, together with {key}")
+        elif provider.key_env:
+            yield Consequence(f"sends what is in ${provider.key_env} to the provider {name}")
+        if provider.headers:
+            yield Consequence(f"adds headers to its requests: {', '.join(provider.headers)}")
+        if provider.options:
+            yield Consequence(f"adds to the body of its requests: {', '.join(provider.options)}")
+
+
+def _servers(settings: Settings) -> Consequences:
+    for name, server in settings.mcp.items():
+        if not server.enabled:
+            continue
+        yield _runs(f"as the server {name}, whose tools a model may call", server.command)
+        if server.environment:
+            yield Consequence(f"sets variables for it: {', '.join(server.environment)}")
+        if server.reads:
+            tools = ", ".join(server.reads)
+            yield Consequence(f"lets tools of {name} run while planning, as only reading: {tools}")
+
+
+def _programs(settings: Settings) -> Consequences:
+    for glob, words in settings.format.items():
+        yield _runs(f"on every new content of {glob}", words)
+    if settings.plugins.enabled:
+        names = ", ".join(settings.plugins.enabled)
+        yield Consequence(f"loads Python code that is installed here, as tools: {names}")
+
+
+def _lets(settings: Settings) -> Consequences:
+    if settings.fetch.hosts:
+        hosts = ", ".join(settings.fetch.hosts)
+        yield Consequence(f"lets pages be fetched while planning from {hosts}")
+    if settings.plugins.reads:
+        tools = ", ".join(settings.plugins.reads)
+        yield Consequence(f"lets tools of plugins run while planning, as only reading: {tools}")
+
+
+def _small(settings: Settings) -> Consequences:
+    for name in settings.models:
+        yield Consequence(f"says how much the model {name} reads and costs", risk=False)
+    untouched = Settings()
+    if (settings.retry, settings.http) != (untouched.retry, untouched.http):
+        yield Consequence("says how patiently models are asked", risk=False)
+
+
+def _modes(table: object) -> Consequences:
+    for name, entry in table.items() if isinstance(table, dict) else ():
+        base = entry.get("base") if isinstance(entry, dict) else None
+        if name not in MODES and base in MODES[2:]:
+            yield Consequence(f"adds the mode {name}, in which as much may happen as in {base}")
+
+
+def _allows(permission: object) -> Consequences:
+    """Says what a table as OpenCode has it lets run without asking."""
+    for rule in parse_rules(permission):
+        if rule.action == "allow":
+            yield _allowed(rule.permission, rule.pattern)
+
+
+def _allowed(permission: str, pattern: str) -> Consequence:
+    return Consequence(f"lets `{permission}: {pattern}` run without asking")
+
+
+def _command(file: ProjectFile) -> Consequences:
+    """Says what a command of the project's own would run, attach and say."""
+    name = Path(file.path).stem
+    front, body = split_front_matter(file.content)
+    for piece in template_parts(body, _SAID):
+        match piece:
+            case TemplateShell(line):
+                yield Consequence(f"adds the command /{name}, which runs: {line}")
+            case TemplateFile(path):
+                yield Consequence(f"attaches {path} to what /{name} says to a model", risk=False)
+            case _:
+                pass
+    yield Consequence(f"adds the command /{name}, which says its text to a model", risk=False)
+    for model in _MODEL.findall(front):
+        yield Consequence(f"asks the model {model.strip()} with it", risk=False)
+
+
+def _runs(when: str, words: tuple[str, ...]) -> Consequence:
+    """Says which program would run, and that a file of the project can change behind its name."""
+    own = [word for word in words if "/" in word and not word.startswith(("/", "-", "http"))]
+    more = f"; {', '.join(own)} can change without your being asked again" if own else ""
+    return Consequence(f"runs {shlex.join(words)} {when}{more}")

@@ -7,8 +7,7 @@ from stat import S_IFREG
 
 import msgspec
 
-from assent.config.config_file import ConfigFile, Opener, path_text, read_content
-from assent.config.file_ownership import ownership_problem
+from assent.config.config_file import ConfigFile, Opener, ownership_problem, path_text, read_content
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.trust import TrustList

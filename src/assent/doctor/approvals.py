@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.app.engine_ports import LazySigner
+from assent.app.composition import LazySigner
 from assent.core.errors import (
     ApprovalUsed,
     DigestMismatch,

@@ -30,8 +30,13 @@ from assent.llm.http.response_parser import HttpError
 from assent.llm.http.sse import SseEvent, SseEventTooLong, SseParser
 from assent.llm.http.url import HttpUrl
 from assent.llm.limits import MAX_BAD_ANSWERS, MAX_ERROR_BYTES, MAX_ERROR_RECEIVED_BYTES
-from assent.llm.wires.response_limits import ResponseLimitExceeded, ResponseMeter
-from assent.llm.wires.wire import ResponseFailed, StreamDecoder, WireProtocol
+from assent.llm.wires.wire import (
+    ResponseFailed,
+    ResponseLimitExceeded,
+    ResponseMeter,
+    StreamDecoder,
+    WireProtocol,
+)
 
 OK = 200
 _NO_STREAM = ("text/html", "application/json", "text/xml", "application/xml")

@@ -6,7 +6,7 @@ from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
-from assent.render.approval_notes import SOURCE, ApprovalNote, notes_in_text, notes_section
+from assent.render.approval import SOURCE, ApprovalNote, notes_in_text, notes_section
 
 MAX_NOTE_CHARS = 1 << 16  # so that every note finds room in a plan
 

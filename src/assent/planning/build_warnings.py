@@ -3,7 +3,7 @@
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.planning.approval_expiry import usable_approval
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.render.build_warnings import (
+from assent.render.review_warnings import (
     branch_warnings,
     git_in_progress_warnings,
     workspace_moved_warnings,

@@ -23,8 +23,7 @@ from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 from assent.ports import EventBatch
-from assent.render.comment_anchors import operation_part, place_comments, text_part
-from assent.render.review import Review
+from assent.render.review import Review, operation_part, place_comments, text_part
 
 MAX_TRIES = 5
 MAX_COMMENT_BYTES = 1 << 16  # of one comment's words

@@ -7,7 +7,7 @@ from assent.core.plan.operation import footprint
 from assent.core.plan.plan import Plan
 from assent.executor.drift import drifted_paths, first_segment_files, state_text
 from assent.ports import WorkspaceFiles
-from assent.render.drift import DriftedFile
+from assent.render.review_warnings import DriftedFile
 
 MAX_FILES: Final = (
     1000  # files; with more of them reading would wait for long: a yes looks at them all

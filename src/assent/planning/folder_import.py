@@ -27,8 +27,8 @@ from assent.planning.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, draf
 from assent.planning.plans import reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import FolderEntryKind, SourceFolder
-from assent.tools.ignore_files import IgnoreMatcher
 from assent.tools.overlay import CHUNK, Overlay
+from assent.tools.path_patterns import IgnoreMatcher
 
 ExclusionReason: TypeAlias = Literal["ignored", "git", "ours", "deep", "repository", "odd"]
 _BARE = {b"HEAD", b"objects", b"refs"}

@@ -19,7 +19,7 @@ from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
-from assent.render.partial_approval import ExcludedOperation
+from assent.render.approval import ExcludedOperation
 
 REJECT_COMMAND = "assent reject --note 'WORDS'"
 

@@ -32,7 +32,7 @@ from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import PlanFile
-from assent.render.approval_notes import ApprovalNote, notes_in_text
+from assent.render.approval import ApprovalNote, notes_in_text
 
 
 class Plans:

@@ -38,10 +38,9 @@ from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_ope
 from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.ports import PlanRules, ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.drift import REBASE, DriftedFile
 from assent.render.operation_text import operation_brief, undo_gaps
 from assent.render.review import SHORT, OperationReview, Review
-from assent.render.snapshot_gaps import snapshot_gap_warnings
+from assent.render.review_warnings import REBASE, DriftedFile, snapshot_gap_warnings
 
 TextBasis = Literal["approved", "proposed", "recorded"]
 OPEN_STATES = (

@@ -7,7 +7,7 @@ from assent.core.event import Event, RunHalted, StoredEvent
 from assent.core.session.event import Question, QuestionAsked, TurnEnded, TurnStarted
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.pending_questions import seconds_since
+from assent.render.questions import seconds_since
 
 NotificationMethod: TypeAlias = Literal["auto", "bell", "desktop", "off"]
 

@@ -1,4 +1,7 @@
-"""The review: everything that a person decides about, risks first, as lines and as JSON."""
+"""The review: everything that a person decides about, risks first, as lines and as JSON.
+
+It also names the parts that comments can be attached to.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +14,7 @@ import msgspec
 
 from assent.core.errors import InvalidPlan
 from assent.core.paths import ancestors, display_path
-from assent.core.plan.comment import PlacedComment
+from assent.core.plan.comment import Comment, CommentTarget, PlacedComment, place_comment
 from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.operation import (
     MODEL_RISKS,
@@ -27,30 +30,32 @@ from assent.core.plan.operation import (
 from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.core.plan.record import PlanState
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.approval_notes import (
+from assent.render.approval import (
     ApprovalNote,
+    ExcludedOperation,
     approval_note_lines,
     approval_note_rows,
+    excluded_lines,
+    excluded_rows,
     missing_note_lines,
 )
-from assent.render.build_warnings import warning_lines
 from assent.render.comments import (
     comment_count_lines,
     comment_rows,
+    commentable_part,
     outdated_comment_lines,
     with_comments,
 )
-from assent.render.diff_lines import diff_lines, diff_text
-from assent.render.drift import DriftedFile, drift_lines, drift_rows
+from assent.render.diff import diff_lines, diff_text
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.operation_text import command_lines, operation_brief
-from assent.render.partial_approval import ExcludedOperation, excluded_lines, excluded_rows
 from assent.render.review_changes import (
     FIRST_REVIEW,
     ReviewChanges,
     review_changes_lines,
     review_changes_row,
 )
+from assent.render.review_warnings import DriftedFile, drift_lines, drift_rows, warning_lines
 from assent.render.rows import Row, operation_kind, operation_row, path_fields, warning_rows
 
 
@@ -454,3 +459,43 @@ def operation_counts_text(operations: Iterable[Operation]) -> str:
     total = counts.total()
     kinds = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     return f"{total} operation{'s' if total > 1 else ''}: {kinds}."
+
+
+# Comment anchors: what in a review comments can be tied to, and where their lines are now.
+
+
+def text_part(text: bytes) -> CommentTarget:
+    """Returns a plan's text, line by line."""
+    return commentable_part(untrusted_lines(display_path(text)))
+
+
+def operation_part(number: int, operation: OperationReview) -> CommentTarget:
+    """Returns an operation as a review shows it: its diff, or its command; else it has no lines."""
+    op = operation.op
+    lines = (
+        command_lines(op, operation.unheld)
+        if isinstance(op, RunCommand)
+        else diff_lines(operation.diff or "")
+    )
+    return commentable_part(lines, operation.id, _about(operation), number)
+
+
+def place_comments(review: Review, comments: Sequence[Comment]) -> tuple[PlacedComment, ...]:
+    """Returns comments with where their lines are in a review; parts they do not name stay out."""
+    if not comments:
+        return ()
+    parts = [*_parts(review, [comment.anchor.about for comment in comments])]
+    return tuple([place_comment(comment, parts) for comment in comments])
+
+
+def _parts(review: Review, about: Iterable[str]) -> Iterator[CommentTarget]:
+    wanted = set(about)
+    if "" in wanted:
+        yield text_part(review.text)
+    for number, operation in enumerate(review.operations, 1):
+        if _about(operation) in wanted:
+            yield operation_part(number, operation)
+
+
+def _about(operation: OperationReview) -> str:
+    return f"{operation_kind(operation.op)} {operation_brief(operation.op)}"

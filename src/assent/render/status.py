@@ -1,21 +1,34 @@
-"""Status: where plans, drafts and runs stand, from the same rows that `--json` prints."""
+"""Status: where plans, staged operations and runs stand, and what was cleaned up.
+
+The lines come from the same rows that `--json` prints. Cleaned up is what killed processes had
+left in the workspace.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from shlex import quote
 from typing import Final
 
+import msgspec
+
 from assent.core.event import CommandStarted
-from assent.core.plan.operation import Operation, RunCommand
+from assent.core.paths import display_path
+from assent.core.plan.operation import RISK_CODES, Operation, RunCommand
 from assent.core.plan.record import PlanState, TextRevision
 from assent.core.run.journal import OperationResult, ReportedOutcome
 from assent.core.shell.process import script_line
-from assent.core.text.hidden_chars import visible_line
+from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.core.text.secrets import redact
 from assent.core.undo import NOT_COVERED, PUT_BACK, STILL_DIFFERENT
-from assent.render.lines import Line, Style, table_lines, wrapped_lines
-from assent.render.operation_text import exit_code_text, operation_subject
-from assent.render.review import next_command, of_plan, state_text
+from assent.render.diff import diff_lines
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
+from assent.render.operation_text import (
+    command_lines,
+    exit_code_text,
+    operation_brief,
+    operation_subject,
+)
+from assent.render.review import OperationReview, next_command, of_plan, state_text, undo_gap_lines
 from assent.render.rows import Row, operation_kind, row_path
 
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
@@ -308,3 +321,118 @@ def _command(row: Row) -> str:
 def _text(value: object) -> str:
     words = map(str, value) if isinstance(value, list) else [str(value or "none")]
     return visible_line(" ".join(words))
+
+
+# Operations of a plan on a line each, with how much they change; and one of them in full.
+
+
+RISKY: Final = "!"
+NONE: Final = "Nothing is staged."
+NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
+
+
+def diff_line_counts(diff: str | None) -> tuple[int, int]:
+    """Counts the lines that a diff adds and removes."""
+    plus = minus = 0
+    inside = False
+    for line in (diff or "").split("\n"):
+        if line.startswith("diff --git "):
+            inside = False  # what follows are names, not lines of a file
+        elif line.startswith("@@ "):
+            inside = True
+        elif inside and line.startswith("+"):
+            plus += 1
+        elif inside and line.startswith("-"):
+            minus += 1
+    return plus, minus
+
+
+def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
+    """Renders each operation as one line: number, risk, kind, what it is about, lines changed."""
+    if not operations:
+        yield Line("dim", NONE)
+    width = len(str(len(operations)))
+    for number, operation in enumerate(operations, 1):
+        sign = RISKY if operation.risks else " "
+        words = (
+            f"{number:>{width}}{sign} {operation_kind(operation.op):<6} "
+            f"{operation_subject(operation.op)}"
+        )
+        yield Line("risk" if operation.risks else "plain", f"{words}{_counts(operation)}")
+
+
+def operation_title(number: int, operation: OperationReview) -> str:
+    """Returns an operation as a title."""
+    return (
+        f"{number}. {operation_kind(operation.op)} {operation_brief(operation.op)} "
+        f"({operation.reversible})"
+    )
+
+
+def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders one operation in full: what it risks, then its diff or its command."""
+    for code in operation.risks:
+        yield from wrapped_lines("risk", f"{RISKY} {code}: {RISK_CODES[code]}")
+    if operation.risks:
+        yield BLANK
+    if operation.diff:
+        yield from diff_lines(operation.diff)
+    elif isinstance(operation.op, RunCommand):
+        yield from command_lines(operation.op, operation.unheld)
+        yield from undo_gap_lines(operation)
+        for remark in operation.remarks:
+            yield from wrapped_lines("plain", remark)
+    elif operation.diff is None:
+        yield Line("plain", NOT_SHOWN)
+
+
+def _counts(operation: OperationReview) -> str:
+    if isinstance(operation.op, RunCommand):
+        return ""
+    if operation.diff is None:
+        return "  not text"
+    plus, minus = diff_line_counts(operation.diff)
+    told = [f"+{plus}"] * bool(plus) + [f"-{minus}"] * bool(minus)
+    return f"  {' '.join(told)}" if told else ""
+
+
+# Removed leftovers: what killed processes had left in the workspace and is gone now.
+
+
+class RemovedLeftovers(msgspec.Struct, frozen=True):
+    """Files of a start that was killed, and empty folders of a command that was killed."""
+
+    files: tuple[bytes, ...] = ()
+    folders: tuple[bytes, ...] = ()
+
+
+NO_LEFTOVERS = RemovedLeftovers()
+_NOTHING_ELSE = "There was nothing else to do."
+
+
+def removed_folders_text(folders: Iterable[bytes]) -> str:
+    """Says which empty folders are gone that a killed command had left."""
+    names = [visible_path(path) for path in folders]
+    which = "empty folders" if len(names) > 1 else "an empty folder"
+    return f"Removed {which} that a killed command left: {', '.join(names)}."
+
+
+def removed_leftovers_lines(removed: RemovedLeftovers) -> Iterator[Line]:
+    """Renders what is gone."""
+    if removed.files:
+        names = " and ".join(map(visible_path, removed.files))
+        yield from wrapped_lines("plain", f"Removed what an interrupted start left: {names}.")
+    if removed.folders:
+        yield from wrapped_lines("plain", removed_folders_text(removed.folders))
+
+
+def with_removed_leftovers(
+    row: Row, lines: Iterable[Line], removed: RemovedLeftovers
+) -> tuple[Row, list[Line]]:
+    """Adds what is gone to an answer, which then does not say that there was nothing to do."""
+    told = list(lines)
+    gone = [display_path(path) for path in (*removed.files, *removed.folders)]
+    if not gone:
+        return row, told
+    rest = [Line(x.style, _NOTHING_ELSE) if x.text == NOTHING else x for x in told]
+    return {**row, "removed": gone}, [*removed_leftovers_lines(removed), *rest]

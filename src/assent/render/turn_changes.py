@@ -8,12 +8,12 @@ import msgspec
 from assent.core.paths import display_path
 from assent.core.plan.operation import FileOperation
 from assent.core.text.hidden_chars import visible_line
-from assent.render.diff_lines import diff_lines
+from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.redaction import redacted_row
 from assent.render.rows import Row, operation_kind
-from assent.render.staged_operations import NOT_SHOWN, diff_line_counts
+from assent.render.status import NOT_SHOWN, diff_line_counts
 
 NOTHING: Final = "No turn of this session has changed files."
 _TAKEN: Final = {"": "", "some": "undone in part", "all": "undone"}

@@ -7,7 +7,7 @@ from assent.core.plan.plan import Plan
 from assent.core.run.journal import OperationResult
 from assent.core.text.hidden_chars import visible_line
 from assent.core.undo import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, UndoGap, undo_command
-from assent.render.diff_lines import diff_lines
+from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject
 from assent.render.redaction import redacted_row

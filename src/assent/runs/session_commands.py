@@ -47,7 +47,7 @@ from assent.runs.command_end import (
     lost_end_note,
 )
 from assent.runs.runs import Runs
-from assent.tools.command_output import collect_output
+from assent.tools.outcome import collect_output
 
 _NOT_RUN: Final = ProcessResult(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it

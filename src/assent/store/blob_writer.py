@@ -1,15 +1,86 @@
-"""Writes a blob durably: temporary file, sync, rename, sync again."""
+"""Writes a blob durably: temporary file, sync, rename, sync again.
 
+The disk calls are separate, so that a test can make them fail.
+"""
+
+import ctypes
 import errno
 import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import count
 
 from assent.core.errors import StoreError
-from assent.store.blob_disk import BlobDisk
 from assent.store.errors import system_error
-from assent.store.temp_names import TempNames, is_abandoned
+
+# The disk calls of the blob store, in one object that a test can make fail.
+
+
+class BlobDisk:
+    """The real disk. Every call raises OSError on failure."""
+
+    open = staticmethod(os.open)
+    read = staticmethod(os.read)
+    pread = staticmethod(os.pread)
+    write = staticmethod(os.write)
+    close = staticmethod(os.close)
+    fsync = staticmethod(os.fsync)
+    rename = staticmethod(os.rename)
+    mkdir = staticmethod(os.mkdir)
+    stat = staticmethod(os.stat)
+    utime = staticmethod(os.utime)
+    unlink = staticmethod(os.unlink)
+    listdir = staticmethod(os.listdir)
+
+    def syncfs(self, fd: int) -> None:
+        """Returns when everything on the file system of a descriptor is on disk."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        call = getattr(libc, "syncfs", None)
+        if call is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if call(fd) != 0:
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+
+
+# Names of temporary files, and when one counts as abandoned.
+
+
+DAY = 24 * 60 * 60
+
+
+class TempNames:
+    """Fresh names in one folder; each tells which process made it."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._token = os.urandom(4).hex()
+        self._counted = count(1)
+
+    def fresh(self) -> str:
+        """Returns a path that nobody else uses."""
+        number = next(self._counted)
+        return f"{self._folder}/{_space()}-{os.getpid()}-{self._token}-{number}"
+
+
+def is_abandoned(name: str, age: float) -> bool:
+    """Tells whether a file's maker is gone; of one from elsewhere only its age can tell."""
+    space, _, rest = name.partition("-")
+    pid = rest.partition("-")[0]
+    ours = space == _space() != "0" and pid.isdecimal()
+    return age > DAY or (ours and not os.path.exists(f"/proc/{pid}"))
+
+
+@cache
+def _space() -> str:
+    """Returns the name of our space of process ids: a container has another than its host."""
+    try:
+        return str(os.stat("/proc/self/ns/pid").st_ino)
+    except OSError:
+        return "0"
+
 
 SYNCFS_THRESHOLD = 16  # with more files than this, one sync of the file system beats a sync of each
 

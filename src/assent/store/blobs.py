@@ -1,7 +1,11 @@
-"""The blob store on disk: one file per digest, or many in a pack; durable before visible."""
+"""The blob store on disk: one file per digest, or many in a pack.
+
+A blob is durable before it is visible, and its time of last use is recorded.
+"""
 
 import os
 import shlex
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
@@ -9,11 +13,40 @@ from itertools import chain
 from threading import RLock
 
 from assent.core.errors import StoreError
-from assent.store.blob_disk import BlobDisk
-from assent.store.blob_timestamps import BlobTimestamps
-from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobWriter
+from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobDisk, BlobWriter
 from assent.store.errors import SAFE, system_error
 from assent.store.packs import PackLocation, Packs, build_pack
+
+# Timestamps on stored blobs: when each was last stored or found to be stored.
+
+
+REFRESH_AFTER_S = 60.0  # seconds after which a mark is set again
+
+
+class BlobTimestamps:
+    """Sets the timestamp of blob files that are needed from now on."""
+
+    def __init__(self, disk: BlobDisk) -> None:
+        self._disk = disk
+        self._set: dict[str, float] = {}
+
+    def set(self, path: str, marked: float | None = None) -> bool:
+        """Marks a file, unless it bears a young mark; tells whether it is there."""
+        if marked is None:
+            if time.monotonic() - self._set.get(path, -REFRESH_AFTER_S) < REFRESH_AFTER_S:
+                return True
+        elif 0 <= time.time() - marked < REFRESH_AFTER_S:
+            return True
+        try:
+            self._disk.utime(path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # where nobody may write, nobody collects
+        if marked is None:
+            self._set[path] = time.monotonic()
+        return True
+
 
 CHUNK = 1024 * 1024
 MAX_PACKED_BLOB_BYTES = 64 * 1024  # a content up to this size may share a file with others

@@ -1,8 +1,9 @@
-"""The SQLite file of the log, opened so that several processes never damage it.
+"""The SQLite file of the log: opened so that several processes never damage it.
 
 SQLite before 3.51.3 can corrupt a WAL database when two connections write and checkpoint at the
-same moment. So every transaction, every checkpoint and every close of a writing connection happens
-under one lock file, there are no automatic checkpoints, and readers open the file read-only.
+same moment. So every transaction, every checkpoint and every close of a writing connection
+happens under one lock file, there are no automatic checkpoints, and readers open the file
+read-only. The file is migrated by numbered SQL files, and its schema is checked.
 """
 
 import fcntl
@@ -13,14 +14,62 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from stat import S_ISREG
 from threading import RLock
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from assent.core.errors import StoreError
 from assent.store.errors import REPLACED_FILE_ERRORS, SAFE, damaged_log, store_errors, system_error
-from assent.store.file_ownership import refuse_shared
-from assent.store.folders import make_folder, sync_folder
+from assent.store.files import make_folder, refuse_shared, sync_folder
+from assent.store.hash_chain import chain_all_events
 from assent.store.locks import TIMEOUT_S, acquired, release
-from assent.store.schema_migrations import Migrations
+
+# Migrates a log to the current schema with numbered SQL files.
+
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+# What SQL cannot compute is done after its step, in the same transaction.
+_FILLS: dict[str, Callable[[sqlite3.Connection], None]] = {"0002_chain.sql": chain_all_events}
+
+
+class Migrations:
+    """All steps from an empty file to the newest schema; user_version counts those applied."""
+
+    def __init__(self, folder: str = FOLDER) -> None:
+        self._folder = folder
+        self._files = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
+
+    def check(self, connection: sqlite3.Connection, path: str) -> None:
+        """Refuses what is no log and what a newer version of Assent wrote."""
+        found, known = _version(connection), len(self._files)
+        if found > known:
+            raise StoreError(
+                f"{path} was written by a newer version of Assent (its form is {found}, this "
+                f"version knows {known}). Nothing was changed.",
+                "pip install --upgrade assent",
+            )
+        if found < 1:
+            raise damaged_log("use the log", path, "it has no tables of Assent")
+
+    def missing(self, connection: sqlite3.Connection) -> bool:
+        """Tells whether a log lacks a step."""
+        return _version(connection) < len(self._files)
+
+    def apply(self, connection: sqlite3.Connection) -> None:
+        """Takes the steps that a log lacks, each in one transaction. The caller holds its lock."""
+        found = _version(connection)
+        for number, name in enumerate(self._files[found:], found + 1):
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+                steps = file.read()
+            with connection:  # rolls back what a failed script leaves open
+                connection.executescript(f"BEGIN IMMEDIATE;\n{steps}")
+                if fill := _FILLS.get(name):
+                    fill(connection)
+                connection.execute(f"PRAGMA user_version = {number}")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
@@ -246,3 +295,63 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except FileNotFoundError:
         return 0
+
+
+# Checks that the tables of a log are exactly those that Assent creates.
+
+
+SCHEMA_QUERY: Final = (
+    "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY 1, 2"
+)
+INDEXES: Final = "PRAGMA integrity_check(1)"
+# Hashes cover what is written and not how: as bytes, a name is none that a question finds.
+_WRITTEN: Final = {
+    "stream": "text",
+    "seq": "integer",
+    "at": "text",
+    "kind": "text",
+    "body": "text",
+    "chain": "blob",
+}
+MISTYPED_QUERY: Final = f"""
+    SELECT position, CAST(kind AS BLOB), CAST(seq AS BLOB), CAST(stream AS BLOB) FROM events
+    WHERE {" OR ".join(f"typeof({name}) <> '{kind}'" for name, kind in _WRITTEN.items())}
+    ORDER BY position LIMIT 1
+"""
+# Bytes are sorted behind every text, so that an index answers this at once.
+HIDDEN: Final = "SELECT EXISTS (SELECT 1 FROM events WHERE stream >= x'')"
+HIDES: Final = "it holds events under names that are no text; `assent log --verify` names them"
+
+
+def schema_difference(found: Rows) -> str:
+    """Says what a log has that no migration makes, or lacks; nothing if it is as it should be."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        Migrations().apply(connection)
+        made = connection.execute(SCHEMA_QUERY).fetchall()
+    here, due = set(map(_plain, found)), set(map(_plain, made))
+    if not found or here == due:
+        return ""
+    kind, name, *_ = min(here - due or due - here)
+    told = "was added or changed" if here - due else "is missing"
+    return f"The {kind} {name} of the log {told}: Assent makes no log of this form."
+
+
+def mistyped_event(found: Rows) -> str:
+    """Names an event whose values were stored as something else than was written."""
+    for position, *rest in found:
+        kind, seq, stream = [each.decode("utf-8", "backslashreplace") for each in rest]
+        return (
+            f"Event {position} ({kind}, number {seq} of {stream}) is stored as another kind of "
+            "value than was written, which hides it from whoever looks for it."
+        )
+    return ""
+
+
+def index_damage(found: Rows) -> str:
+    """Says that the indexes of a log do not tell what its tables hold."""
+    details = next((str(row[0]) for row in found), "ok")
+    return "" if details == "ok" else f"The file of the log is not in order: {details}."
+
+
+def _plain(row: tuple[Any, ...]) -> tuple[str, ...]:
+    return tuple([" ".join(str(each).split()) for each in row])

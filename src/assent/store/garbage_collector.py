@@ -15,8 +15,7 @@ from itertools import chain
 
 from assent.core.errors import StoreError
 from assent.ports import CollectionResult
-from assent.store.blob_disk import BlobDisk
-from assent.store.blob_writer import BlobWriter
+from assent.store.blob_writer import BlobDisk, BlobWriter
 from assent.store.errors import SAFE, system_error
 from assent.store.packs import Packs, build_pack
 

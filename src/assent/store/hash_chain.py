@@ -1,11 +1,19 @@
-"""The hash chain of the log: each event's hash covers the one before it."""
+"""Events as rows of the log: encoded and chained, each hash covering the one before it.
+
+An event is appended only after the last one that the writer saw.
+"""
 
 import hashlib
 import sqlite3
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import TypeAlias, get_args
+
+import msgspec
 
 from assent.core.digest import pack
+from assent.core.errors import ConcurrentChange, StoreError
+from assent.core.event import Event, StoredEvent, event_tag
+from assent.ports import EventBatch
 
 Fields: TypeAlias = tuple[bytes, ...]  # stream, seq, at, kind and body of an event, as bytes
 
@@ -86,3 +94,59 @@ class ChainVerifier:
                 "inserted or put in another order just before it."
             )
         return ""
+
+
+# Encodes events as rows of the log, and decodes them.
+
+
+EventRow: TypeAlias = tuple[int, str, int, str, str, str]
+
+KINDS = frozenset(str(cls.__struct_config__.tag) for cls in get_args(Event))
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encode_event(event: Event) -> tuple[str, str]:
+    """Returns the kind and the body of an event as the log keeps them."""
+    return event_tag(event), _encoder.encode(event).decode()
+
+
+def decode_event(row: EventRow) -> StoredEvent:
+    """Returns the event of a row: position, stream, seq, at, kind and body."""
+    position, stream, seq, at, word, body = row
+    if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
+        raise _unreadable(row, "its values are of other kinds than were written")
+    try:
+        return StoredEvent(position, stream, seq, at, _decoder.decode(body))
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise _unreadable(row, str(error)) from error
+
+
+def _unreadable(row: EventRow, details: str) -> StoreError:
+    position, stream, seq, _, word, _ = row
+    name = f"Event {seq} of {stream} (number {position} of the log)"
+    safe = "Nothing was changed."
+    if isinstance(word, str) and word not in KINDS:
+        return StoreError(
+            f"{name} is of the kind {word!a}, which this version of Assent does not know: a newer "
+            f"one wrote it. {safe}",
+            "pip install --upgrade assent",
+        )
+    return StoreError(
+        f"{name} cannot be read ({details}): it is damaged, or a newer version of Assent wrote it. "
+        f"{safe}",
+        "assent log --verify",
+    )
+
+
+# Checks that a batch directly follows the last event that its writer saw.
+
+
+def require_last_seq(batch: EventBatch, last: int) -> None:
+    """Refuses a batch that does not follow its stream's last event."""
+    if batch.after != last:
+        raise ConcurrentChange(
+            f"{batch.stream} is at event {last}, and this was decided at event {batch.after}: "
+            "somebody else was faster. Nothing was recorded; look again and repeat."
+        )

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from assent.core.errors import Busy
 from assent.store.errors import store_errors
-from assent.store.folders import make_folder
+from assent.store.files import make_folder
 
 TIMEOUT_S = 10.0
 _SHORTEST, _LONGEST = 0.001, 0.05

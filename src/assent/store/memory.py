@@ -6,9 +6,15 @@ from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
-from assent.store.append_check import require_last_seq
-from assent.store.codec import encode_event
-from assent.store.hash_chain import START, ChainVerifier, Fields, hashed_fields, link_hash
+from assent.store.hash_chain import (
+    START,
+    ChainVerifier,
+    Fields,
+    encode_event,
+    hashed_fields,
+    link_hash,
+    require_last_seq,
+)
 
 
 class MemoryEventStore:

@@ -12,7 +12,7 @@ from itertools import accumulate
 from threading import RLock
 from typing import TypeAlias
 
-from assent.store.blob_disk import BlobDisk
+from assent.store.blob_writer import BlobDisk
 
 WINDOW = 1 << 20  # read ahead where contents are asked for in the order they lie in, or against it
 OPEN = 4  # packs that are read at the same time, as old and new contents are

@@ -10,8 +10,7 @@ from nacl.exceptions import CryptoError
 
 from assent.core.errors import StoreError
 from assent.store.errors import store_errors
-from assent.store.file_ownership import refuse_shared_stat
-from assent.store.folders import make_folder, sync_folder
+from assent.store.files import make_folder, refuse_shared_stat, sync_folder
 
 _SEED = 32
 _SIGNATURE = 64

@@ -1,32 +1,103 @@
-"""The event store in SQLite: streams grow only where the writer has seen their last event."""
+"""The event store in SQLite, with an anchor file beside it that reveals truncation.
+
+Streams grow only where the writer has seen their last event.
+"""
 
 import os
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from shlex import quote
+from stat import S_ISREG
+from typing import Annotated
 
 import msgspec
 
 from assent.core.errors import StoreError
 from assent.core.event import StoredEvent
 from assent.ports import EventBatch, LogCheck, StreamTrace
-from assent.store.anchor import AnchorFile, LogAnchor
-from assent.store.append_check import require_last_seq
-from assent.store.codec import decode_event, encode_event
-from assent.store.database import Database, Rows
-from assent.store.errors import damaged_log
-from assent.store.hash_chain import FIELDS, PAGE, START, ChainVerifier, hashed_fields, link_hash
-from assent.store.locks import TIMEOUT_S
-from assent.store.schema_check import (
+from assent.store.database import (
     HIDDEN,
     HIDES,
     INDEXES,
     MISTYPED_QUERY,
     SCHEMA_QUERY,
+    Database,
+    Rows,
     index_damage,
     mistyped_event,
     schema_difference,
 )
+from assent.store.errors import damaged_log
+from assent.store.hash_chain import (
+    FIELDS,
+    PAGE,
+    START,
+    ChainVerifier,
+    decode_event,
+    encode_event,
+    hashed_fields,
+    link_hash,
+    require_last_seq,
+)
+from assent.store.locks import TIMEOUT_S
+
+# The anchor file beside the log, which records its end so that truncation is noticed.
+
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LARGEST = 4096
+
+Position = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]  # as SQLite counts
+ChainHash = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
+
+
+class LogAnchor(msgspec.Struct, frozen=True):
+    """The newest event when the log was last closed, and the hash that it carried."""
+
+    position: Position = 0
+    chain: ChainHash = ""
+
+
+class AnchorFile:
+    """Reads and writes the anchor. It is optional: without it the log still works."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def read(self) -> LogAnchor:
+        """Returns the anchor; an empty one vouches for nothing."""
+        return self.found()[0]
+
+    def found(self) -> tuple[LogAnchor, str]:
+        """Returns the anchor, and what is wrong with its file; that there is none is not wrong."""
+        try:
+            file = os.open(self._path, _OPEN)
+        except FileNotFoundError:
+            return LogAnchor(), ""
+        except OSError as error:
+            return LogAnchor(), os.strerror(error.errno or 0)
+        try:
+            if not S_ISREG(os.fstat(file).st_mode):
+                return LogAnchor(), "it is no plain file"
+            return msgspec.json.decode(os.read(file, _LARGEST), type=LogAnchor), ""
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            return LogAnchor(), str(error)
+        finally:
+            os.close(file)
+
+    def write(self, anchor: LogAnchor) -> None:
+        """Replaces the anchor in one step."""
+        young = f"{self._path}.new"
+        with suppress(OSError):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+            file = os.open(young, flags, 0o600)
+            try:
+                os.write(file, msgspec.json.encode(anchor))
+            finally:
+                os.close(file)
+            os.rename(young, self._path)
+
 
 _EVENT = "position, stream, seq, at, kind, body"
 _READ = f"SELECT {_EVENT} FROM events WHERE stream = ? AND seq > ? ORDER BY seq"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from assent.app.composition import LazyPlanCommandRunner
 from assent.app.engine import Engine
-from assent.app.plan_command_runner import LazyPlanCommandRunner
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
 from assent.executor.disk import Disk
@@ -18,7 +18,7 @@ from assent.executor.projection import LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.runs.plan_commands import LocalPlanCommandRunner
-from assent.store.blob_disk import BlobDisk
+from assent.store.blob_writer import BlobDisk
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks

@@ -1,14 +1,18 @@
-"""The tool dispatcher: the one place where calls are read, judged, run and answered."""
+"""The tool dispatcher: the one place where calls are parsed, judged, run and answered.
+
+It also decides which tools a model is offered.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.llm import ToolCall, ToolDefinition
 from assent.core.paths import display_path
+from assent.core.plan.operation import footprint
 from assent.core.session.agent import Agent
 from assent.core.session.event import PlannedCall
 from assent.core.session.question import PermissionAnswer
@@ -16,25 +20,132 @@ from assent.core.text.tool_mentions import missing_tools, without_missing_tools
 from assent.core.tool import (
     MISSING_CAPABILITY,
     Action,
+    CommandEffect,
     Decision,
     EditEffect,
+    Effect,
     GuardedCall,
     PermissionContext,
+    PresentPlanEffect,
     ResourceAccess,
+    TaskEffect,
     ToolOutcome,
     Verdict,
     strictest_decision,
 )
 from assent.ports import CallGuard, PermissionGate
-from assent.tools.arguments import decode_arguments
-from assent.tools.availability import unavailable_reason
-from assent.tools.effect_check import check_effect_covered
-from assent.tools.inferred_access import inferred_access
-from assent.tools.outcome_text import access_line, failed_outcome, refused_outcome
+from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
+from assent.tools.outcome import access_line, failed_outcome, refused_outcome
 from assent.tools.path_access import outside_accesses
-from assent.tools.schema import tool_definition
+from assent.tools.schema import decode_arguments, tool_definition
 from assent.tools.tool import Tool, ToolContext
-from assent.tools.tool_aliases import resolve_alias
+
+# Tool availability: why a tool is not offered in a mode, to an agent, or in a child session.
+
+
+ENTER = "enter_plan"
+# A child's words and wishes belong to its parent's plan, which the parent writes.
+ROOT_ONLY = (ENTER, "write_plan", "todo", "remember")
+# What agents' files of other programs call the family of a tool.
+FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
+
+
+def unavailable_reason(
+    tool: Tool, posture: PermissionContext, agent: Agent, *, suggest: bool
+) -> str:
+    """Returns the reason, or nothing if the tool is offered."""
+    if _denied_by_agent(tool, agent):
+        return f"The agent {agent.name} may not use it."
+    if posture.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
+        return "Only the session that the person talks to can do this."
+    if tool.action is Action.TASK and not posture.deeper:
+        return "A child starts no children here (`tasks.depth`)."
+    for mode in posture.custom:
+        if mode.tools is not None and tool.name not in mode.tools:
+            return f"The mode {mode.id} does not have it."
+    if tool.name == ENTER and not suggest and posture.mode != "plan":
+        return "The setting `plan.suggest` is off; only the person goes back to planning."
+    return _by_mode(tool, posture)
+
+
+def _by_mode(tool: Tool, posture: PermissionContext) -> str:
+    if posture.mode == "plan":
+        return _while_planning(tool, posture)
+    if tool.only == "plan":
+        return f"It works only in plan mode, and this session is in {posture.mode} mode."
+    return ""
+
+
+def _while_planning(tool: Tool, posture: PermissionContext) -> str:
+    if tool.only == "build":
+        return "It works only outside plan mode; this session is planning already."
+    if tool.action is Action.EDIT and posture.child:
+        return "While planning, only the session that the person talks to stages changes."
+    if tool.action is Action.EDIT and not posture.staging:
+        return (
+            "Staging is off (`plan.staging`), so only the plan's text is written; use `write_plan`."
+        )
+    if tool.action is Action.TOOL:
+        return "What it does is not known, so it cannot be staged; it works outside plan mode."
+    if tool.action is Action.FETCH and not posture.hosts:
+        return "No host may be fetched from while planning (`fetch.hosts` is empty)."
+    return ""
+
+
+def _denied_by_agent(tool: Tool, agent: Agent) -> bool:
+    """Tells whether an agent's file takes a tool away, under its own or another name."""
+    if agent.denies(tool.name):
+        return True
+    others = {*FAMILIES.get(tool.action, ()), *aliases_of(tool.name)}
+    off = [name for name, on in agent.tools.items() if on is False]
+    off += [name for name, rule in agent.permission.items() if rule == "deny"]
+    return any(normalized_name(name) in others for name in off)
+
+
+# Checks that the gate has judged everything that a call's effect touches.
+
+
+# What must have been judged for an effect that names no file; all others are Assent's own.
+_NEEDED: Final[dict[type, Action]] = {
+    PresentPlanEffect: Action.PRESENT,
+    CommandEffect: Action.SHELL,
+    TaskEffect: Action.TASK,
+}
+
+
+def check_effect_covered(effect: Effect | None, requests: Sequence[ResourceAccess]) -> None:
+    """Raises unless the requests that were judged cover an effect."""
+    judged = {(request.action, request.resource) for request in requests}
+    if isinstance(effect, EditEffect):
+        paths = [path for op in effect.operations for path, *_ in footprint(op)]
+        unseen = [p for p in paths if (Action.EDIT, display_path(p)) not in judged]
+        if unseen:
+            raise AssentError(f"{display_path(unseen[0])} was not announced to the gate.")
+    elif isinstance(effect, CommandEffect):
+        if not any(a is Action.SHELL and line.endswith(effect.line) for a, line in judged):
+            raise AssentError("Its command was not announced to the gate.")
+    elif effect is not None:
+        needed = _NEEDED.get(type(effect), Action.PLAN)
+        if needed not in {action for action, _ in judged}:
+            raise AssentError("Its effect was not announced to the gate.")
+
+
+# Infers what a call is about from its arguments, where it was refused before it was read.
+#
+# Nothing is judged by this; people see it in execution plans and in the record of decisions.
+
+
+SUBJECTS = ("path", "to", "command", "url")
+
+
+def inferred_access(call: ToolCall, tool: Tool | None) -> tuple[ResourceAccess, ...]:
+    """Returns the requests that a call seems to make; an unknown tool could do anything."""
+    args = call.args or {}
+    named = [value for name in SUBJECTS if isinstance(value := args.get(name), str) and value]
+    if tool is None:
+        return (ResourceAccess(Action.TOOL, " ".join([call.tool, *named])),)
+    return tuple(ResourceAccess(tool.action, value) for value in named or (tool.name,))
+
 
 READ_ACTIONS = (Action.READ, Action.SHELL, Action.FETCH)
 SHELL = "shell"

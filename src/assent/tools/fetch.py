@@ -1,4 +1,4 @@
-"""fetch: a page over HTTP, as text; redirects lead only to the same or an allowed host."""
+"""fetch: a page over HTTP, as plain text; redirects lead only to the same or an allowed host."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,9 +8,134 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import FetchResponse
-from assent.tools.html_text import html_to_text
-from assent.tools.output_limits import limited_outcome
+from assent.tools.outcome import limited_outcome
 from assent.tools.tool import Tool, ToolContext
+
+# HTML to plain text, with headings, lists, links and code kept.
+
+
+_HIDDEN = frozenset(("script", "style", "noscript", "template", "svg", "head", "iframe"))
+_BLOCKS = frozenset(
+    ("p", "div", "section", "article", "header", "footer", "main", "aside", "nav", "ul", "ol", "dl",
+     "dt", "dd", "table", "tr", "blockquote", "form", "figure", "figcaption", "hr", "br", "details",
+     "summary", "fieldset", "address", "title")
+)  # fmt: skip
+_ENTITIES = {
+    "amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'", "nbsp": " ", "copy": "©",
+    "reg": "®", "hellip": "…", "mdash": "-", "ndash": "-", "lsquo": "'", "rsquo": "'",
+    "ldquo": '"', "rdquo": '"', "bull": "•", "middot": "·", "rarr": "→", "larr": "←",
+    "times": "x", "laquo": "«", "raquo": "»", "shy": "", "zwnj": "", "ensp": " ", "emsp": " ",
+    "thinsp": " ", "euro": "€", "pound": "£", "deg": "°", "para": "¶", "sect": "§",
+}  # fmt: skip
+_NAME = r"[a-zA-Z][a-zA-Z0-9:-]*"
+
+
+def html_to_text(html: str) -> str:
+    """Returns what a person would read of a page; goes over it once."""
+    reader = _HtmlTextReader()
+    at = 0
+    while at < len(html):
+        start = html.find("<", at)
+        if start < 0:
+            start = len(html)
+        reader.text(html[at:start])
+        at = _passed(html, start, reader)
+    return reader.finished()
+
+
+def _passed(html: str, start: int, reader: "_HtmlTextReader") -> int:
+    """Takes the tag or comment at a place; returns where it ends."""
+    if html.startswith("<!--", start):
+        return _after(html, "-->", start + 4)
+    name = re.match(rf"<(/?)({_NAME})", html[start : start + 40])
+    if name is None and html[start : start + 2] not in ("<!", "<?"):
+        reader.text(html[start : start + 1])
+        return start + 1
+    end = _after(html, ">", start)
+    if name is None:
+        return end
+    tag = name[2].lower()
+    if name[1]:
+        reader.close(tag)
+    elif tag in _HIDDEN:
+        return _after_tag(html, tag, end)
+    else:
+        reader.open(tag, html[start : min(end, start + 4000)])
+    return end
+
+
+def _after(html: str, mark: str, start: int) -> int:
+    found = html.find(mark, start)
+    return len(html) if found < 0 else found + len(mark)
+
+
+def _after_tag(html: str, tag: str, start: int) -> int:
+    """Returns where a hidden element ends; one that never does hides the rest."""
+    found = re.compile(rf"</{tag}\b", re.IGNORECASE).search(html, start)
+    return len(html) if found is None else _after(html, ">", found.start())
+
+
+class _HtmlTextReader:
+    """The text so far."""
+
+    def __init__(self) -> None:
+        self._out: list[str] = []
+        self._verbatim = 0
+        self._links: list[str] = []
+
+    def text(self, text: str) -> None:
+        if not text:
+            return
+        text = re.sub(r"&(#?\w{1,10});", _entity, text)
+        self._out.append(text if self._verbatim else re.sub(r"\s+", " ", text))
+
+    def open(self, tag: str, whole: str) -> None:
+        if tag == "pre":
+            self._verbatim += 1
+            self._out.append("\n```\n")
+        elif tag in ("h1", "h2", "h3", "h4", "h5", "h6"):
+            self._out.append("\n\n" + "#" * int(tag[1]) + " ")
+        elif tag == "li":
+            self._out.append("\n- ")
+        elif tag == "a":
+            self._links.append(_target(whole))
+        elif tag in ("td", "th"):
+            self._out.append(" | ")
+        elif tag in _BLOCKS:
+            self._out.append("\n")
+
+    def close(self, tag: str) -> None:
+        if tag == "pre" and self._verbatim:
+            self._verbatim -= 1
+            self._out.append("\n```\n")
+        elif tag == "a" and self._links:
+            target = self._links.pop()
+            self._out.append(f" ({target})" if target else "")
+        elif tag in _BLOCKS or tag[:1] == "h":
+            self._out.append("\n")
+
+    def finished(self) -> str:
+        lines = [line.rstrip() for line in "".join(self._out).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _target(whole: str) -> str:
+    """Returns where a link leads, if that is another page."""
+    found = re.search(r"""\shref\s*=\s*["']?([^"'\s>]+)""", whole)
+    return found[1] if found and not found[1].startswith(("#", "javascript:")) else ""
+
+
+def _entity(found: re.Match[str]) -> str:
+    name = found[1]
+    if not name.startswith("#"):
+        return _ENTITIES.get(name, found[0])
+    try:
+        number = int(name[2:], 16) if name[1:2] in ("x", "X") else int(name[1:])
+        char = chr(number)
+    except (ValueError, OverflowError):
+        return found[0]
+    return char if char.isprintable() or char in "\n\t" else ""
+
 
 LIMIT = 5 << 20  # bytes
 TEXTS = ("text/", "application/json", "application/xml", "application/javascript")

@@ -1,20 +1,70 @@
-"""Lists the files below a folder, with the draft applied and ignored files left out.
+"""Lists the files below a folder, with the draft applied and ignored files excluded.
 
-ripgrep tells where it can run; else the folders are walked here by the same rules.
+ripgrep lists them where it can run; otherwise the folders are walked here by the same rules. For
+a path that does not exist, others are suggested.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
+from typing import Literal
 
 import msgspec
 
-from assent.core.errors import AssentError
-from assent.core.paths import STATE, is_inside
-from assent.tools.ignore_files import IgnoreMatcher
+from assent.core.errors import AssentError, NotFound, Refused, UsageError
+from assent.core.paths import STATE, base_name, casefolded, is_inside, one_line, parent
+from assent.core.plan.operation import FileState
+from assent.core.shell.process import OutputChunk, ProcessLimits, Program, SandboxState
 from assent.tools.overlay import Overlay
 from assent.tools.path_access import is_private
-from assent.tools.ripgrep import run_ripgrep
+from assent.tools.path_patterns import IgnoreMatcher
 from assent.tools.tool import ToolContext
+
+# Runs ripgrep: always with the same options, confined, and never by its own settings.
+
+
+LIMITS = ProcessLimits(seconds=30, output=8 << 20)
+
+_FIXED = (
+    b"--no-config", b"--no-messages", b"--color=never", b"--hidden", b"--no-require-git",
+    b"--no-ignore-global", b"--glob=!.git", b"--glob=!/.opencode/assent",
+)  # fmt: skip
+_FAILED = 2
+
+
+class RipgrepOutput(msgspec.Struct, frozen=True):
+    """What it printed; `cut` says which limit ended it before it was through."""
+
+    content: bytes
+    cut: str = ""
+
+
+def run_ripgrep(around: ToolContext, options: Sequence[bytes], path: bytes) -> RipgrepOutput | None:
+    """Runs it in the workspace on a file or folder; None if no program can run here."""
+    try:
+        if around.process.sandbox_status().hold is SandboxState.OFF:
+            return None
+        program = around.process.program(("rg",))
+        if program is None:
+            return None
+        argv = (program, *_FIXED, *options, b"--", b"./" + path)
+        return _run(around, Program(argv))
+    except Refused:
+        return None
+
+
+def _run(around: ToolContext, program: Program) -> RipgrepOutput:
+    content, errors = bytearray(), bytearray()
+    code, cut = 0, ""
+    for part in around.process.run((program,), around.root, LIMITS):
+        if isinstance(part, OutputChunk):
+            (errors if part.error else content).extend(part.content)
+        else:
+            code, cut = part.code, part.cut
+    if code == _FAILED and errors and not content:
+        reason = errors.decode("utf-8", "replace").strip()
+        raise UsageError(f"The search could not begin: {reason}")
+    return RipgrepOutput(bytes(content), cut)
+
 
 MAX_FILES = 100_000  # files
 MORE = "There are more files than could be listed."
@@ -72,3 +122,50 @@ def _names(overlay: Overlay, folder: bytes) -> dict[bytes, bool]:
         return overlay.names(folder)
     except AssentError:
         return {}  # one that may not be read, or is going away: others are worth listing
+
+
+# Path suggestions: what a model may have meant by a path that does not exist.
+
+
+MAX_SUGGESTIONS = 3
+_ALIKE = 0.5
+
+
+def existing_state(around: ToolContext, path: bytes) -> FileState | Literal["folder"]:
+    """Returns what stands under a path; raises NotFound, with what may have been meant."""
+    state = around.overlay.state(path)
+    if state is None:
+        raise NotFound(f"{one_line(path)} does not exist.{suggest_paths(around, path)}")
+    return state
+
+
+def suggest_paths(around: ToolContext, path: bytes) -> str:
+    """Returns a sentence with paths of the same or a similar name; empty if there are none."""
+    wanted = casefolded(base_name(path))
+    same = [file for file in list_files(around, b"").files if casefolded(base_name(file)) == wanted]
+    found = same[:MAX_SUGGESTIONS] or _alike(around, path)
+    if not found:
+        return " Look for it with glob."
+    return f" Did you mean {', '.join(one_line(each) for each in found)}?"
+
+
+def _alike(around: ToolContext, path: bytes) -> list[bytes]:
+    folder = parent(path)
+    while folder and around.overlay.state(folder) != "folder":
+        folder = parent(folder)
+    prefix = folder + b"/" if folder else b""
+    scored = [
+        (_likeness(base_name(path), each), prefix + each) for each in around.overlay.names(folder)
+    ]
+    best = sorted((score, each) for score, each in scored if score >= _ALIKE)
+    return [each for _, each in reversed(best)][:MAX_SUGGESTIONS]
+
+
+def _likeness(one: bytes, other: bytes) -> float:
+    """Compares two names by the pairs of letters that they share."""
+    ours, theirs = _pairs(casefolded(one)), _pairs(casefolded(other))
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
+
+
+def _pairs(text: bytes) -> set[bytes]:
+    return {text[at : at + 2] for at in range(len(text) - 1)}

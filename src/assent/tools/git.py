@@ -9,7 +9,7 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.command_output import collect_output, quote_argument, with_draft_note
+from assent.tools.outcome import collect_output, quote_argument, with_draft_note
 from assent.tools.path_access import resolve_path
 from assent.tools.tool import Tool, ToolContext
 

@@ -7,11 +7,10 @@ import msgspec
 
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.file_listing import MAX_FILES, MORE, list_files
-from assent.tools.output_limits import limited_outcome
+from assent.tools.file_listing import MAX_FILES, MORE, existing_state, list_files
+from assent.tools.outcome import limited_outcome
 from assent.tools.path_access import read_access_of, resolve_path, search_accesses
-from assent.tools.path_glob import PathGlob
-from assent.tools.path_suggestions import existing_state
+from assent.tools.path_patterns import PathGlob
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.tool import Tool, ToolContext
 

@@ -10,10 +10,9 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.line_numbers import numbered
-from assent.tools.output_limits import limited_outcome
+from assent.tools.file_listing import existing_state
+from assent.tools.outcome import limited_outcome, numbered
 from assent.tools.path_access import read_access_of, resolve_path, search_accesses
-from assent.tools.path_suggestions import existing_state
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
 from assent.tools.tool import Tool, ToolContext

@@ -5,8 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from assent.core.errors import UsageError
 from assent.core.llm import ToolCall
-from assent.tools.argument_aliases import normalized_name
-from assent.tools.tool_aliases import ALIASES, UNSUPPORTED
+from assent.tools.aliases import ALIASES, UNSUPPORTED, normalized_name
 
 Args: TypeAlias = dict[str, Any]
 ARROW: Final = " -> "

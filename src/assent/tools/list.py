@@ -9,11 +9,10 @@ from assent.core.errors import NotFound
 from assent.core.paths import base_name, one_line, parent
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.file_listing import MORE, list_files
-from assent.tools.output_limits import limited_outcome
+from assent.tools.file_listing import MORE, existing_state, list_files
+from assent.tools.outcome import limited_outcome
 from assent.tools.path_access import outside_path, read_accesses, resolve_path, search_accesses
-from assent.tools.path_glob import PathGlob
-from assent.tools.path_suggestions import existing_state
+from assent.tools.path_patterns import PathGlob
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.tool import Tool, ToolContext
 

@@ -5,25 +5,28 @@ import msgspec
 from assent.core.errors import NoMatch, UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools import plan_file
+from assent.tools import file_edit as plan_file
 from assent.tools.file_edit import (
     EditedFile,
     edit_access,
     edit_outcome,
     edit_target,
     excerpt,
+    is_plan,
     load_file,
+    plan_text_outcome,
     read_access,
 )
-from assent.tools.plan_file import is_plan, plan_text_outcome
-from assent.tools.text_encoding import (
+from assent.tools.text_match import (
     TextEncoding,
+    TextReplacement,
+    apply_replacements,
     decode_text,
     encode_text,
     escape_spelling,
+    find_replacements,
     line_of,
 )
-from assent.tools.text_match import TextReplacement, apply_replacements, find_replacements
 from assent.tools.tool import Tool, ToolContext
 
 

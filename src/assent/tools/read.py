@@ -1,26 +1,131 @@
-"""read: a file with line numbers, a picture, or the names in a folder."""
+"""read: a file with line numbers, a picture, or the names in a folder.
 
-from collections.abc import Iterator, Mapping, Sequence
+The instruction files of the folders around it come along.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.llm import ImagePart
-from assent.core.paths import display_path, one_line
+from assent.core.paths import ancestors, display_path, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
 from assent.ports import OutsideFiles
-from assent.tools.line_page import LinePage, read_page
-from assent.tools.nested_instructions import nested_instructions
-from assent.tools.output_limits import LINES, limited_outcome
+from assent.tools.file_listing import existing_state
+from assent.tools.outcome import BYTES, LINES, limited_outcome, numbered
 from assent.tools.overlay import WHOLE_FILE
 from assent.tools.path_access import outside_path, read_accesses, resolve_path
-from assent.tools.path_suggestions import existing_state
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.text_search import BINARY_PROBE_BYTES
 from assent.tools.tool import Tool, ToolContext
+
+# Pages of a file: lines with their numbers, as a stream that never holds the whole file.
+
+
+MAX_LINE_CHARS = 2000  # characters of a line that are shown
+_HELD = 4 * MAX_LINE_CHARS  # their bytes
+_MARK = b"\xef\xbb\xbf"
+
+
+class LinePage(msgspec.Struct, frozen=True):
+    """Some lines of a file, and whether there are more."""
+
+    lines: tuple[str, ...]
+    first: int
+    more: bool = False
+    total: int = 0  # lines of the whole file, if its end was reached
+    foreign: bool = False  # not UTF-8
+
+
+def read_page(chunks: Iterable[bytes], offset: int, limit: int) -> LinePage:
+    """Returns lines from number `offset` on, as many as the limits allow."""
+    shown: list[str] = []
+    size, number, foreign = 0, 0, False
+    for number, (held, length) in enumerate(_lines(chunks), 1):
+        if number < offset:
+            continue
+        text, strange = _decoded_line(held, length, first=number == 1)
+        size += len(text.encode()) + len(str(number)) + 3
+        if len(shown) == limit or (shown and size > BYTES):
+            return LinePage(tuple(shown), offset, more=True, foreign=foreign)
+        shown.append(numbered(number, text))
+        foreign = foreign or strange
+    return LinePage(tuple(shown), offset, total=number, foreign=foreign)
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Yields the beginning of each line and its whole length."""
+    held, length = b"", 0
+    for chunk in chunks:
+        first, *rest = chunk.split(b"\n")
+        held, length = held + first[: max(0, _HELD - len(held))], length + len(first)
+        for part in rest:
+            yield held, length
+            held, length = part[:_HELD], len(part)
+    if length:
+        yield held, length
+
+
+def _decoded_line(held: bytes, length: int, *, first: bool) -> tuple[str, bool]:
+    """Returns a line as text, and whether it had to be read as Latin-1."""
+    line = held.removeprefix(_MARK) if first else held
+    line = line.removesuffix(b"\r")
+    try:
+        text, strange = line.decode(), False
+    except UnicodeDecodeError as error:
+        broken_off = length > len(held) and error.start >= len(line) - 3
+        strange = not broken_off
+        text = line.decode("utf-8", "ignore") if broken_off else line.decode("latin-1")
+    if length > len(held) or len(text) > MAX_LINE_CHARS:
+        return f"{text[:MAX_LINE_CHARS]} [… {length} bytes in this line]", strange
+    return text, strange
+
+
+# Nested instructions: the instruction files in the folders around a file.
+
+
+NAMES = ("AGENTS.md", "CLAUDE.md")  # the first that is there counts
+MAX_FILE_BYTES = 16 << 10
+
+
+class NestedInstructions(msgspec.Struct, frozen=True):
+    """One file of instructions."""
+
+    path: bytes
+    digest: str
+    text: str
+
+
+def nested_instructions(around: ToolContext, file: bytes) -> list[NestedInstructions]:
+    """Returns what was not said yet, the nearest last; the root's are in the prompt already."""
+    found = [_of(around, folder) for folder in reversed(ancestors(file))]
+    return [
+        each
+        for each in found
+        if each and each.path != file and display_path(each.path) not in around.seen
+    ]
+
+
+def _of(around: ToolContext, folder: bytes) -> NestedInstructions | None:
+    return next((each for name in NAMES for each in _read(around, folder, name)), None)
+
+
+def _read(around: ToolContext, folder: bytes, name: str) -> Iterator[NestedInstructions]:
+    if name.encode() not in around.overlay.names(folder):
+        return
+    try:
+        path = resolve_path(around, f"{one_line(folder)}/{name}")
+        state = around.overlay.state(path)
+        if isinstance(state, FileState) and path.endswith(b".md") and around.readable(path):
+            text = around.overlay.content(path, MAX_FILE_BYTES).decode("utf-8", "replace")
+            yield NestedInstructions(path, state.digest, text.strip())
+    except AssentError:
+        return  # it leads outside, or is too long to be meant
+
 
 MAX_IMAGE_BYTES = 3_750_000  # bytes; what the wires carry grows by a third
 IMAGES = {

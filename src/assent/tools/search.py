@@ -1,21 +1,182 @@
-"""search: where a name is defined, with its kind and signature; or what one file defines."""
+"""search: finds where a name is defined, or lists what one file defines.
 
+A definition comes with its kind and signature, for the languages that people use.
+"""
+
+import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Annotated
 
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.paths import one_line
+from assent.core.paths import base_name, one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools.definitions import Definition, definition
-from assent.tools.line_numbers import numbered
-from assent.tools.output_limits import limited_outcome
+from assent.tools.file_listing import existing_state
+from assent.tools.outcome import limited_outcome, numbered
 from assent.tools.path_access import read_access_of, resolve_path, search_accesses
-from assent.tools.path_suggestions import existing_state
 from assent.tools.text_search import SearchHit, SearchQuery, SearchResult, search_text
 from assent.tools.tool import Tool, ToolContext
+
+# Definitions: which line of source code defines a name, for the languages that people use.
+
+
+_WORD = r"[\w$]+"
+
+
+class Definition(msgspec.Struct, frozen=True):
+    """What a line defines; kinds that matter more have a lower rank."""
+
+    name: str
+    kind: str
+    rank: int
+
+
+# The first form that fits counts. NAME stands for the name; a kind's rank is its place in _RANKS.
+_RANKS = ("class", "type", "function", "method", "module", "constant", "variable", "heading")
+_TYPES = "class|interface|enum|record|struct|trait|object|protocol|@interface"
+_MODIFIERS = (
+    r"(?:(?:public|private|protected|internal|static|final|abstract|async|override|virtual|export"
+    r"|default|sealed|open|inline|readonly|partial|unsafe|synchronized|data|suspend|declare)\s+)*"
+)
+_CALLABLE = r"(?:async\b|function\b|\()"
+_STRUCT = r"(?:template\s*<.*>\s*)?(?:typedef\s+)?(?:struct|class|union|enum(?:\s+class)?)"
+_PUB = r"\s*(?:pub(?:\([^)]*\))?\s+)?"
+_RETURNS = r"(?!return\b|new\b|else\b|throw\b)[\w<>\[\],.?]+\s+"  # the type before a Java method
+_CREATE = r"\s*create\s+(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+|materialized\s+)?"
+_SCHEMA = r"(?:if\s+not\s+exists\s+)?[\"`\[]?(?:\w+[\"`\]]?\.)?[\"`\[]?"
+_FORMS: dict[str, tuple[tuple[str, str], ...]] = {
+    "python": (
+        ("class", r"\s*class\s+NAME\b"),
+        ("function", r"(?:async\s+)?def\s+NAME\b"),
+        ("method", r"\s+(?:async\s+)?def\s+NAME\b"),
+        ("type", r"type\s+NAME\b"),
+        ("variable", r"NAME\s*(?::[^=]+)?=(?!=)"),
+    ),
+    "javascript": (
+        ("class", rf"\s*{_MODIFIERS}class\s+NAME\b"),
+        ("type", rf"\s*{_MODIFIERS}(?:const\s+)?(?:interface|type|enum|namespace)\s+NAME\b"),
+        ("function", rf"\s*{_MODIFIERS}function\s*\*?\s*NAME\b"),
+        ("function", rf"\s*{_MODIFIERS}(?:const|let|var)\s+NAME\s*(?::[^=]+)?=\s*{_CALLABLE}"),
+        ("variable", rf"{_MODIFIERS}(?:const|let|var)\s+NAME\b"),
+        ("method", rf"\s+{_MODIFIERS}(?:get\s+|set\s+|\*\s*)?#?NAME\s*\([^;]*\{{\s*$"),
+    ),
+    "go": (
+        ("function", r"func\s+NAME\b"),
+        ("method", r"func\s+\([^)]*\)\s*NAME\b"),
+        ("type", r"\s*type\s+NAME\b"),
+        ("variable", r"\s*(?:var|const)\s+NAME\b"),
+    ),
+    "rust": (
+        ("type", rf"{_PUB}(?:struct|enum|trait|union|type)\s+NAME\b"),
+        ("function", rf"{_PUB}(?:(?:const|async|unsafe|extern\s+\S+)\s+)*fn\s+NAME\b"),
+        ("module", rf"{_PUB}mod\s+NAME\b"),
+        ("constant", rf"{_PUB}(?:const|static)\s+(?:mut\s+)?NAME\b"),
+        ("function", r"\s*macro_rules!\s*NAME\b"),
+    ),
+    "java": (
+        ("class", rf"\s*{_MODIFIERS}(?:{_TYPES})\s+NAME\b"),
+        ("method", rf"\s+{_MODIFIERS}(?:<[^>]+>\s*)?{_RETURNS}NAME\s*\([^;]*$"),
+        ("constant", rf"\s+{_MODIFIERS}{_RETURNS}NAME\s*="),
+    ),
+    "kotlin": (
+        ("class", rf"\s*{_MODIFIERS}(?:enum\s+)?(?:{_TYPES}|extension|actor)\s+NAME\b"),
+        ("function", rf"\s*{_MODIFIERS}(?:fun|func|def)\s+(?:<[^>]+>\s*)?(?:[\w<>?]+\.)?NAME\b"),
+        ("variable", rf"\s*{_MODIFIERS}(?:val|var|let|typealias|type)\s+NAME\b"),
+    ),
+    "c": (
+        ("constant", r"\s*#\s*define\s+NAME\b"),
+        ("class", rf"\s*{_STRUCT}\s+NAME\s*(?:final\s*)?(?::[^:].*)?\{{?\s*$"),
+        ("type", r"\s*(?:typedef\b.*\bNAME\s*;|using\s+NAME\s*=)"),
+        ("module", r"\s*namespace\s+NAME\b"),
+        ("function", r"(?!return\b|else\b)[\w:<>,*&~ \t]*?(?<![\w.>])(?:\w+::)?~?NAME\s*\([^;]*$"),
+    ),
+    "ruby": (
+        ("class", r"\s*(?:class|module)\s+(?:\w+::)*NAME\b"),
+        ("function", r"\s*def\s+(?:self\.)?NAME\b"),
+        ("constant", r"\s*NAME\s*=(?!=)"),
+    ),
+    "php": (
+        ("class", rf"\s*{_MODIFIERS}(?:{_TYPES})\s+NAME\b"),
+        ("function", rf"\s*{_MODIFIERS}function\s+&?NAME\b"),
+        ("constant", rf"\s*{_MODIFIERS}const\s+NAME\b"),
+    ),
+    "shell": (
+        ("function", r"\s*(?:function\s+NAME\b|NAME\s*\(\))"),
+        ("variable", r"(?:export\s+|readonly\s+|declare\s+(?:-\w+\s+)?)?NAME="),
+    ),
+    "lua": (
+        ("function", r"\s*(?:local\s+)?function\s+(?:\w+[.:])*NAME\b"),
+        ("variable", r"(?:local\s+)?NAME\s*=(?!=)"),
+    ),
+    "elixir": (
+        ("module", r"\s*defmodule\s+(?:\w+\.)*NAME\b"),
+        ("function", r"\s*def(?:p|macro|macrop|guard)?\s+NAME\b"),
+    ),
+    "haskell": (
+        ("type", r"(?:data|type|newtype|class)\s+(?:.*=>\s*)?NAME\b"),
+        ("function", r"(?:let\s+(?:rec\s+)?)?NAME\s*(?:::|:)\s"),
+        ("module", r"module\s+(?:\w+\.)*NAME\b"),
+    ),
+    "sql": (
+        ("type", rf"(?i:{_CREATE}(?:table|view|type|index)\s+{_SCHEMA}NAME\b)"),
+        ("function", rf"(?i:{_CREATE}(?:function|procedure|trigger)\s+{_SCHEMA}NAME\b)"),
+    ),
+    "proto": (
+        ("type", r"\s*(?:message|service|enum|type|input|interface|union|scalar)\s+NAME\b"),
+        ("method", r"\s*rpc\s+NAME\b"),
+    ),
+    "make": (("function", r"NAME\s*:(?!=)"), ("variable", r"(?:export\s+)?NAME\s*[:?+]?=")),
+    "terraform": (("type", r"(?:resource|data|variable|module|output)\s+(?:\"\w+\"\s+)?\"NAME\""),),
+    "markdown": (("heading", r"#{1,6}\s.*\bNAME\b"),),
+}  # fmt: skip
+_LANGUAGES = {
+    "python": "py pyi pyw pyx",
+    "javascript": "js jsx mjs cjs ts tsx mts cts vue svelte astro",
+    "go": "go",
+    "rust": "rs",
+    "java": "java cs groovy dart",
+    "kotlin": "kt kts swift scala sc",
+    "c": "c h cc cpp cxx hpp hh hxx m mm cu ino",
+    "ruby": "rb rake gemspec",
+    "php": "php",
+    "shell": "sh bash zsh ksh",
+    "lua": "lua",
+    "elixir": "ex exs",
+    "haskell": "hs ml mli elm fs",
+    "sql": "sql",
+    "proto": "proto graphql gql thrift",
+    "make": "mk makefile justfile",
+    "terraform": "tf hcl",
+    "markdown": "md rst adoc",
+}
+_BY_ENDING = {
+    ending: language for language, endings in _LANGUAGES.items() for ending in endings.split()
+}
+
+
+def definition(path: bytes, line: str, wanted: str = "") -> Definition | None:
+    """Returns what a line defines; with `wanted`, only if it is that name."""
+    ending = base_name(path).rpartition(b".")[2].decode("utf-8", "replace").lower()
+    language = _BY_ENDING.get(ending)
+    if language is None:
+        return None
+    for kind, form in _compiled(language, wanted):
+        if found := form.match(line):
+            return Definition(found["name"] or wanted, kind, _RANKS.index(kind))
+    return None
+
+
+@cache
+def _compiled(language: str, wanted: str) -> list[tuple[str, re.Pattern[str]]]:
+    name = re.escape(wanted) if wanted else _WORD
+    return [
+        (kind, re.compile(form.replace("NAME", f"(?P<name>{name})", 1).replace("NAME", name)))
+        for kind, form in _FORMS[language]
+    ]
+
 
 MAX_DEFINITIONS = 100
 MAX_SIGNATURE_CHARS = 200  # characters of a signature

@@ -9,7 +9,7 @@ from assent.core.errors import NotFound, NotReadOnly, Refused
 from assent.core.paths import display_path, one_line
 from assent.core.text.tool_mentions import without_missing_tools
 from assent.core.tool import Action, CommandEffect, ResourceAccess, ToolOutcome
-from assent.tools.command_output import collect_output, quote_argument, with_draft_note
+from assent.tools.outcome import collect_output, quote_argument, with_draft_note
 from assent.tools.path_access import resolve_path
 from assent.tools.schema import HIDDEN_FIELD
 from assent.tools.tool import Tool, ToolContext

@@ -6,17 +6,18 @@ from assent.core.errors import Refused
 from assent.core.paths import one_line
 from assent.core.plan.operation import FileState
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.tools import plan_file
+from assent.tools import file_edit as plan_file
 from assent.tools.file_edit import (
     EditedFile,
     edit_access,
     edit_outcome,
     edit_target,
     expected_state,
+    is_plan,
+    plan_text_outcome,
     read_access,
 )
-from assent.tools.plan_file import is_plan, plan_text_outcome
-from assent.tools.text_encoding import BOM, line_end, with_line_ends
+from assent.tools.text_match import BOM, line_end, with_line_ends
 from assent.tools.tool import Tool, ToolContext
 
 BEGINNING = 1 << 16  # bytes that tell how a file is written

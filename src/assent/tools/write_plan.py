@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.tool import Action, PlanTextEffect, ResourceAccess, ToolOutcome
-from assent.tools.plan_file import check_plan_text
+from assent.tools.file_edit import check_plan_text
 from assent.tools.tool import Tool, ToolContext
 
 

@@ -18,17 +18,18 @@ from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRet
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_text
 from assent.core.text.secrets import redact
-from assent.render.child_names import ChildNames
 from assent.render.command_output import visible_output
 from assent.render.lines import Line
 from assent.render.redaction import StreamRedactor
-from assent.render.repeated_calls import RepeatedCallFilter, times_suffix
 from assent.render.rows import Row
 from assent.render.turn_stream import (
+    ChildNames,
+    RepeatedCallFilter,
     activity_lines,
     child_lines,
     stream_result_row,
     stream_row,
+    times_suffix,
     without_question_details,
 )
 

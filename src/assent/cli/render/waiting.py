@@ -6,7 +6,7 @@ from typing import Final
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
 from assent.render.pending_decisions import PendingDecision
-from assent.render.pending_questions import age_text, seconds_since
+from assent.render.questions import age_text, seconds_since
 from assent.render.redaction import redacted_row
 from assent.render.rows import Row
 

@@ -1,10 +1,17 @@
-"""The interface of a wire protocol: encodes a request, and decodes the events of its answer."""
+"""What all wire protocols share: the interface, a cache, limits and argument parsing.
 
+The cache holds encoded messages, the limits are those of an answer, and the arguments are those
+of tool calls.
+"""
+
+import re
 from collections.abc import Callable, Iterable, Sequence
+from io import StringIO
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
+from assent.core.json_depth import is_too_deep
 from assent.core.llm import (
     AnswerSettings,
     ChatMessage,
@@ -12,9 +19,11 @@ from assent.core.llm import (
     ModelRequest,
     StreamEnded,
     StreamEvent,
+    ToolCall,
     ToolDefinition,
 )
 from assent.llm.http.sse import SseEvent
+from assent.llm.limits import MAX_ANSWER_PARTS
 
 Made = TypeVar("Made")
 
@@ -169,3 +178,141 @@ def _valid(value: object) -> object:
             return [_valid(item) for item in value]
         case _:
             return value
+
+
+# Measures an answer while it streams, and stops one that exceeds the limits.
+
+
+MB = 1 << 20
+
+
+class ResponseLimitExceeded(Exception):
+    """An answer is larger than a setting allows."""
+
+    def __init__(self, what: str, setting: str) -> None:
+        super().__init__(what)
+        self.setting = setting
+
+
+class ResponseMeter:
+    """Counts one answer; raises ResponseLimitExceeded before more than a limit is kept."""
+
+    def __init__(self, most: AnswerSettings | None = None) -> None:
+        self._most = most or AnswerSettings()
+        self._bytes = {"text": 0, "reasoning": 0, "arguments": 0}
+        self._parts = self._calls = 0
+
+    def add(self, kind: str, said: str) -> None:
+        """Counts a piece of text, reasoning or arguments."""
+        self._bytes[kind] += len(said) if said.isascii() else len(said.encode("utf-8", "replace"))
+        mb: float = getattr(self._most, f"{kind}_mb")
+        if self._bytes[kind] > mb * MB:
+            what = {"arguments": "arguments of calls"}.get(kind, kind)
+            raise ResponseLimitExceeded(f"more than {mb:g} MB of {what}", f"answer.{kind}_mb")
+
+    def add_value(self, kind: str, value: object) -> None:
+        """Counts a value that is kept as it came."""
+        self.add(kind, msgspec.json.encode(value).decode("ascii", "replace"))
+
+    def part(self) -> None:
+        """Counts a part that begins, whatever it holds."""
+        self._parts += 1
+        if self._parts > MAX_ANSWER_PARTS:
+            raise ResponseLimitExceeded(f"more than {MAX_ANSWER_PARTS} parts", "")
+
+    def call(self) -> None:
+        """Counts a call that begins."""
+        self._calls += 1
+        if self._calls > self._most.calls:
+            raise ResponseLimitExceeded(f"more than {self._most.calls} calls", "answer.calls")
+
+    def check_stream(self, events: int, received: int) -> None:
+        """Holds what came over the wire so far against the limits."""
+        if events > self._most.events:
+            raise ResponseLimitExceeded(f"more than {self._most.events} events", "answer.events")
+        if received > self._most.total_mb * MB:
+            raise ResponseLimitExceeded(
+                f"more than {self._most.total_mb:g} MB of data", "answer.total_mb"
+            )
+
+
+class TextBuffer:
+    """A text that grows by pieces, in little more memory than it has characters."""
+
+    def __init__(self, first: str = "") -> None:
+        self._text = StringIO()
+        self._text.write(first)
+
+    def __bool__(self) -> bool:
+        return self._text.tell() > 0
+
+    def append(self, piece: str) -> None:
+        self._text.write(piece)
+
+    def joined(self) -> str:
+        return self._text.getvalue()
+
+
+# Parses the arguments of a tool call, and repairs what is unambiguous.
+
+
+_FENCE = "```"
+# A string that has no end reaches to the end: so no part of it is looked at twice.
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+_DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
+
+
+def tool_call(id: str, tool: str, raw: str) -> ToolCall:
+    """Makes a call; arguments that mean nothing are None, and stay there to be read."""
+    args = parse_arguments(raw)
+    return ToolCall(id, tool, args, raw if args is None else "")
+
+
+def parse_arguments(raw: str) -> dict[str, Any] | None:
+    """Returns the arguments, or None where they can only be guessed."""
+    for mend in _MENDINGS:
+        found = _read(mend(raw), _DEPTH)
+        if found is not None:
+            return found
+    return None
+
+
+def _read(text: str, depth: int) -> dict[str, Any] | None:
+    try:
+        value = msgspec.json.decode(text) if text.strip() else {}
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    match value:
+        case dict():
+            return None if is_too_deep(value) else value
+        case None:
+            return {}
+        case str() if depth:
+            return _read(value, depth - 1)
+        case _:
+            return None
+
+
+def _as_it_is(raw: str) -> str:
+    return raw
+
+
+def _unfenced(raw: str) -> str:
+    text = raw.strip()
+    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
+        return raw
+    first, line_end, rest = text[len(_FENCE) : -len(_FENCE)].partition("\n")
+    return rest if line_end and first.strip() in ("", "json") else raw
+
+
+def _tidied(raw: str) -> str:
+    """Leaves out commas before a closing bracket, and escapes line ends in strings."""
+    return _STRING_OR_COMMA.sub(lambda found: _escaped(found[1] or ""), _unfenced(raw))
+
+
+def _escaped(string: str) -> str:
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", string)
+
+
+_MENDINGS: tuple[Callable[[str], str], ...] = (_as_it_is, _unfenced, _tidied)

@@ -6,8 +6,8 @@ from stat import S_ISDIR
 from assent.core.paths import parent
 from assent.core.plan.operation import Operation
 from assent.ports import BlobStore, WorkspaceFiles
-from assent.tools.ignore_files import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
 from assent.tools.overlay import Overlay
+from assent.tools.path_patterns import EXCLUDE, IGNORE_FILE_NAMES, IgnoreMatcher
 
 SnapshotStamp = tuple[int, ...]
 RuleStamps = tuple[object, ...]  # the rules on the way to a folder, as their stamps

@@ -9,8 +9,7 @@ from textual.widget import Widget
 from assent.core.errors import AssentError
 from assent.core.plan.record import PlanRecord, TextRevision
 from assent.core.text.hidden_chars import visible_line
-from assent.render.diff import text_diff
-from assent.render.diff_lines import diff_lines
+from assent.render.diff import diff_lines, text_diff
 from assent.render.lines import BLANK, Line
 from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel

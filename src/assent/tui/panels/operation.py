@@ -3,7 +3,7 @@
 from textual.widget import Widget
 
 from assent.render.review import OperationReview
-from assent.render.staged_operations import operation_detail_lines, operation_title
+from assent.render.status import operation_detail_lines, operation_title
 from assent.tui.line_view.view import LineView, Section
 from assent.tui.panels.panel import Panel
 

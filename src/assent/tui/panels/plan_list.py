@@ -8,10 +8,9 @@ from assent.core.errors import AssentError
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.render.rows import plan_row
 from assent.render.status import plan_lines
-from assent.render.times import local_time
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow

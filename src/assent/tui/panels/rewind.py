@@ -8,8 +8,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.session.rewind import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.render.lines import BLANK, Line, untrusted_lines
-from assent.render.times import local_time
+from assent.render.lines import BLANK, Line, local_time, untrusted_lines
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow
 

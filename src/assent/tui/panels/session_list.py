@@ -5,11 +5,10 @@ from typing import ClassVar, cast
 
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line
+from assent.render.lines import BLANK, Line, local_time
 from assent.render.redaction import redacted_row
 from assent.render.rows import session_row, session_state
 from assent.render.sessions import session_lines, transcript_lines, with_children
-from assent.render.times import local_time
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow

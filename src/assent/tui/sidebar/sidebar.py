@@ -30,7 +30,7 @@ from assent.core.errors import AssentError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line
-from assent.render.staged_operations import staged_lines
+from assent.render.status import staged_lines
 from assent.tui.line_view.view import LinePosition, LineView, Section
 from assent.tui.sidebar.context import context_lines, token_count_text
 from assent.tui.sidebar.data import (

@@ -15,14 +15,10 @@ from assent.core.text.hidden_chars import (
     visible_line,
     visible_path,
 )
-from assent.render.approval_notes import approval_note_lines, missing_note_lines
-from assent.render.build_warnings import warning_lines
-from assent.render.comment_anchors import operation_part, text_part
+from assent.render.approval import approval_note_lines, excluded_lines, missing_note_lines
 from assent.render.comments import MARK, outdated_comment_lines, with_comments
-from assent.render.drift import DriftedFile, drift_lines
 from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
 from assent.render.operation_text import operation_brief
-from assent.render.partial_approval import excluded_lines
 from assent.render.review import (
     OperationReview,
     Review,
@@ -31,11 +27,14 @@ from assent.render.review import (
     operation_counts_text,
     operation_header_lines,
     operation_lines,
+    operation_part,
     reviewed_mark,
     risk_lines,
     state_text,
+    text_part,
 )
 from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
+from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
 from assent.render.rows import operation_kind
 from assent.tui.hints import with_screen_commands
 from assent.tui.line_view.view import LinePosition, Section

@@ -8,8 +8,7 @@ from assent.core.session.event import Question
 from assent.core.session.question import PendingQuestion
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines
-from assent.render.pending_questions import pending_question_row
-from assent.render.questions import question_lines
+from assent.render.questions import pending_question_row, question_lines
 from assent.tui.line_view.view import Section
 from assent.tui.panels.question.state import NO_ANSWER, QuestionSelection, accepts_text, key_of
 

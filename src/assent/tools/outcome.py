@@ -1,0 +1,175 @@
+"""Outcomes: what a model reads of a call, with size limits and line numbers.
+
+The text comes from a command's output, a refusal or an error.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from assent.core.errors import AssentError, Refused
+from assent.core.paths import typed_line
+from assent.core.shell.exit_status import is_expected_exit
+from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
+from assent.core.text.tool_mentions import without_missing_tools
+from assent.core.tool import MISSING_CAPABILITY, ResourceAccess, ToolOutcome
+from assent.tools.tool import ToolContext
+
+# Texts of refused and failed calls for the model, and of requests for people.
+
+
+def refused_outcome(tool: str, reason: str) -> ToolOutcome:
+    """Returns the outcome of a call that was refused."""
+    return ToolOutcome(f"{reason} Nothing was done.", title=tool, failed=True)
+
+
+def failed_outcome(tool: str, error: Exception) -> ToolOutcome:
+    """Returns the outcome of a call that ended with an error."""
+    if not isinstance(error, AssentError):
+        return refused_outcome(tool, f"`{tool}` failed: {type(error).__name__}: {error}.")
+    text = f"{error.message}{_next(error.next)}"
+    return ToolOutcome(text, title=tool, failed=True, metadata=missing_capability(error))
+
+
+def missing_capability(error: AssentError) -> dict[str, str]:
+    """Returns what is missing on this machine for a call, as its metadata say it."""
+    lacks = error.lacks if isinstance(error, Refused) else ""
+    return {MISSING_CAPABILITY: lacks} if lacks else {}
+
+
+def access_line(request: ResourceAccess) -> str:
+    """Returns a request on one line, such as `edit src/a.py`."""
+    return f"{request.permission} {typed_line(request.resource)}"
+
+
+def _next(step: str) -> str:
+    """Says what to do next; a command of Assent's own is the person's to run, not the model's."""
+    if step.startswith("assent "):
+        return f" The person can run `{step}`."
+    return f" Next: {step}" if step else ""
+
+
+# Output limits: how much of a result a model gets to read, and what is kept of the rest.
+
+
+LINES, BYTES = 2000, 50 << 10  # of a result that a model reads
+KEPT_BYTES = 1 << 20  # bytes of the whole result that are kept in a file
+
+
+def limited_outcome(
+    text: str, title: str = "", notes: Iterable[str] = (), *, failed: bool = False, **metadata: Any
+) -> ToolOutcome:
+    """Returns an outcome whose text keeps to the limits and says what is missing.
+
+    Notes come after it, whatever was cut.
+    """
+    begun = truncated(text)
+    if begun == text:
+        whole = "\n".join(([text] if text else []) + [f"[{note}]" for note in notes])
+        return ToolOutcome(whole, title, failed, metadata=metadata)
+    lines, size = _counted(text)
+    shown = begun.count("\n") + 1
+    cut = f"[Cut here: {shown} of {lines} lines, {len(begun.encode())} of {size} bytes are shown.]"
+    rest = text.encode("utf-8", "backslashreplace")[:KEPT_BYTES]
+    whole = "\n".join([begun, cut, *[f"[{note}]" for note in notes]])
+    return ToolOutcome(whole, title, failed, metadata=metadata, rest=rest)
+
+
+def truncated(text: str, lines: int = LINES, size: int = BYTES) -> str:
+    """Returns as many whole lines as the limits allow; of one endless line, its beginning."""
+    end = -1
+    for _ in range(lines):
+        end = text.find("\n", end + 1)
+        if end < 0:
+            break
+    begun = text if end < 0 else text[:end]
+    encoded = begun.encode("utf-8", "backslashreplace")
+    if len(encoded) <= size:
+        return text if text[len(begun) :].strip("\n") == "" else begun
+    begun = encoded[:size].decode("utf-8", "ignore")
+    return begun[: begun.rfind("\n")] if "\n" in begun else begun
+
+
+def _counted(text: str) -> tuple[int, int]:
+    lines = text.count("\n") + (not text.endswith("\n"))
+    return lines, len(text.encode("utf-8", "backslashreplace"))
+
+
+# Line numbers in front of the lines of a result: adds, detects and removes them.
+
+
+_PREFIX = r"[ \t]*\d+(?:[:-](?: |$)|[\t→])"
+HINT = "Numbers in front of lines are not content: leave them out of `old` and `new`."
+
+
+def numbered(number: int, line: str, sign: str = ":") -> str:
+    """Renders a line with its number, as every tool shows it."""
+    return f"{number}{sign} {line}"
+
+
+def has_line_numbers(text: str) -> bool:
+    """Tells whether a line of a text begins as if it had been copied with its number."""
+    return any(re.match(_PREFIX, line) for line in text.splitlines())
+
+
+def without_line_numbers(text: str) -> str:
+    """Returns a text without the numbers; as it is, unless every line has one."""
+    lines = text.split("\n")
+    body = lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+    if not all(re.match(_PREFIX, line) for line in body):
+        return text
+    return "\n".join([re.sub(rf"^{_PREFIX}", "", line, count=1) for line in lines])
+
+
+# Turns the output of a read-only command line into a tool outcome.
+
+
+DRAFT_NOTE = (
+    "This is the disk; what is staged is not in it. `read`, `grep` and `glob` see the draft."
+)
+
+
+def collect_output(
+    parts: Iterator[OutputChunk | ProcessResult], title: str, line: str = ""
+) -> ToolOutcome:
+    """Collects what a command prints, as much as is kept, and how it ended.
+
+    `line`: what was run, which says whether its exit code is an answer, as after `grep`.
+    """
+    output, dropped, complained = bytearray(), 0, False
+    ended = ProcessResult(0)
+    for part in parts:
+        if isinstance(part, ProcessResult):
+            ended = part
+            continue
+        complained = complained or part.error
+        room = max(0, KEPT_BYTES - len(output))
+        output += part.content[:room]
+        dropped += max(0, len(part.content) - room)
+    text = output.decode("utf-8", "backslashreplace").rstrip("\n")
+    notes = [f"{dropped} more bytes were dropped."] if dropped else []
+    notes += [f"It was ended early: {ended.cut}."] if ended.cut else []
+    signal = "" if ended.cut else signal_of(ended.code)
+    by = f", as after {signal}" if signal else ""
+    notes += [f"Exit code {ended.code}{by}."] if ended.code else []
+    notes += [] if text or notes else ["No output."]
+    answer = not ended.cut and is_expected_exit(line, ended.code, complained=complained)
+    failed = bool(ended.cut or (ended.code and not answer))
+    lacks = {MISSING_CAPABILITY: ended.lacks} if ended.lacks else {}
+    return limited_outcome(text, title, notes, failed=failed, exit=ended.code, **lacks)
+
+
+def with_draft_note(outcome: ToolOutcome, around: ToolContext) -> ToolOutcome:
+    """Adds to what a program saw that the draft is not in it, where there is one."""
+    if not around.overlay.drafted():
+        return outcome
+    return msgspec.structs.replace(
+        outcome, text=f"{outcome.text}\n[{without_missing_tools(DRAFT_NOTE, around.absent)}]"
+    )
+
+
+def quote_argument(word: str) -> str:
+    """Returns a word as the small grammar reads it back, whatever is in it."""
+    return "'" + word.replace("'", "'\"'\"'") + "'"
