@@ -7,8 +7,7 @@ import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, says
 
 from assent.agent.loop.budget import Budget, BudgetLimits, BudgetSpent
-from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.turn_end import KEPT_STAGED
+from assent.agent.loop.loop import KEPT_STAGED, AgentLoop
 from assent.core.errors import Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import (

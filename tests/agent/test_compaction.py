@@ -6,15 +6,18 @@ import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, fails, says
 
 from assent.agent.loop.compaction import (
+    IMAGE_TOKENS,
     MAX_RESULT_CHARS,
     OMITTED,
+    TOOLS_TOKENS,
+    TokenMeter,
     context_window,
+    estimated_tokens,
     kept_messages,
     transcript_text,
 )
+from assent.agent.loop.loop import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
 from assent.agent.loop.system_prompt import prompt_text
-from assent.agent.loop.token_meter import IMAGE_TOKENS, TOOLS_TOKENS, TokenMeter, estimated_tokens
-from assent.agent.loop.turn_end import CONTEXT_FULL, KEPT_STAGED, LARGER_MODEL_COMMAND
 from assent.core.errors import ContextOverflow, ModelError
 from assent.core.llm import (
     ChatMessage,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.agent.decision_text import decision_line
+from assent.agent.permission_request import decision_line
 from assent.core.session.question import (
     NOBODY_ANSWERED,
     PermissionAnswer,

@@ -6,15 +6,15 @@ import pytest
 from tests.support.model import PRICES, Spoken, drive, driver, fails, says
 
 from assent.agent.loop.budget import BudgetLimits
-from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.step import CALL_ABORTED
-from assent.agent.loop.turn_end import (
+from assent.agent.loop.loop import (
     ANSWER_CUT_OFF,
     CONTINUE_COMMAND,
     KEPT_STAGED,
     NO_TOOLS_IN_LAST_STEP,
     RESUME_COMMAND,
+    AgentLoop,
 )
+from assent.agent.loop.step import CALL_ABORTED
 from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm import (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.agent.loop_detector import (
+from assent.agent.loop_guard import (
     CallFailure,
     CallHistory,
     CallRepeat,

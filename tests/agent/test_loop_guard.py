@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from assent.agent.loop_detector import LoopLimits
-from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard
+from assent.agent.loop_guard import DO_SOMETHING_ELSE, LoopGuard, LoopLimits
 from assent.agent.read_only_shell import only_reads
 from assent.core.llm import ToolCall
 from assent.core.tool import Action, Decision, GuardedCall, ResourceAccess, ToolOutcome, Verdict

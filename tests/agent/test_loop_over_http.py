@@ -7,8 +7,7 @@ from tests.llm.server import FAULTS, Heard, Server, Turn, serving
 from tests.llm.wire_responses import Reply
 
 from assent.agent.loop.budget import BudgetLimits
-from assent.agent.loop.loop import AgentLoop
-from assent.agent.loop.turn_end import CONTINUE_COMMAND, KEPT_STAGED
+from assent.agent.loop.loop import CONTINUE_COMMAND, KEPT_STAGED, AgentLoop
 from assent.core.errors import ModelError
 from assent.core.llm import TextPart, ToolResult
 from assent.core.session.agent import PromptContext

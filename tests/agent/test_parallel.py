@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from assent.agent.parallel import MAX_THREADS, run_parallel
+from assent.agent.tool_call_runner import MAX_THREADS, run_parallel
 
 
 @pytest.mark.parametrize("count", [1, 2, MAX_THREADS, 3 * MAX_THREADS])

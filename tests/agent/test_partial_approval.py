@@ -6,7 +6,7 @@ from tests.agent.test_session_plans import PRESENT
 from tests.support.engine import RacingStore, World
 from tests.support.session import PRESENTS, Script, told, turn, work
 
-from assent.agent.plan_update_text import PARTLY_APPROVED
+from assent.agent.plan_updates import PARTLY_APPROVED
 from assent.core.blob_references import blob_references
 from assent.core.errors import ConcurrentChange, DigestMismatch
 from assent.core.event import OperationsDeclined

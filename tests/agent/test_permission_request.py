@@ -8,8 +8,8 @@ from tests.agent.test_formatters import UPPER, Formatter
 from tests.support.engine import World
 from tests.support.session import Answers, Person, Script, results, tooling, work
 
-from assent.agent.edit_formatter import MAX_PATCH_CHARS
-from assent.agent.permission_question import permission_question, refusal_reason
+from assent.agent.formatters import MAX_PATCH_CHARS
+from assent.agent.permission_request import permission_question, refusal_reason
 from assent.core.session.event import Question, QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program

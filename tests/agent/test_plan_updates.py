@@ -4,7 +4,7 @@ import pytest
 from tests.support.engine import RacingStore, World
 from tests.support.session import PRESENTS, Person, Script, told, tooling, turn, work
 
-from assent.agent.plan_update_text import APPROVED_WITH_NOTE
+from assent.agent.plan_updates import APPROVED_WITH_NOTE
 from assent.core.event import DraftChanged
 from assent.core.llm import TextPart
 from assent.core.plan.record import PlanRecord

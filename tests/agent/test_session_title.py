@@ -3,7 +3,7 @@
 import pytest
 from tests.support.model import Spoken, says
 
-from assent.agent.loop.session_title import session_title
+from assent.agent.loop.loop import session_title
 from assent.core.errors import ModelError
 from assent.core.llm import ChatMessage, PartCompleted, RequestRetried, TextPart
 

@@ -6,7 +6,7 @@ import pytest
 from tests.cli.harness import World
 from tests.support.engine import World as Inside
 
-from assent.agent.agent_file import RELEASED_DIGESTS
+from assent.agent.project_files import RELEASED_DIGESTS
 from assent.app.workspace_files import packaged_agent
 from assent.core.digest import sha256
 

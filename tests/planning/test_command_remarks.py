@@ -4,7 +4,7 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.permissions.commands.predicted_effects import PredictedEffects
-from assent.planning.command_remarks import command_remarks
+from assent.planning.command_operation import command_remarks
 
 MAKE = RunCommand((b"make",))
 UNTOLD = "Its text does not tell what it changes: there may be risks that are not listed."

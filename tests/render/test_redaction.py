@@ -5,7 +5,7 @@ from contextlib import redirect_stderr
 
 import pytest
 
-from assent.agent.session_copy import exported_session
+from assent.agent.sessions import exported_session
 from assent.cli.output import CliOutput
 from assent.core.errors import ModelError
 from assent.core.event import StoredEvent

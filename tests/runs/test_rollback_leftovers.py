@@ -1,7 +1,7 @@
 """That a content exists nowhere else is said only where it is true."""
 
 from assent.core.plan.operation import FileState
-from assent.runs.rollback_leftovers import kept_slots_text
+from assent.runs.journal_summary import kept_slots_text
 from assent.store.memory import MemoryBlobStore
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 

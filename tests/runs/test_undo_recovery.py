@@ -21,7 +21,7 @@ from assent.core.run.journal import drive_to_end
 from assent.core.undo import AppliedChange
 from assent.executor.disk import Disk
 from assent.runs.runs import NO_RUN, RunReport
-from assent.runs.undo.recorded_undo import skipped_operations
+from assent.runs.undo.history import skipped_operations
 from assent.runs.undo.service import UndoPlan
 from assent.store.hash_chain import decode_event
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture

@@ -9,7 +9,7 @@ import msgspec
 from tests.support.engine import PassedOn, World
 from tests.support.session import Answers, OpenGate, Person, tooling
 
-from assent.agent.edit_formatter import EditFormatter
+from assent.agent.formatters import EditFormatter
 from assent.agent.permission_request import PermissionRequest, PermissionRequester
 from assent.agent.session_repository import SessionRepository
 from assent.agent.tool_environment import ToolEnvironment

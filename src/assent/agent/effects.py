@@ -5,9 +5,13 @@ from math import ceil
 
 import msgspec
 
-from assent.agent.edit_formatter import EditFormatter
-from assent.agent.permission_question import is_answered, refusal_reason
-from assent.agent.permission_request import PermissionRequester, QuestionOutcome
+from assent.agent.formatters import EditFormatter
+from assent.agent.permission_request import (
+    PermissionRequester,
+    QuestionOutcome,
+    is_answered,
+    refusal_reason,
+)
 from assent.agent.reminders import ModeSwitch, mode_events
 from assent.agent.services import AgentServices
 from assent.agent.session_plans import EMPTY_PLAN, SessionPlans

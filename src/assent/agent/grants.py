@@ -7,8 +7,8 @@ from assent.core.event import StoredEvent
 from assent.core.permission.mode import Mode
 from assent.core.permission.rule import Grant, GrantEvent, GrantGiven, GrantRevoked
 from assent.core.session.record import SessionRecord
+from assent.planning.plan_repository import decoded_head
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.stream_head import decoded_head
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import EventBatch
 

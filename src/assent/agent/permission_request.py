@@ -1,18 +1,18 @@
-"""Asks the person whether a call is allowed, on record, and reads the answer."""
+"""Asks the person whether a call is allowed, on record, and reads the answer (law 9)."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 import msgspec
 
-from assent.agent.edit_formatter import EditFormatter
+from assent.agent.formatters import EditFormatter
 from assent.agent.pending_questions import PendingQuestions
-from assent.agent.permission_question import permission_question
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
 from assent.core.llm import ToolCall
-from assent.core.paths import one_line
+from assent.core.paths import one_line, typed_line
 from assent.core.permission.mode import Mode
 from assent.core.permission.rule import PermissionPattern
 from assent.core.session.event import (
@@ -40,7 +40,93 @@ from assent.core.session.question import (
     yes_no_question,
 )
 from assent.core.session.record import SessionRecord
-from assent.core.tool import Decision, EditEffect, ResourceAccess
+from assent.core.tool import Action, Decision, EditEffect, ResourceAccess
+from assent.tools.dispatcher import ToolCallResult
+
+# The text of a permission question, and whether an answer allows the call (law 9).
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_INLINE_CHARS = 100  # characters of a command that stands in the question itself
+MAX_INLINE_THINGS = 3  # things that stand in the question itself; all of them are listed below it
+
+_WORDS = {
+    Action.READ: "read",
+    Action.EDIT: "change",
+    Action.SHELL: "run",
+    Action.FETCH: "fetch",
+    Action.PLAN: "set",
+    Action.PRESENT: "present",
+    Action.TASK: "start a child for",
+    Action.TOOL: "use",
+    Action.OUTSIDE: "look outside the workspace, into",
+    Action.LOOP: "go on with",
+    Action.SEEK: "look for",
+}
+
+
+def drain(work: Generator[T, None, R], take: Callable[[T], object]) -> R:
+    """Drives a generator to its end, hands over what it yields, and returns its answer."""
+    while True:
+        try:
+            take(next(work))
+        except StopIteration as end:
+            answer: R = end.value
+            return answer
+
+
+def permission_question(
+    requests: Sequence[ResourceAccess],
+    decision: Decision,
+    wishes: Sequence[str] = (),
+    patch: str = "",
+) -> Question:
+    """Returns the question whether a call may do what it touches, with all that a yes would do."""
+    touched = [_touched(each) for each in requests]
+    more = [f"{len(touched) - MAX_INLINE_THINGS} more"] if len(touched) > MAX_INLINE_THINGS else []
+    listed = ", ".join([*touched[:MAX_INLINE_THINGS], *more])
+    question = yes_no_question(PERMISSION, f"May the model {listed}? {decision.reason}".rstrip())
+    things = wishes or (touched if more else ())
+    long = [each.resource for each in requests if _is_long(each)]
+    return msgspec.structs.replace(
+        question, things=tuple(things), detail=patch, command="\n".join(long)
+    )
+
+
+def _touched(request: ResourceAccess) -> str:
+    word = _WORDS[request.action]
+    if _is_long(request):
+        return f"{word} this command"
+    if request.action is Action.SHELL:
+        return f"{word} `{request.resource}`"
+    led = f"{_one_line(request.link)} -> " if request.link else ""
+    return f"{word} {led}{_one_line(request.resource)}"
+
+
+def _is_long(request: ResourceAccess) -> bool:
+    """Tells whether a command line gets a block of its own, so that all of it can be read."""
+    line = request.resource
+    if request.action is not Action.SHELL:
+        return False
+    return len(line) > MAX_INLINE_CHARS or "`" in line or _one_line(line) != line
+
+
+def _one_line(resource: str) -> str:
+    """Returns a path, a command line or an address so that it cannot pass for several lines."""
+    return typed_line(resource)
+
+
+def refusal_reason(answers: QuestionAnswers | None) -> str:
+    """Returns why an answer is no yes, with the person's own words; nothing if it is one."""
+    return read_permission_answer(yes_no_question("", ""), answers).why
+
+
+def is_answered(answers: QuestionAnswers | None) -> bool:
+    """Tells whether somebody said anything at all."""
+    return answers is not None and any(answers)
+
 
 MAX_ROUNDS = 3  # of choosing and confirming, before it is a no
 MAX_TASK_CHARS = 120  # characters of a task
@@ -304,3 +390,29 @@ def _header(record: SessionRecord, agent: str) -> str:
         return PERMISSION
     task = " ".join((record.title or record.goal or record.slug).split())
     return f'{PERMISSION}, for the child {agent} with the task "{task[:MAX_TASK_CHARS]}"'
+
+
+# One line about a permission decision: who decided, by which rule, why, and the answer.
+
+
+def decision_line(settled: ToolCallResult) -> str:
+    """Says on one line who decided about a call, by which rule, and why."""
+    decision = settled.decision
+    if decision is None:
+        return ""
+    by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
+    answer = f"; {answer_line(settled.consent)}" if settled.consent is not None else ""
+    return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
+
+
+def answer_line(consent: PermissionAnswer) -> str:
+    """Says what was answered, and by whom if anybody did."""
+    if consent.yes:
+        return "the person said yes"
+    if consent.words:
+        return f"the person said no, in these words: {' '.join(consent.words.split())}"
+    if consent.plain:
+        return f"the person did not say yes: {consent.why.removesuffix('.')}"
+    if consent.later:
+        return "nobody has answered yet"
+    return "nobody was there to answer"

@@ -1,8 +1,13 @@
-"""Sessions: starting, continuing, changing and stopping them; one process drives each."""
+"""Sessions: starting, continuing, forking, changing and stopping them.
 
-from collections.abc import Iterator, Sequence
+One process drives each session.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal
+
+import msgspec
 
 from assent.agent.cancellation.token import RunningTurns
 from assent.agent.cancellation.watcher import CancelWatcher
@@ -10,28 +15,33 @@ from assent.agent.hook_guard import fire_prompt_hooks
 from assent.agent.reminders import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
 from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
 from assent.agent.services import AgentServices
-from assent.agent.session_copy import exported_session, fork_events, fork_mode
-from assent.agent.session_lookup import SessionLookup
-from assent.agent.session_repository import SessionRepository
+from assent.agent.session_repository import SessionLookup, SessionRepository
 from assent.agent.tool_environment import ToolEnvironment
-from assent.agent.turn_retry import last_turn_end, retry_message
-from assent.agent.turns import SessionTurn
+from assent.agent.turns import SessionTurn, last_turn_end, retry_message
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import StoredEvent
 from assent.core.ids import plan_name_of, slug
-from assent.core.llm import ImagePart, StreamDelta, TextPart
-from assent.core.permission.mode import default_agent, effective_mode, resolve_mode
+from assent.core.llm import ImagePart, StreamDelta, TextPart, TokenUsage
+from assent.core.permission.mode import Mode, default_agent, effective_mode, resolve_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.core.session.event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
     MessageAdded,
+    PartSaid,
     SessionDeleted,
     SessionEvent,
     SessionRenamed,
     SessionStarted,
+    StepEnded,
+    StepRetried,
+    StepStarted,
     Todo,
     TodosChanged,
     TurnEnded,
+    TurnStarted,
     WorkHalted,
     interrupted_turn,
 )
@@ -40,6 +50,46 @@ from assent.core.session.rewind import UserMessage, chosen_message, rewind_targe
 from assent.core.session.transcript import Transcript
 from assent.core.text.secrets import redact
 from assent.ports import AgentDriver
+from assent.render.log import event_row
+from assent.render.redaction import redacted_row
+
+# Copies of a session: the events that a fork inherits, and all of them for an export.
+
+
+_WORDS = (
+    MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
+    SessionRenamed, TurnEnded,
+)  # fmt: skip
+
+
+def fork_events(record: SessionRecord, events: Iterable[StoredEvent]) -> Iterator[SessionEvent]:
+    """Yields what a fork inherits: words and todos, never consent, plan or cost."""
+    for recorded in events:
+        match recorded.event:
+            case StepEnded() | Compacted() as paid:
+                yield msgspec.structs.replace(paid, usage=TokenUsage(), cost=0.0)
+            case CallEnded() as ended:
+                seen = {key: ended.metadata[key] for key in ("seen",) if key in ended.metadata}
+                yield msgspec.structs.replace(ended, metadata=seen)
+            case event:
+                if isinstance(event, _WORDS):
+                    yield event
+    if record.working:
+        yield TurnEnded("interrupted", "The session was forked here.")
+
+
+def fork_mode(mode: Mode) -> Mode:
+    """Returns the mode of a fork: that somebody need not be asked was said elsewhere."""
+    return "plan" if mode == "plan" else "ask"
+
+
+def exported_session(record: SessionRecord, events: Iterable[StoredEvent]) -> dict[str, object]:
+    """Returns a session with all its events, without secrets, as data for JSON."""
+    return {
+        "session": msgspec.to_builtins(redacted_row(record)),
+        "events": [event_row(one, {}) for one in events],
+    }
+
 
 MAX_TITLE_CHARS = 200
 MAX_GOAL_CHARS = 2000  # of a goal, where it stands in a plan's text

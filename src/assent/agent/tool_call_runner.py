@@ -3,20 +3,19 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
+from threading import Thread
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
-from assent.agent.decision_text import decision_line
 from assent.agent.effects import EffectDone, EffectRequest, EffectRunner
 from assent.agent.hook_guard import HookGuard
-from assent.agent.parallel import run_parallel
-from assent.agent.permission_question import drain
 from assent.agent.permission_request import PermissionRequest as Asked
+from assent.agent.permission_request import decision_line, drain
 from assent.agent.services import AgentServices
 from assent.agent.subagents.children import ChildSessions, RequestedTasks
-from assent.agent.subagents.report import declined_children
+from assent.agent.subagents.worker import declined_children
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent
@@ -58,6 +57,45 @@ from assent.tools.dispatcher import (
     notify_guards,
 )
 from assent.tools.tool import ToolContext
+
+# Runs several read-only pieces of work in parallel threads.
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAX_THREADS = 8  # threads
+
+
+def run_parallel(work: Callable[[T], R], things: Sequence[T]) -> list[R]:
+    """Returns what came of each, in their order; the first error is raised when all are done."""
+    if len(things) == 1:
+        return [work(things[0])]
+    waiting = list(enumerate(things))[::-1]
+    results: dict[int, R] = {}
+    errors: list[BaseException] = []
+
+    def worker() -> None:
+        while waiting:
+            try:
+                at, thing = waiting.pop()
+            except IndexError:  # another one was faster
+                return
+            try:
+                results[at] = work(thing)
+            except BaseException as error:
+                errors.append(error)
+
+    # Daemons: a person who interrupts does not wait for readers to end.
+    threads = [Thread(target=worker, daemon=True) for _ in range(min(MAX_THREADS, len(things)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [results[at] for at in range(len(things))]
+
 
 INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
 AFTER_THE_END = "The turn ended with the call before this one; nothing was done."

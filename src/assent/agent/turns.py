@@ -4,7 +4,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from assent.agent.cancellation.tools import cancellable_environment
 from assent.agent.effects import EffectDone
-from assent.agent.permission_question import drain
+from assent.agent.permission_request import drain
 from assent.agent.plan_updates import OwnChanges, PlanUpdates
 from assent.agent.reminders import ReminderContext, reminder
 from assent.agent.services import AgentServices
@@ -14,7 +14,7 @@ from assent.agent.subagents.ancestry import requested_end
 from assent.agent.subagents.children import ChildSessions
 from assent.agent.tool_call_runner import ToolCallRunner, abandoned_call
 from assent.agent.tool_environment import ToolEnvironment
-from assent.core.errors import AssentError, Interrupted, StoreError
+from assent.core.errors import AssentError, IllegalState, Interrupted, StoreError
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
 from assent.core.plan.record import PlanRecord
@@ -308,3 +308,56 @@ class SessionTurn:
 
 def _is_broken_off(event: SessionEvent) -> bool:
     return isinstance(event, TurnEnded) and event.why == "interrupted"
+
+
+# How the last turn ended, and the message that asks the model to try it again (F111).
+
+
+MAX_ERRORS = 3  # errors that are carried forward
+MAX_ERROR_CHARS = 500  # characters of each
+
+
+def last_turn_end(events: Sequence[StoredEvent]) -> TurnEnded | None:
+    """Returns how the last turn of a session ended, if it did."""
+    for recorded in reversed(events):
+        match recorded.event:
+            case TurnEnded() as end:
+                return end
+            case TurnStarted():
+                return None
+            case _:
+                pass
+    return None
+
+
+def retry_message(record: SessionRecord, events: Sequence[StoredEvent]) -> str:
+    """Says what went wrong in the last turn, for a model that is to try again."""
+    end = last_turn_end(events)
+    if not record.turns:
+        raise IllegalState(
+            f"Session {record.slug} has had no turn yet, so there is nothing to try again.",
+            f'assent -r {record.slug} -p "what should be done"',
+        )
+    how = f"ended ({end.why}). {end.words}" if end else "was cut off, as its process ended."
+    errors = _errors(events)
+    listed = "".join(f"\n- {text}" for text in errors)
+    went = f"\n\nThe last errors in it:{listed}" if errors else ""
+    return (
+        "The person wants this tried again. The turn before "
+        f"{how.strip()} What was done in it is kept: look at it first, and where the same way "
+        f"would fail again, take another.{went}"
+    )
+
+
+def _errors(events: Sequence[StoredEvent]) -> list[str]:
+    """Returns what the last calls of the last turn that failed were told."""
+    found: list[str] = []
+    for recorded in events:
+        match recorded.event:
+            case TurnStarted():
+                found.clear()
+            case CallEnded(tool=tool, result=result) if result.failed:
+                found.append(f"{tool}: {result.text[:MAX_ERROR_CHARS]}")
+            case _:
+                pass
+    return found[-MAX_ERRORS:]

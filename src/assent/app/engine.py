@@ -21,26 +21,24 @@ from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.runs import Runs
 from assent.runs.undo.service import UndoService
-from assent.runs.undo.status import undo_status
-from assent.runs.undo.targets import UndoTargets
+from assent.runs.undo.targets import UndoTargets, undo_status
 
 if TYPE_CHECKING:
-    from assent.agent.agent_file import AgentFileStatus
     from assent.agent.grants import Grants
     from assent.agent.memory import WorkspaceMemory
     from assent.agent.pending_decisions import PendingDecisions
     from assent.agent.pending_questions import PendingQuestions
+    from assent.agent.project_files import AgentFileStatus, TrustLog
     from assent.agent.services import AgentServices
     from assent.agent.session_context import SessionContext
-    from assent.agent.session_lookup import SessionLookup
+    from assent.agent.session_repository import SessionLookup
     from assent.agent.sessions import Sessions
     from assent.agent.text_plan_builds import TextPlanBuilds
     from assent.agent.tool_environment import ToolEnvironment
-    from assent.agent.trust_log import TrustLog
     from assent.agent.turn_changes import SessionTurnChanges
+    from assent.planning.bundles import KeyLog
     from assent.planning.comments import Comments
     from assent.planning.folder_import import FolderImporter
-    from assent.planning.key_log import KeyLog
     from assent.planning.partial_approval import PartialApprovals
     from assent.planning.patches import Patches
     from assent.planning.rebase import Rebaser
@@ -166,14 +164,14 @@ class Engine:
     @lazy_property
     def key_log(self) -> "KeyLog":
         """Which keys were trusted, and since when."""
-        from assent.planning.key_log import KeyLog
+        from assent.planning.bundles import KeyLog
 
         return KeyLog(self._doors, self._place)
 
     @lazy_property
     def trust_log(self) -> "TrustLog":
         """What was trusted by its content."""
-        from assent.agent.trust_log import TrustLog
+        from assent.agent.project_files import TrustLog
 
         return TrustLog(self._doors, self._place, self._workspaces)
 
@@ -240,7 +238,7 @@ class Engine:
     @lazy_property
     def session_list(self) -> "SessionLookup":
         """Conversations with a model, for looking at them."""
-        from assent.agent.session_lookup import SessionLookup
+        from assent.agent.session_repository import SessionLookup
 
         return SessionLookup(self._doors, self._workspaces, self._place.modes)
 
@@ -300,7 +298,7 @@ class Engine:
 
     def init(self, agent: bytes) -> "AgentFileStatus":
         """Makes the folder a workspace, and keeps the plan agent's file in step."""
-        from assent.agent.agent_file import sync_agent_file
+        from assent.agent.project_files import sync_agent_file
 
         self._workspaces.open()
         self._doors.projection.prepare()

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from assent.agent.loop_detector import LoopLimits
-from assent.agent.loop_guard import LoopGuard
+from assent.agent.loop_guard import LoopGuard, LoopLimits
 from assent.agent.tool_environment import TaskLimits, ToolEnvironment
 from assent.app.lazy import LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads
 from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.agent.trust_log import TrustLog
+from assent.agent.project_files import TrustLog
 from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
 from assent.config.project_files import consequences, project_files
 from assent.config.trust_list import FILE, WorkspaceTrust

@@ -4,7 +4,7 @@ from typing import Final
 
 import click
 
-from assent.agent.agent_file import AgentFileStatus
+from assent.agent.project_files import AgentFileStatus
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.render.lines import Line
 

@@ -267,7 +267,7 @@ def _answer(call: Invocation, record: SessionRecord) -> None:
 
 
 def _invented(call: Invocation, record: SessionRecord, model: str) -> str:
-    from assent.agent.loop.session_title import session_title
+    from assent.agent.loop.loop import session_title
     from assent.app.models import open_models
 
     models, warnings = open_models(call.folder)

@@ -14,9 +14,8 @@ from assent.core.errors import Refused, UsageError
 from assent.core.paths import MAX_FOLDERS
 from assent.core.plan.record import PlanRecord
 from assent.core.text.hidden_chars import visible_line, visible_path
-from assent.planning.drafts import Staged
+from assent.planning.drafts import Staged, nothing_staged
 from assent.planning.folder_import import FolderImportResult
-from assent.planning.staging_error import nothing_staged
 from assent.render.lines import Line, wrapped_lines
 from assent.render.rows import Row, operation_row, path_fields
 from assent.render.status import operation_lines

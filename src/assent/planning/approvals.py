@@ -1,20 +1,33 @@
-"""Proposes a frozen plan and records a person's approval or rejection of its digest."""
+"""Proposes a frozen plan, and records a person's approval or rejection of its digest.
 
-from collections.abc import Callable, Sequence
+An approval counts only while it is valid: an expired one stays expired, even if the clock is set
+back.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from assent.core.errors import (
     ApprovalUsed,
+    AssentError,
     DigestMismatch,
     Expired,
     IllegalState,
     InvalidPlan,
     NotApproved,
     NotFound,
+    NotIndependent,
 )
-from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
+from assent.core.event import (
+    ApprovalExpired,
+    PlanApproved,
+    PlanDeclined,
+    PlanProposed,
+    PlanRejected,
+)
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.paths import GIT, display_path, normalize
 from assent.core.plan.approval import MAX_LIFETIME_S, Approval, Approver, signed_bytes
@@ -23,23 +36,116 @@ from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.git_commit import commit_command, plan_title, without_commit
 from assent.core.plan.operation import FileState, Operation
 from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
-from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
+from assent.core.plan.record import ApprovalRecord, PlanAction, PlanRecord, PlanState, next_state
 from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
-from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
 from assent.planning.approval_notes import check_note
-from assent.planning.build_warnings import build_warnings
-from assent.planning.case_collisions import refuse_case_collisions
+from assent.planning.drafts import PlanExport
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
-from assent.planning.independent_approval import check_independent
-from assent.planning.plan_export import PlanExport
+from assent.planning.path_checks import refuse_case_collisions
 from assent.planning.plans import WRITE_COMMAND, Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.ports import EventBatch
+from assent.render.review_warnings import (
+    branch_warnings,
+    git_in_progress_warnings,
+    workspace_moved_warnings,
+)
 
 if TYPE_CHECKING:
     from assent.render.review import Review
+
+# Approval expiry: an expired approval stays expired, even if the clock is set back.
+
+
+def latest_known_time(
+    doors: Ports, stream: str, consents: Iterable[ApprovalRecord]
+) -> dict[str, str]:
+    """Returns the latest times that the log knows of after approvals that expire, by their ids.
+
+    What was recorded before an approval says nothing of it: the clock may have been wrong then.
+    """
+    given = [one for one in consents if one.approval.expires_at]
+    return {one.approval.id: doors.store.latest(stream, one.seq) for one in given}
+
+
+def usable_approval(doors: Ports, record: PlanRecord) -> Approval | None:
+    """Returns the approval of the current digest that counts now, without recording anything."""
+    unused = [one for one in record.consents if not one.run and not one.void]
+    return record.usable(doors.clock.now(), latest_known_time(doors, record.stream, unused))
+
+
+def record_expired(doors: Ports, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
+    """Records which approvals are too old now, unless the log knows of a later time already.
+
+    `seen` is what `latest` returned. Where the log cannot be written they are refused all the same.
+    """
+    now = doors.clock.now()
+    for one in approvals:
+        if one.expires_at and seen.get(one.id, "") < one.expires_at <= now:
+            batch = EventBatch(
+                f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),)
+            )
+            with suppress(AssentError):  # another process has seen it, too
+                doors.store.append(batch)
+
+
+def expiry_reason(approval: Approval, now: str) -> str:
+    """Says why an approval is too old."""
+    if now < approval.approved_at:
+        return (
+            f"The approval is of {approval.approved_at}, and here it is {now}: one of two clocks "
+            "is wrong, so nobody can tell whether it expired."
+        )
+    if now < approval.expires_at:
+        return (
+            f"The approval expired at {approval.expires_at}: the log knows of a later time than "
+            f"{now}, so the clock was set back."
+        )
+    return f"The approval expired at {approval.expires_at}."
+
+
+# Warnings before a build: git is mid-operation, on another branch, or the folder moved.
+
+
+def build_warnings(doors: Ports, place: WorkspaceConfig, record: PlanRecord) -> tuple[str, ...]:
+    """Says what git is in the middle of, and where the place is another than for the plan.
+
+    None of this keeps a plan from being built: which files have to be as they were, it says itself.
+    """
+    here = doors.git_state()
+    awaited = record.state is PlanState.AWAITING_APPROVAL
+    approval = usable_approval(doors, record) if awaited else None
+    return (
+        *git_in_progress_warnings(here),
+        *branch_warnings(record.branch_of(approval), here.branch),
+        *(workspace_moved_warnings(record.root, place.recorded_root) if awaited else ()),
+    )
+
+
+# Refuses approval by the person who requested the plan, where approve.independent asks for it.
+
+
+def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:
+    """Refuses a yes by whoever asked for a plan, if its risks are such that it needs another."""
+    risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
+    unclear = any(each.unclear for each in review.operations)
+    if isinstance(wanted, bool):
+        met = risks
+    else:  # whose text does not tell what it does may do all of it
+        met = set(wanted) if unclear else risks.intersection(wanted)
+    if not same or not (met if isinstance(wanted, tuple) else wanted):
+        return
+    doubt = ["what it does cannot be foreseen"] if unclear else []
+    found = ", ".join([*sorted(met & risks), *doubt])
+    why = f" ({found})" if found else ""
+    raise NotIndependent(
+        f"Whoever asked for this plan cannot approve it{why}: approve.independent wants another "
+        "person. Nothing was approved.",
+        "assent review",
+    )
+
 
 NO_SCOPE = (
     "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "

@@ -1,7 +1,13 @@
-"""Portable plans: packs a plan to be applied elsewhere, and imports one made elsewhere."""
+"""Portable plans: packs a plan to be applied elsewhere, or imports and checks one.
 
-from collections.abc import Iterable
+It also logs trusted keys.
+"""
+
+import io
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
+from typing import BinaryIO
 
 import msgspec
 
@@ -16,45 +22,214 @@ from assent.core.errors import (
     Drift,
     Expired,
     IllegalState,
+    ImpossibleOperations,
     NotApproved,
     NotFound,
     NotIndependent,
     Refused,
+    StoreError,
     UntrustedKey,
     UsageError,
     WorkspaceMismatch,
 )
-from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDeclined, TextRevised
+from assent.core.event import (
+    DraftChanged,
+    KeyRevoked,
+    KeyTrusted,
+    PlanApproved,
+    PlanCreated,
+    PlanDeclined,
+    TextRevised,
+)
 from assent.core.ids import plan_name, session_name
-from assent.core.paths import display_path
+from assent.core.paths import ancestors, base_name, display_path, parent, refuse_own_paths
 from assent.core.plan.approval import Approval, is_expired, signed_bytes
 from assent.core.plan.bundle import (
     MAX_CONTENT_BYTES,
     Bundle,
     BundleOrigin,
+    named_paths,
     origin_bytes,
     read_bundle,
     required_contents,
     review_contents,
 )
-from assent.core.plan.operation import RISK_CODES, MoveFile
+from assent.core.plan.draft import check_tree, refuse_similar_names, segments
+from assent.core.plan.git_commit import is_commit
+from assent.core.plan.operation import RISK_CODES, FileState, MoveFile, Operation, RunCommand
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
-from assent.planning.approval_expiry import expiry_reason, latest_known_time, record_expired
-from assent.planning.approvals import Approvals
-from assent.planning.bundle_check import BundleCheck
-from assent.planning.bundle_contents import BundleBlobs, BundleFiles
+from assent.core.run.slot_move import PathState
+from assent.executor.drift import check_disk, first_segment_files
+from assent.planning.approvals import (
+    Approvals,
+    check_independent,
+    expiry_reason,
+    latest_known_time,
+    record_expired,
+)
+from assent.planning.command_operation import checked_command
 from assent.planning.contents import PlanContents
 from assent.planning.drafts import MAX_TRIES
-from assent.planning.independent_approval import check_independent
+from assent.planning.path_checks import refuse_case_collisions, refuse_git_folders
 from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
 from assent.planning.rule_check import refuse_denied
 from assent.planning.workspace_repository import WorkspaceRepository
-from assent.ports import EventBatch
+from assent.ports import EventBatch, LinkTarget, ReplacementLoss, WorkspaceFiles
 from assent.render.review import OperationReview, Review
+from assent.tools.overlay import Overlay
+
+# Checks whether a plan from a bundle may be applied here, as if it had been staged here.
+
+
+class BundleCheck:
+    """Refuses what staging would have refused, and files that are not as the plan expects."""
+
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+
+    def check(self, plan: Plan) -> None:
+        """Looks at the plan and at the disk; changes nothing."""
+        files, paths = self._doors.files, frozenset(named_paths(plan.operations))
+        links = Overlay(files, self._doors.blobs, plan.operations).has_links
+        target = partial(_read, paths, files) if links else None
+        for path in sorted(paths):
+            self._check_path(path, target)
+        refuse_denied(self._doors, plan.operations, "Nothing was changed.")
+        refuse_git_folders(files, plan.operations, plan.operations)
+        refuse_similar_names(plan.operations)
+        try:
+            refuse_case_collisions(files, plan.operations)
+        except ImpossibleOperations as error:
+            raise Refused(error.message) from None
+        so_far: tuple[Operation, ...] = ()
+        for segment in segments(plan.operations):
+            if isinstance(segment[0], RunCommand):
+                self._check_command(segment[0], so_far)
+            so_far += segment
+            check_tree(so_far, files.is_file, files.below)
+        try:
+            check_disk(plan, first_segment_files(plan), files)
+        except Drift as drift:
+            raise imported_plan_drift(drift) from None
+
+    def _check_path(self, path: bytes, target: LinkTarget | None = None) -> None:
+        refuse_own_paths(path, self._place.plan_dir, self._place.private)
+        here = self._doors.files.locate(self._place.root + b"/" + path, target)
+        if here != path:
+            raise Refused(
+                f"{display_path(path)} is {display_path(here)} here: a symlink leads there."
+            )
+
+    def _check_command(self, command: RunCommand, before: tuple[Operation, ...]) -> None:
+        if command.profile == "commit":
+            if not is_commit(command):
+                raise Refused("It holds a commit that is not of the one form that a plan may have.")
+            return
+        if command.cwd:
+            self._check_path(command.cwd)
+        try:
+            checked_command(command, Overlay(self._doors.files, self._doors.blobs, before))
+        except NotFound as error:
+            raise imported_plan_drift(Drift(error.message)) from None
+        except UsageError as error:
+            raise Refused(error.message) from None
+
+
+def imported_plan_drift(drift: Drift) -> Drift:
+    """Returns the same refusal, of a plan that only those who made it can change."""
+    told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
+    return Drift(told, "assent propose --portable --out FILE")
+
+
+def _read(touched: Container[bytes], files: WorkspaceFiles, path: bytes) -> bytes | None:
+    """Reads a symlink; through a name that the plan itself touches, none of its paths leads."""
+    below = any(above in touched for above in ancestors(path))
+    return None if below or path in touched else files.link_target(path)
+
+
+# The contents of a bundle as ports, so that it is reviewed like a plan of this workspace.
+
+
+class BundleBlobs:
+    """Implements ports.BlobStore, read-only, with the contents of a bundle."""
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self._contents = contents
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        raise StoreError("Nothing is kept while a bundle is read.")
+
+    def flush(self) -> None:
+        """There is nothing to write."""
+
+    def close(self) -> None:
+        """There is nothing to remove."""
+
+    def has(self, digest: str) -> bool:
+        return digest in self._contents
+
+    def missing(self, digests: Iterable[str]) -> list[str]:
+        return [digest for digest in digests if digest not in self._contents]
+
+    def read(self, digest: str) -> bytes:
+        if digest not in self._contents:
+            raise StoreError(f"The bundle has no content {digest[:12]}….", "assent review FILE")
+        return self._contents[digest]
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        yield self.read(digest)
+
+
+class BundleFiles:
+    """Implements ports.WorkspaceFiles with only the files that the bundle's plan expects."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._contents = bundle.contents
+        self._before: dict[bytes, FileState] = {}
+        for op in bundle.plan.operations:
+            if isinstance(op, MoveFile):
+                self._before.setdefault(op.path, op.before)
+
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, PathState]:
+        return {path: self._before.get(path) for path in paths}
+
+    def locate(self, argument: bytes, target: LinkTarget | None = None) -> bytes:
+        return argument
+
+    def open(self, path: bytes) -> BinaryIO:
+        state = self._before.get(path)
+        if state is None or state.digest not in self._contents:
+            raise FileNotFoundError(path)
+        return io.BytesIO(self._contents[state.digest])
+
+    def below(self, folder: bytes) -> list[bytes]:
+        return []
+
+    def is_file(self, path: bytes) -> bool:
+        return path in self._before
+
+    def link_target(self, path: bytes) -> bytes | None:
+        return None
+
+    def names(self, folder: bytes) -> list[bytes]:
+        return [base_name(path) for path in self._before if parent(path) == folder]
+
+    def size(self, path: bytes) -> int:
+        return 0
+
+    def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
+        return []
+
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, ReplacementLoss]:
+        return {}
+
+    def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+        return None
 
 
 class Bundles:
@@ -316,3 +491,33 @@ def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationRevi
 
 def _stream(bundle: Bundle) -> str:
     return f"bundle/{bundle.origin.plan_id}"
+
+
+# Records in the log which keys a person trusted or revoked, and returns the machine's own key.
+
+
+STREAM = "keys/here"  # keys belong to a person on a machine, and to no workspace
+
+
+class KeyLog:
+    """Records key decisions. The file that counts is written by the caller."""
+
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+
+    def own(self) -> str:
+        """Returns this machine's public key; the first call makes the pair."""
+        return self._doors.signer.key()
+
+    def trusted(self, key: str, name: str) -> None:
+        """Records that a person lets a key approve plans from elsewhere (law 8)."""
+        self._append(KeyTrusted(key, name, self._place.user))
+
+    def revoked(self, key: str, name: str) -> None:
+        """Records that a person lets a key approve nothing any more."""
+        self._append(KeyRevoked(key, name, self._place.user))
+
+    def _append(self, event: KeyTrusted | KeyRevoked) -> None:
+        store, at = self._doors.store, self._doors.clock.now()
+        store.append(EventBatch(STREAM, len(store.read(STREAM)), at, (event,)))

@@ -1,6 +1,7 @@
 """Drafts: stages exact operations, composes them with earlier ones, and unstages them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from posixpath import normpath
 
@@ -8,13 +9,17 @@ import msgspec
 
 from assent.core.digest import operation_ids, sha256
 from assent.core.errors import (
+    AssentError,
     Busy,
     ConcurrentChange,
+    IllegalState,
     ImpossibleOperations,
     NoMatch,
     NotFound,
     Refused,
+    StoreError,
     UsageError,
+    WorkspaceError,
 )
 from assent.core.event import DraftChanged
 from assent.core.paths import (
@@ -22,6 +27,7 @@ from assent.core.paths import (
     casefolded,
     display_path,
     is_inside,
+    normalize,
     parent,
     refuse_deep_paths,
     refuse_own_paths,
@@ -44,10 +50,9 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.record import PlanRecord
 from assent.core.text.stream_search import count_matches, splice
-from assent.planning.case_collisions import FilenameCase, refuse_case_collisions
 from assent.planning.command_operation import checked_command, command_folder
 from assent.planning.contents import PlanContents
-from assent.planning.git_folders import refuse_git_folders
+from assent.planning.path_checks import FilenameCase, refuse_case_collisions, refuse_git_folders
 from assent.planning.plans import Plans, reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
@@ -329,3 +334,72 @@ def _touches(op: Operation, path: bytes) -> bool:
 
 def _only_case(path: bytes, to: bytes) -> bool:
     return path != to and casefolded(path) == casefolded(to)
+
+
+# Adds to a staging error that nothing was staged, and which command to type next.
+
+
+_SAFE = "Nothing was "  # changed, or staged
+
+
+@contextmanager
+def nothing_staged(next: str, look: str = "") -> Iterator[None]:
+    """Completes an error: that nothing was staged, and what to type next; `look` if a file failed.
+
+    What the store could not do, and a plan that cannot be changed, say themselves how things stand.
+    """
+    try:
+        yield
+    except (StoreError, IllegalState):
+        raise
+    except AssentError as error:
+        if _SAFE not in error.message:
+            error.message += f" {_SAFE}staged."
+        if not error.next:
+            error.next = look if look and isinstance(error, WorkspaceError) else next
+        raise
+
+
+# Adds the file with the plan's own text as an operation of the plan (plan.export).
+
+
+EXPORT_MODE = 0o644
+
+
+class PlanExport:
+    """Adds the export when a plan is frozen; the draft never holds it, so it is never doubled."""
+
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+        self._contents = PlanContents(doors)
+
+    def added(self, text: bytes, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+        """Returns the operations with the export among them, if it is wanted and not done."""
+        if not self._place.export:
+            return operations
+        path = self.path()
+        before = self._contents.overlay(operations).state(path)
+        if before == "folder":
+            raise ImpossibleOperations(
+                f"plan.export names {display_path(path)}, which is a folder."
+            )
+        digest, size = self._contents.keep([text])
+        mode = before.mode if before and before.kind == "file" else EXPORT_MODE
+        export = WriteFile(path, before, FileState(digest, size, mode))
+        if export.before == export.after:
+            return operations
+        refuse_denied(self._doors, [export], "plan.export adds it, so the plan was not frozen.")
+        changed = stage(operations, [export])
+        check_tree(changed, self._doors.files.is_file, self._doors.files.below)
+        self._contents.keep_all(changed, [op for op in changed if op not in operations])
+        return changed
+
+    def path(self) -> bytes:
+        """Returns where the export goes; refuses a path that no plan may touch."""
+        try:
+            path = normalize(self._place.export)
+        except Refused as refused:
+            raise Refused(f"plan.export: {refused.message}") from refused
+        refuse_own_paths(path, self._place.plan_dir, self._place.private)
+        return path

@@ -1,7 +1,7 @@
 """Loads plans as folds of their event streams and appends events to them."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -12,8 +12,23 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun, fold_plan, fold_plan_events
 from assent.core.run.permit_log import PermitLog, PermitRun, fold_permit, permit_runs
 from assent.planning.ports import Ports
-from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch
+
+# Decodes the stored fold of a stream; a damaged one is ignored and folded again.
+
+
+Fold = TypeVar("Fold")
+
+
+def decoded_head(head: tuple[int, bytes] | None, decode: Callable[[bytes], Fold]) -> Fold | None:
+    """Returns a kept fold, or None if there is none or it is damaged: events can be folded anew."""
+    if head is None:
+        return None
+    try:
+        return decode(head[1])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
 
 USED_HERE: Final = "The approval was used on this machine."
 

@@ -17,8 +17,8 @@ from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_stat
 from assent.core.run.slot_move import PathState
 from assent.planning.approvals import Approvals
 from assent.planning.contents import PlanContents
-from assent.planning.git_folders import refuse_git_folders
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
+from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections

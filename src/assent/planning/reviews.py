@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Literal, TypeGuard
+from typing import Final, Literal, TypeGuard
 
 import msgspec
 
@@ -26,21 +26,56 @@ from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
 from assent.core.text.hidden_chars import visible_line
+from assent.executor.drift import drifted_paths, first_segment_files, state_text
 from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
-from assent.planning.approval_expiry import usable_approval
-from assent.planning.build_warnings import build_warnings
-from assent.planning.command_remarks import command_remarks
-from assent.planning.drift import drifted_files, drifted_files_if_cheap
+from assent.planning.approvals import build_warnings, usable_approval
+from assent.planning.command_operation import command_remarks
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_operations
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.ports import PlanRules, ReplacementLoss
+from assent.ports import PlanRules, ReplacementLoss, WorkspaceFiles
 from assent.render.diff import LIMIT, operation_diff
 from assent.render.operation_text import operation_brief, undo_gaps
 from assent.render.review import SHORT, OperationReview, Review
 from assent.render.review_warnings import REBASE, DriftedFile, snapshot_gap_warnings
+
+# Drift: which files of a proposed plan changed since, for status and review.
+
+
+MAX_FILES: Final = (
+    1000  # files; with more of them reading would wait for long: a yes looks at them all
+)
+MAX_CHEAP_FILES: Final = 50
+MAX_CHEAP_BYTES: Final = 4 << 20  # bytes in them
+
+
+def drifted_files(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
+    """Returns the files that changed; none if they are too many to look at while reading."""
+    operations = first_segment_files(plan)
+    if len(operations) > MAX_FILES:
+        return ()
+    try:
+        found = list(drifted_paths(plan, operations, files))
+    except (AssentError, OSError) as error:
+        return (DriftedFile(b"", str(error)),)
+    gone = state_text(None)
+    return tuple(
+        DriftedFile(one.path, "gone" if one.found == gone else f"now {one.found}") for one in found
+    )
+
+
+def drifted_files_if_cheap(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
+    """Returns the files that changed if they are few and small; else none."""
+    paths = [path for op in first_segment_files(plan) for path, _, _ in footprint(op)]
+    paths += [file.path for file in plan.relied_on]
+    try:
+        small = len(paths) <= MAX_CHEAP_FILES and sum(map(files.size, paths)) <= MAX_CHEAP_BYTES
+    except (AssentError, OSError):
+        return ()
+    return drifted_files(plan, files) if small else ()
+
 
 TextBasis = Literal["approved", "proposed", "recorded"]
 OPEN_STATES = (

@@ -11,7 +11,7 @@ from assent.core.permission.rule import CommandLimits
 from assent.core.plan.operation import Operation, RunCommand, footprint, inverse
 from assent.core.text.hidden_chars import visible_line
 from assent.permissions.commands.predicted_effects import command_line_text
-from assent.planning.case_collisions import FilenameCase
+from assent.planning.path_checks import FilenameCase
 from assent.planning.ports import Ports
 from assent.ports import PlanRules
 from assent.render.operation_text import operation_brief

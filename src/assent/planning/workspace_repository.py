@@ -20,8 +20,8 @@ from assent.core.event import (
     WorkspaceMinted,
     WorkspaceMoved,
 )
+from assent.planning.plan_repository import decoded_head
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.stream_head import decoded_head
 from assent.ports import EventBatch
 
 MAX_TRIES = 20  # at a workspace that others are working on, too

@@ -1,4 +1,7 @@
-"""Summarises a run's journal for people: each operation, why it stopped, and the options."""
+"""Summarises a run's journal for people: each operation, and why the run stopped.
+
+It also says what remains, and which options there are.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
@@ -6,8 +9,8 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.paths import display_path
-from assent.core.plan.operation import Operation, RunCommand
+from assent.core.paths import display_path, is_inside, one_line
+from assent.core.plan.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import (
     AbortedEntry,
@@ -22,8 +25,9 @@ from assent.core.run.journal import (
     RunOutcome,
     started_entry,
 )
-from assent.core.run.results import run_results
+from assent.core.run.results import run_results, was_accepted
 from assent.core.run.rollback import rolled_back_operations
+from assent.core.run.slot_move import PathState, prunable_folders
 from assent.core.run.state import (
     UNKNOWN_END,
     RunState,
@@ -36,14 +40,17 @@ from assent.core.run.workspace_changes import SkipReason, WorkspaceChanges
 from assent.core.shell.process import shell_line
 from assent.core.text.secrets import redact
 from assent.core.undo import (
+    NOT_A_FILE,
+    STILL_DIFFERENT,
     AppliedChange,
     AppliedCommand,
     attributed_text,
+    has_state,
     put_back_text,
     undo_gaps,
 )
-from assent.executor.rollback import changes_reader, read_rollbacks
-from assent.ports import BlobStore
+from assent.executor.rollback import JournaledRun, changes_reader, read_rollbacks
+from assent.ports import BlobStore, PathStateReader, WorkspaceFiles
 from assent.runs.applied_changes import command_text
 
 MAX_OUTPUT_LINES: Final = 5  # lines of a failed command's output that are told
@@ -300,3 +307,89 @@ def _undo_that_waits(now: RunState) -> str:
 
 def _once(*notes: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(notes))
+
+
+# What remains after a run: files a command's undo did not restore, folders, kept slots.
+
+
+def leftovers(
+    plan: Plan, entries: Sequence[JournalEntry], blobs: BlobStore, disk: PathStateReader
+) -> Iterator[str]:
+    """Names the files of compensated commands that are other than before, if the run is back."""
+    last = entries[-1]
+    commands = any(isinstance(op, RunCommand) and op.undo for op in plan.operations)
+    if not commands or not isinstance(last, FinishedEntry) or last.outcome != "rolled_back":
+        return
+    try:
+        backs = read_rollbacks(entries, blobs)
+        traces = list(
+            JournaledRun(plan.operations, entries, backs, changes_reader(blobs)).file_changes()
+        )
+    except AssentError:
+        return  # what they did is not on record any more, and that is named
+    first: dict[bytes, FileState | None] = {}
+    theirs: set[bytes] = set()
+    for trace in traces:
+        for path, before, _ in footprint(trace.operation):
+            first.setdefault(path, before)
+            theirs.update([path] if trace.compensated else [])
+    for path in sorted(theirs):
+        if not has_state(_seen(path, disk), first[path]):
+            yield f"{STILL_DIFFERENT}: {one_line(path)}."
+
+
+def remaining_folders(
+    plan: Plan, entries: Sequence[JournalEntry], disk: WorkspaceFiles
+) -> Iterator[str]:
+    """Names folders that should have gone with the last file in them, and are still there."""
+    last = entries[-1]
+    done = (
+        isinstance(last, FinishedEntry)
+        and last.outcome == "done"
+        and not was_accepted(last, entries)
+    )
+    operations = [op for op in plan.operations if isinstance(op, FileOperation)]
+    folders = prunable_folders(operations) if done else []
+    used = {path for op in operations for path, _, after in footprint(op) if after is not None}
+    told: list[bytes] = []
+    for folder in folders:  # innermost first; those above it only follow from it
+        above = any(is_inside(one, folder) for one in told)
+        if (
+            above
+            or any(is_inside(path, folder) for path in used)
+            or _seen(folder, disk) != "folder"
+        ):
+            continue
+        try:
+            held = disk.names(folder)
+        except AssentError:
+            held = []
+        if held and len(operations) < len(plan.operations):
+            continue  # a command may have put it there
+        told.append(folder)
+        why = f"it holds {one_line(held[0])}" if held else "the system did not permit it"
+        yield f"Not removed, although the plan leaves it empty: {one_line(folder)} ({why})."
+
+
+def kept_slots_text(
+    kept: Sequence[bytes], blobs: BlobStore, disk: PathStateReader
+) -> Iterator[str]:
+    """Names slots that stay; that their content exists nowhere else only where that is true."""
+    seen = {slot: _seen(slot, disk) for slot in kept}
+    digests = [state.digest for state in seen.values() if isinstance(state, FileState)]
+    for slot, state in seen.items():
+        if not isinstance(state, FileState):
+            yield f"Kept, because nobody knows what is in it: {one_line(slot)}"
+        elif blobs.has(state.digest):
+            yield f"Left behind, though its content is stored elsewhere, too: {one_line(slot)}"
+        elif digests.count(state.digest) > 1:
+            yield f"Kept; another slot holds the same content: {one_line(slot)}"
+        else:
+            yield f"Kept, because it exists nowhere else: {one_line(slot)}"
+
+
+def _seen(path: bytes, disk: PathStateReader) -> PathState:
+    try:
+        return disk.read_states((path,))[path]
+    except AssentError:
+        return NOT_A_FILE

@@ -16,7 +16,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.drift import drifted_paths
 from assent.planning.contents import PlanContents
-from assent.planning.git_folders import refuse_git_folders
+from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.runs.journal import StoreJournal

@@ -49,7 +49,7 @@ from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
 from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
-from assent.planning.bundle_check import imported_plan_drift
+from assent.planning.bundles import imported_plan_drift
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.plans import Plans
@@ -62,12 +62,16 @@ from assent.runs.cancel_token import RunCancelToken
 from assent.runs.command_end import record_lost_end
 from assent.runs.disk_state import disk_state_lines, results_by_disk, slots_in_use
 from assent.runs.journal import JournalDamage, StoreJournal
-from assent.runs.journal_summary import journal_summary, may_have_run
+from assent.runs.journal_summary import (
+    journal_summary,
+    kept_slots_text,
+    leftovers,
+    may_have_run,
+    remaining_folders,
+)
 from assent.runs.orphan_slots import OrphanSlots
-from assent.runs.rollback_leftovers import kept_slots_text, leftovers, remaining_folders
-from assent.runs.undo.displaced_files import displaced_by
-from assent.runs.undo.selection import refuse_repeated_undo
-from assent.runs.undo.targets import UndoTargets
+from assent.runs.undo.history import displaced_by
+from assent.runs.undo.targets import UndoTargets, refuse_repeated_undo
 
 
 class RunReport(msgspec.Struct, frozen=True):

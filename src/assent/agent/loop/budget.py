@@ -1,15 +1,16 @@
-"""The budget of an invocation: limits on tokens, dollars and seconds, and what was spent."""
+"""The budget of an invocation: steps, tokens, dollars and seconds, allowed and spent."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from threading import Lock
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.core.event import StoredEvent
 from assent.core.llm import TokenUsage
-from assent.ports import OpenedModel
+from assent.ports import OpenedModel, Turn
 
 BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]
 
@@ -138,3 +139,36 @@ def _words(kind: BudgetKind, spent: BudgetSpent, most: float, by: float) -> tupl
                 f"The turn has taken {spent.seconds:.0f} seconds, and its limit is {most:g}.",
                 f"The turn has taken {spent.seconds:.0f} seconds; go on for another {by:g}?",
             )
+
+
+# Limits the number of steps of a turn, and asks the person before allowing more.
+
+
+class StepLimit:
+    """Counts the steps of one turn. Past `most` the person is asked; `fixed` holds whatever."""
+
+    def __init__(self, most: int = 0, fixed: int = 0) -> None:
+        self.taken = 0
+        self._by = most
+        self._most = most
+        self._fixed = fixed
+
+    def take(self, turn: Turn) -> Generator[StoredEvent, None, bool]:
+        """Takes a step; tells whether it is the last, which must end in words (F109)."""
+        self.taken += 1
+        fixed = min((each for each in (turn.agent.steps, self._fixed) if each), default=0)
+        if self.taken == fixed:
+            return True
+        if self.taken != self._most:
+            return False
+        if self.taken == 1:  # nothing has been done yet that could go on
+            return True
+        if not (yield from turn.confirm("Steps", self._question())):
+            return True
+        self._most += self._by
+        return False
+
+    def _question(self) -> str:
+        done = self.taken - 1
+        taken = f"{done} step" if done == 1 else f"{done} steps"
+        return f"The turn has taken {taken}, and the next is its last; go on with {self._by} more?"

@@ -1,21 +1,91 @@
 """The agent loop: ask the model, run its calls, repeat, until the turn is over."""
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 import msgspec
 
 from assent.agent.cancellation.request import RequestCancelToken
-from assent.agent.loop import turn_end
-from assent.agent.loop.budget import Budget, BudgetLimits
+from assent.agent.loop.budget import Budget, BudgetLimits, StepLimit
+from assent.agent.loop.compaction import transcript_text
 from assent.agent.loop.model_requests import ModelRequests
 from assent.agent.loop.step import ModelAnswer, SessionOutput, declined_calls
-from assent.agent.loop.step_limit import StepLimit
-from assent.core.errors import Interrupted, ModelError, UsageError
-from assent.core.llm import StopReason
+from assent.agent.loop.system_prompt import prompt_text
+from assent.core.errors import ContextOverflow, Interrupted, ModelError, UsageError
+from assent.core.llm import (
+    ChatMessage,
+    ModelRequest,
+    PartCompleted,
+    RequestRetried,
+    StopReason,
+    TextPart,
+)
+from assent.core.permission.mode import Mode
 from assent.core.session.agent import PromptContext
-from assent.core.session.event import TurnEnded, interrupted_turn
-from assent.ports import OpenedModel, Turn
+from assent.core.session.event import SessionEvent, TurnEnded, interrupted_turn
+from assent.ports import Model, OpenedModel, Turn
+
+# The events and messages with which a turn ends.
+
+
+CONTINUE_COMMAND = 'assent -c -p "go on"'
+RESUME_COMMAND = "assent -c"  # after an interruption, by somebody who sits there
+KEPT_STAGED = (
+    f"What was said and staged so far is kept; `{CONTINUE_COMMAND}` continues."  # while planning
+)
+KEPT_DONE = f"What was said and done so far is kept; `{CONTINUE_COMMAND}` continues."
+CONTEXT_FULL = "What was said and staged so far is kept, but this model cannot read it all."
+LARGER_MODEL_COMMAND = "assent -c --model PROVIDER/MODEL, with one that reads more"
+ANSWER_CUT_OFF = (
+    "The answer reached its greatest length before this call was complete, so it was not carried "
+    "out. Make smaller calls, and fewer of them in one answer."
+)
+NO_TOOLS_IN_LAST_STEP = (
+    "No tool can be used in the last step of a turn. The call was not carried out."
+)
+
+
+def kept_work_text(mode: Mode) -> str:
+    """Says what is left of a turn, and how to go on; only while planning anything is staged."""
+    return KEPT_STAGED if mode == "plan" else KEPT_DONE
+
+
+def budget_end(spent: str, mode: Mode) -> TurnEnded:
+    """Returns the end of a turn that would cost too much."""
+    return TurnEnded("budget", f"{spent} {kept_work_text(mode)}")
+
+
+def end_events(
+    answered: ModelAnswer, name: str, limit: int, mode: Mode = "plan"
+) -> tuple[SessionEvent, ...]:
+    """Returns the end of a turn after its last answer; `limit` is the number of steps, if reached.
+
+    Raises ModelError where the model refused.
+    """
+    if answered.stop is StopReason.REFUSED:
+        said = f": {answered.words.rstrip('.')}" if answered.words else ""
+        raise ModelError(f"{name} refused to answer{said}.")
+    if answered.stop is StopReason.LENGTH:
+        words = (
+            f"The answer of {name} is cut off: it reached its greatest length. "
+            f"{kept_work_text(mode)}"
+        )
+        return *declined_calls(answered.calls, ANSWER_CUT_OFF), TurnEnded("limit", words)
+    if limit:
+        steps = f"{limit} {'steps' if limit > 1 else 'step'}"
+        words = f"The turn reached its limit of {steps}. {kept_work_text(mode)}"
+        return *declined_calls(answered.calls, NO_TOOLS_IN_LAST_STEP), TurnEnded("limit", words)
+    return (TurnEnded("end"),)
+
+
+def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError | UsageError:
+    """Returns an error with what was kept and how to go on."""
+    if isinstance(error, UsageError):
+        return error
+    if isinstance(error, ContextOverflow):
+        return type(error)(f"{error.message} {CONTEXT_FULL}", LARGER_MODEL_COMMAND)
+    return type(error)(f"{error.message} {kept_work_text(mode)}", error.next or CONTINUE_COMMAND)
+
 
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over
 
@@ -131,3 +201,41 @@ class AgentLoop:
 def _is_at_rest(answered: ModelAnswer, *, last: bool) -> bool:
     """Tells whether the model has nothing more to do, and could go on if there were."""
     return not last and not answered.calls and answered.stop in (StopReason.END, StopReason.CALLS)
+
+
+# Asks a model for a session's title.
+
+
+MAX_TITLE_CHARS = 60
+MAX_READ_CHARS = 8_000  # characters of a session that a title is made from
+
+
+def session_title(model: Model, messages: Sequence[ChatMessage]) -> str:
+    """Asks a model for the title of a session; raises ModelError if it gives none."""
+    told = ChatMessage("user", (TextPart(transcript_text(messages, MAX_READ_CHARS)),))
+    answers = model.stream(ModelRequest((prompt_text("title"),), (told,), kind="title"))
+    texts: list[str] = []
+    try:
+        for answer in answers:
+            match answer:
+                case PartCompleted(TextPart(text)):
+                    texts.append(text)
+                case RequestRetried():
+                    texts.clear()
+                case _:
+                    pass
+    finally:
+        answers.close()
+    found = _clean(" ".join(texts))
+    if not found:
+        raise ModelError("The model gave no title. The session keeps the one it has.")
+    return found
+
+
+def _clean(text: str) -> str:
+    """Returns one line without quotes, cut at a word."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = line.strip("\"'`*# ").removesuffix(".")
+    if len(line) <= MAX_TITLE_CHARS:
+        return line
+    return line[: MAX_TITLE_CHARS - 1].rsplit(" ", 1)[0].rstrip() + "…"

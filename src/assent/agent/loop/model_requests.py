@@ -5,10 +5,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 import msgspec
 
 from assent.agent.loop.budget import Budget
-from assent.agent.loop.compaction import ATTEMPTS, Compaction, is_full
+from assent.agent.loop.compaction import ATTEMPTS, CHARS_PER_TOKEN, Compaction, TokenMeter, is_full
 from assent.agent.loop.step import ModelAnswer, ModelStep, SessionOutput
 from assent.agent.loop.system_prompt import prompt_layers, prompt_text, system_texts
-from assent.agent.loop.token_meter import CHARS_PER_TOKEN, TokenMeter
 from assent.core.errors import AssentError, ContextOverflow
 from assent.core.llm import ChatMessage, ModelRequest, TextPart, TokenUsage, ToolDefinition
 from assent.core.session.agent import Agent, PromptContext

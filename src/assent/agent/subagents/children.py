@@ -19,7 +19,11 @@ from assent.agent.subagents.ancestry import (
     waiting_tasks,
 )
 from assent.agent.subagents.concurrency import ConcurrencyLimit
-from assent.agent.subagents.report import (
+from assent.agent.subagents.worker import (
+    ChildSessionFactory,
+    ChildTask,
+    ChildWorker,
+    DrivenTurn,
     background_report,
     background_started,
     child_result,
@@ -28,8 +32,6 @@ from assent.agent.subagents.report import (
     lost_children,
     not_started,
 )
-from assent.agent.subagents.session_factory import ChildSessionFactory
-from assent.agent.subagents.worker import ChildTask, ChildWorker, DrivenTurn
 from assent.agent.tool_environment import ToolEnvironment
 from assent.core.errors import AssentError
 from assent.core.event import StoredEvent

@@ -1,20 +1,42 @@
-"""Drives one child session in a thread of its own."""
+"""Runs a task in a new or continued child session, in a thread, and reports what it did."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from threading import Thread, Timer
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from assent.agent.cancellation.turn import CancellableTurn
 from assent.agent.cancellation.watcher import CancelWatcher
-from assent.core.errors import AssentError, Interrupted
+from assent.agent.reminders import ReminderContext, child_rules, reminder
+from assent.agent.services import AgentServices
+from assent.agent.session_context import SessionContext
+from assent.agent.session_repository import SessionRepository
+from assent.agent.subagents.agent_types import is_read_only, subagent
+from assent.agent.tool_environment import ToolEnvironment
+from assent.core.errors import AssentError, Interrupted, NotFound, Refused
 from assent.core.event import StoredEvent
-from assent.core.llm import StreamDelta
-from assent.core.session.event import TurnEnded
-from assent.core.session.record import SessionRecord
-from assent.core.tool import TaskEffect
+from assent.core.ids import slug
+from assent.core.llm import StreamDelta, TextPart
+from assent.core.permission.mode import Mode, stricter_mode
+from assent.core.plan.record import PlanRecord
+from assent.core.session.agent import Agent
+from assent.core.session.event import (
+    ChildStarted,
+    MessageAdded,
+    ModeChanged,
+    PartSaid,
+    SessionEvent,
+    SessionStarted,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnEndReason,
+)
+from assent.core.session.record import SessionRecord, fold_session
+from assent.core.text.secrets import redact
+from assent.core.tool import EffectResult, TaskEffect
 from assent.ports import AgentDriver, Turn
 
 
@@ -152,3 +174,194 @@ def _told(error: BaseException) -> AssentError:
     if isinstance(error, AssentError):
         return error
     return AssentError(f"{type(error).__name__}: {error}.")
+
+
+# Creates or continues the child session for a task, or says why it cannot.
+
+
+MAX_NAMED = 10  # own children that a refusal names
+AS_PARENT = "as its parent's"  # why the mode of a child changed that nobody chose one for
+
+OwnChildren = Mapping[str, ChildStarted]
+
+
+class ChildSessionFactory:
+    """Starts tasks. What a child may do follows from its parents as they are now."""
+
+    def __init__(
+        self, desk: AgentServices, diary: SessionRepository, tooling: ToolEnvironment
+    ) -> None:
+        self._desk = desk
+        self._diary = diary
+        self._tooling = tooling
+        self._surroundings = SessionContext(desk, tooling)
+        self._clock = desk.ports.clock
+
+    def begin(self, parent: SessionRecord, task: TaskEffect, own: OwnChildren) -> SessionRecord:
+        """Returns the child with the task said in it; raises what the model is told instead."""
+        depth = self._tooling.tasks.depth
+        if self._tooling.driver is None or parent.depth >= depth:
+            raise Refused(
+                f"Children start no children of their own here: the depth is {parent.depth}, and "
+                f"`tasks.depth` is {depth}. Nobody was started; do it yourself."
+            )
+        agent = subagent(self._tooling.agents, task.agent)
+        if task.session:
+            return self._resumed(parent, self._own(parent, task, own), agent, task)
+        return self._new(parent, agent, task)
+
+    def _new(self, parent: SessionRecord, agent: Agent, task: TaskEffect) -> SessionRecord:
+        session = self._clock.new_id()
+        name = f"{parent.slug}-{slug(agent.name)}-{parent.children + 1}"
+        started = SessionStarted(
+            session, parent.workspace, name, self._mode(parent, agent), redact(task.title),
+            parent=parent.session, depth=parent.depth + 1,
+        )  # fmt: skip
+        plan = self._desk.plan_of(parent)
+        said = self._message(parent, agent, task.prompt)
+        return self._diary.start(
+            started, self._desk.link(plan), self._reminder(started, plan, said), said
+        )
+
+    def _resumed(
+        self, parent: SessionRecord, child: SessionRecord, agent: Agent, task: TaskEffect
+    ) -> SessionRecord:
+        events: list[SessionEvent] = [self._desk.link(self._desk.plan_of(parent))]
+        mode = self._mode(parent, agent)
+        if not self._follows(child):
+            mode = stricter_mode(mode, child.mode)
+        if mode != child.mode:
+            words = f"The mode is {mode} from now on, no longer {child.mode}. {child_rules(mode)}"
+            told, new = TextPart(words), self._clock.new_id()
+            events.append(ModeChanged(mode, AS_PARENT, child.custom))
+            events.append(MessageAdded(new, agent.name, (told,), "mode", child.model))
+        said = self._message(parent, agent, task.prompt)
+        return self._diary.append(child, *events, said)[0]
+
+    def _own(self, parent: SessionRecord, task: TaskEffect, own: OwnChildren) -> SessionRecord:
+        """Returns an own child by its id; everybody else's are refused (F103)."""
+        try:
+            child = self._diary.load(task.session) if task.session in own else None
+        except NotFound:
+            child = None
+        if child is None or child.parent != parent.session or child.deleted:
+            raise Refused(
+                f"This session has no sub-agent {task.session!a}. {_listed(own)} Nobody was "
+                "started."
+            )
+        if child.agent != task.agent:
+            raise Refused(
+                f"The sub-agent {task.session} is of the kind {child.agent}; send "
+                f"agent={child.agent} with it. Nobody was started."
+            )
+        return child
+
+    def _follows(self, child: SessionRecord) -> bool:
+        """Tells whether a child has its parent's mode, and not one that a person chose for it."""
+        events = [one.event for one in self._diary.read(child.session)]
+        chosen = [event.reason for event in events if isinstance(event, ModeChanged)]
+        return not chosen or chosen[-1] == AS_PARENT
+
+    def _mode(self, parent: SessionRecord, agent: Agent) -> Mode:
+        """Returns the mode of a child: its parent's, or plan for one that only looks."""
+        return "plan" if is_read_only(agent) else self._surroundings.mode(parent)
+
+    def _message(self, parent: SessionRecord, agent: Agent, prompt: str) -> MessageAdded:
+        """Says the task, to the agent's own model or else to the parent's."""
+        inherited = parent.model or self._surroundings.agent(parent).model
+        model = "" if agent.model else inherited
+        return MessageAdded(self._clock.new_id(), agent.name, (TextPart(prompt),), model=model)
+
+    def _reminder(
+        self, started: SessionStarted, plan: PlanRecord | None, said: MessageAdded
+    ) -> MessageAdded:
+        record = fold_session(None, started, 1, "")
+        staged = len(self._desk.drafts.operations(plan)) if plan else 0
+        words = TextPart(reminder(record, plan, ReminderContext(staged, staging=False)))
+        return MessageAdded(self._clock.new_id(), said.agent, (words,), "reminder", said.model)
+
+
+def _listed(own: OwnChildren) -> str:
+    told = [f"{one.child} ({one.agent}: {one.title})" for one in [*own.values()][-MAX_NAMED:]]
+    return f"Its own are: {', '.join(told)}." if told else "It has none yet."
+
+
+# Messages that tell the parent's model what a child session did.
+
+
+MAX_FINAL_MESSAGE_CHARS = 30_000  # characters of last words
+# What a parent's model is told about a child that did not come to its own end.
+_ENDS: Final[dict[TurnEndReason, str]] = {
+    "limit": "It was stopped before it was done: ",
+    "budget": "It was stopped before it was done: ",
+    "interrupted": "It was interrupted: ",
+    "failed": "It failed: ",
+    "declined": "The person said no to it: ",
+    "waiting": "It waits for an answer of the person: ",
+    "paused": "The person paused it: ",
+    "cancelled": "The person cancelled it: ",
+}
+_FAILED: Final[tuple[TurnEndReason, ...]] = ("interrupted", "failed", "declined", "cancelled")
+
+
+def child_result(
+    record: SessionRecord, task: TaskEffect, end: tuple[TurnEndReason, str], said: str
+) -> EffectResult:
+    """Says what a child came to, and how to go on with it."""
+    why, about = end
+    told = f"{_ENDS[why]}{about}".strip() if why in _ENDS else ""
+    way_on = f"(session={record.session} agent={task.agent} continues it.)"
+    text = "\n\n".join(filter(None, [said or "It said nothing.", told, way_on]))
+    return EffectResult(text, why in _FAILED, metadata={"child": record.session, "why": why})
+
+
+def declined_children(tasks: Sequence[TaskEffect], of: int) -> str:
+    """Says to the person which children they said no to, and that the others' results are kept."""
+    named = " and ".join(f'the child {task.agent} with the task "{task.title}"' for task in tasks)
+    others = " What the other children came to is kept." if of > len(tasks) else ""
+    return f"You said no to {named}; nothing of what you were asked about was done.{others}"
+
+
+def background_started(record: SessionRecord) -> EffectResult:
+    """Says that a child works on while its parent does."""
+    text = f"It works in the background as session={record.session}. A message tells when it ends."
+    return EffectResult(text, metadata={"child": record.session, "background": True})
+
+
+def not_started(why: str) -> EffectResult:
+    """Says why nobody was started."""
+    return EffectResult(why, failed=True)
+
+
+def background_report(title: str, carried: EffectResult) -> str:
+    """Returns the message with which a child in the background comes back."""
+    return f"The task in the background has ended: {title}\n\n{carried.text}"
+
+
+def lost_children(lost: Sequence[ChildStarted]) -> str:
+    """Returns the message about children whose process died."""
+    named = "\n".join(f"- {one.agent}: {one.title} (session={one.child})" for one in lost)
+    return f"These sub-agents were interrupted, as the process ended:\n{named}"
+
+
+def final_message(events: Sequence[StoredEvent]) -> str:
+    """Returns what the model said last in some events, cut where it is very long."""
+    said, saying = "", list[str]()
+    for recorded in events:
+        match recorded.event:
+            case StepStarted() | StepRetried():
+                saying.clear()
+            case PartSaid(part=TextPart(text)) if text.strip():
+                saying.append(text)
+                said = "\n\n".join(saying)
+            case _:
+                pass
+    if len(said) <= MAX_FINAL_MESSAGE_CHARS:
+        return said.strip()
+    return f"{said[:MAX_FINAL_MESSAGE_CHARS].strip()}\n(It said more; ask it to be brief.)"
+
+
+def end_reason(events: Sequence[StoredEvent]) -> tuple[TurnEndReason, str]:
+    """Returns why the last turn in some events ended, and the words about it."""
+    ends = [one.event for one in events if isinstance(one.event, TurnEnded)]
+    return (ends[-1].why, ends[-1].words) if ends else ("interrupted", "")

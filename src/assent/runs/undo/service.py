@@ -38,8 +38,10 @@ from assent.planning.contents import PlanContents
 from assent.planning.ports import Ports
 from assent.planning.rule_check import denied_operations, refuse_denied
 from assent.runs.runs import RunReport, Runs, RunSteps
-from assent.runs.undo.recorded_undo import recorded_undo, skipped_operations
-from assent.runs.undo.selection import (
+from assent.runs.undo.history import recorded_undo, skipped_operations
+from assent.runs.undo.targets import (
+    UndoTarget,
+    UndoTargets,
     commands_with_undo,
     operation_names,
     original_ids,
@@ -48,10 +50,9 @@ from assent.runs.undo.selection import (
     selected_changes,
     skipped_changes,
     undo_extent,
+    undo_status,
     undo_without_commands,
 )
-from assent.runs.undo.status import undo_status
-from assent.runs.undo.targets import UndoTarget, UndoTargets
 
 
 class UndoPlan(msgspec.Struct, frozen=True):

@@ -1,0 +1,63 @@
+"""Assent's own files in a project: which the person trusts, and the plan agent's file."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from assent.core.digest import sha256
+from assent.core.errors import Refused
+from assent.core.event import TrustGiven, TrustRevoked
+from assent.core.permission.trust import ProjectFile, TrustedFile
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.ports import Projection
+
+# Records in the log which project files a person trusted, or trusts no longer.
+
+
+class TrustLog:
+    """Records trust. The trust list that counts is written by the caller."""
+
+    def __init__(
+        self, doors: Ports, place: WorkspaceConfig, workspaces: WorkspaceRepository
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._workspaces = workspaces
+
+    def give(self, file: ProjectFile, does: Sequence[str]) -> TrustedFile:
+        """Records that a person lets exactly this content do what it says (law 8)."""
+        user = self._place.user
+        self._workspaces.append(TrustGiven(file.path, file.content_hash, tuple(does), user))
+        return TrustedFile(self._place.root, file.path, file.content_hash, self._doors.clock.now())
+
+    def revoke(self, path: str) -> None:
+        """Records that a person lets a file do nothing any more."""
+        self._workspaces.append(TrustRevoked(path, self._place.user))
+
+
+# Keeps the plan agent's file in a workspace up to date, unless a person changed it.
+
+
+AgentFileStatus: TypeAlias = Literal["written", "updated", "current", "changed_by_person"]
+
+# The SHA-256 of every version that was ever packaged; whoever changes the file adds its hash.
+RELEASED_DIGESTS = frozenset(
+    (
+        "8c08a07bc7b47b49ad3f16769a6893256b9995affea59530f07d43c5d08474af",
+        "ff1e91735cd9c94bda34425fe1f1d2889f70a7a3c89c029b2356cd1e815f3a7f",
+    )
+)
+
+
+def sync_agent_file(projection: Projection, text: bytes) -> AgentFileStatus:
+    """Writes the file if it is missing or an earlier version of ours; says what was found."""
+    try:
+        found = projection.read_agent()
+    except Refused:
+        return "changed_by_person"  # a symlink, say: whoever made it knows why
+    if found == text:
+        return "current"
+    if found is not None and sha256(found) not in RELEASED_DIGESTS:
+        return "changed_by_person"
+    projection.write_agent(text)
+    return "written" if found is None else "updated"
