@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from assent.tui.commands.registry import COMMANDS, GROUPS
-from assent.tui.keymap import KEY_CONTEXTS, rows_of
+from assent.tui.keys import KEY_CONTEXTS, rows_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "terminal.md"
 BLOCK = re.compile(r"(<!-- terminal: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.harness import PROGRAM, World
 
-from assent.cli.run_answer import EXIT_CODES
+from assent.cli.build import EXIT_CODES
 
 # Writes down every program that is started and every connection that is opened.
 WATCHED = """

@@ -93,7 +93,7 @@ def test_f113_what_was_interrupted_goes_on_without_a_word(talker: Talker, server
 
 LEAVING = """
 import os, signal, sys
-from assent.cli.interrupts import interruptible
+from assent.cli.terminal import interruptible
 with interruptible():
     try:
         os.kill(os.getpid(), signal.SIGINT)

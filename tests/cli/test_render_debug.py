@@ -1,6 +1,6 @@
 """What a model is told, and which tools it gets, in numbers and in lines."""
 
-from assent.cli.render.debug import (
+from assent.cli.debug import (
     estimate_tokens,
     prompt_lines,
     prompt_row,

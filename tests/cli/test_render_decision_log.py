@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assent.cli.render.decision_log import decision_lines, decision_rows
+from assent.cli.log import decision_lines, decision_rows
 from assent.core.event import (
     CommandStarted,
     Event,

@@ -1,6 +1,6 @@
 """Servers of tools as people and programs see them."""
 
-from assent.cli.render.mcp import HOW, servers_json, servers_lines
+from assent.cli.mcp import HOW, servers_json, servers_lines
 from assent.core.mcp import KnownMcpTool, McpTool
 
 SERVED = McpTool("peek", "Looks\u202e.", {"type": "object", "properties": {}})

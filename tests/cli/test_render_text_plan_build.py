@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.cli.render.text_plan_build import (
+from assent.cli.text_plan_build import (
     RefusedCall,
     text_plan_build_lines,
     text_plan_build_result,

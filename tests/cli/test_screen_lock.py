@@ -2,7 +2,7 @@
 
 from threading import Event, Thread
 
-from assent.cli.screen_lock import ScreenLock
+from assent.cli.terminal import ScreenLock
 
 
 def test_what_comes_while_somebody_is_asked_waits_for_the_answer() -> None:

@@ -25,8 +25,8 @@ from msgspec import inspect as shape
 
 import assent
 from assent.app.models import AvailableModel
-from assent.cli.render.run_stream import RunStream
-from assent.cli.render.text_plan_build import RefusedCall
+from assent.cli.stream_output import RunStream
+from assent.cli.text_plan_build import RefusedCall
 from assent.config.custom_commands import CommandFile
 from assent.config.front_matter import AgentFile
 from assent.config.keyring import KeyFile, SystemFile

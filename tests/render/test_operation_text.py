@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.cli.ansi import ansi
+from assent.cli.output import ansi
 from assent.core.plan.operation import RunCommand
 from assent.core.run.journal import LiveCommandOutput
 from assent.render.command_output import CommandOutputLines

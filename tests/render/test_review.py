@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from tests.render.values import DIGEST, delete, move, review, state, write
 
-from assent.cli.ansi import ansi
+from assent.cli.output import ansi
 from assent.core.plan.operation import Operation, RunCommand, reversibility
 from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.core.plan.record import PlanState

@@ -19,7 +19,7 @@ from assent.render.status import (
     operation_title,
     staged_lines,
 )
-from assent.tui.sidebar.todos import todo_count, todo_lines
+from assent.tui.sidebar.sidebar import todo_count, todo_lines
 
 FILE = FileState("0" * 64, 1, 0o644)
 DIFF = """diff --git a/a b/a

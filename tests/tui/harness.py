@@ -16,11 +16,10 @@ from tests.cli.scripts import ALONE, QUICK, Turn
 from tests.tui.widget_app import arrived
 from textual.pilot import Pilot
 
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.tui import LocalScreenHost
 from assent.tui.app import TerminalApp
 from assent.tui.host import StartOptions
-from assent.tui.panels.debounced import DebouncedPanel
-from assent.tui.panels.panel import Panel
+from assent.tui.panels.panel import DebouncedPanel, Panel
 
 SIZE = (100, 30)
 PATIENCE = 1500  # looks at a condition before a test gives up

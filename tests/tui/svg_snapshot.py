@@ -15,7 +15,7 @@ from textual._context import visible_screen_stack
 from textual.app import App
 from textual.widgets import Input, TextArea
 
-from assent.tui.line_view.view import LineView
+from assent.tui.line_view import LineView
 
 FOLDER = Path(__file__).parent / "snapshots"
 ACCEPT = "ASSENT_SNAPSHOTS=accept pytest tests/tui/test_snapshots.py"

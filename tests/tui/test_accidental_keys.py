@@ -14,11 +14,10 @@ from textual.events import Key
 
 from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
-from assent.tui.key_timing import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK
-from assent.tui.panels.approval.footer import ASKING
+from assent.tui.keys import ANSWER_CANCELLED, ANSWER_S, CLOSE_S, DEBOUNCE_S, TOO_QUICK
+from assent.tui.panels.approval.state import ASKING
 from assent.tui.panels.approval.state import ApprovalStage as At
-from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.panels.panel import ConfirmPanel, DebouncedPanel
 from assent.tui.panels.question.panel import QuestionPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel

@@ -10,9 +10,9 @@ from textual.events import Paste
 
 from assent.core.plan.record import PlanState
 from assent.render.lines import GUTTER
-from assent.tui.key_timing import TOO_QUICK
+from assent.tui.keys import TOO_QUICK
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.approval.service_calls import CHANGED
+from assent.tui.panels.approval.review import CHANGED
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.text_input import TextInputPanel
 

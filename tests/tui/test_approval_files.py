@@ -10,7 +10,7 @@ from tests.tui.test_accidental_keys import PACES, at_pace, slowly, spelled
 from assent.core.plan.record import PlanState
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
-from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.plan_list import HistoryPanel
 
 Act = Callable[[Reader], Awaitable[None]]
 SLOW_S = 0.33  # from one key to the next: too slow for any of them to take another back

@@ -10,8 +10,8 @@ from assent.core.plan.record import PlanState
 from assent.render.lines import BLANK, Line
 from assent.render.review import OperationReview, Review
 from assent.render.review_changes import ReviewChanges
-from assent.tui.line_view.view import LinePosition, Section
-from assent.tui.panels.approval.sections import (
+from assent.tui.line_view import LinePosition, Section
+from assent.tui.panels.approval.review import (
     ReviewContext,
     anchor_at,
     context_lines,

@@ -5,7 +5,7 @@ import pytest
 from assent.core.llm import TokenUsage
 from assent.core.session.event import Question
 from assent.render.lines import Line
-from assent.tui.conversation.block_sections import block_section, is_foldable
+from assent.tui.conversation.block_sections import MarkdownRenderer, block_section, is_foldable
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
     Block,
@@ -18,7 +18,6 @@ from assent.tui.conversation.blocks import (
     TurnEndBlock,
     UserMessageBlock,
 )
-from assent.tui.conversation.markdown import MarkdownRenderer
 
 QUESTION = Question("Colour", "Which colour?")
 LONG = "one\ntwo\nthree"

@@ -17,8 +17,16 @@ from textual.app import App
 from textual.events import Key, Paste
 from textual.message import Message
 
-from assent.tui.bracketed_paste import END, PASTE_TIMEOUT_S, START, BracketedPasteParser, PastedText
-from assent.tui.driver import PasteTruncated, TerminalDriver, messages
+from assent.tui.driver import (
+    END,
+    PASTE_TIMEOUT_S,
+    START,
+    BracketedPasteParser,
+    PastedText,
+    PasteTruncated,
+    TerminalDriver,
+    messages,
+)
 
 NASTY = "log \x1b[0m ok\n!touch pwned.txt\n"
 SHOWN = "log ␛[0m ok\n!touch pwned.txt\n"

@@ -9,17 +9,12 @@ from tests.tui.panel_actions import Reader
 
 from assent.tui.commands.registry import COMMANDS, GROUPS
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.help import HelpPanel
-from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.model_list import AgentList, ModelList
-from assent.tui.panels.palette import CommandPalette
-from assent.tui.panels.panel import Panel
-from assent.tui.panels.plan_list import PlanList
-from assent.tui.panels.rewind import RewindPanel
-from assent.tui.panels.runs import RunsPanel
-from assent.tui.panels.session_list import SessionList
-from assent.tui.panels.theme_list import ThemeList
+from assent.tui.panels.help import CommandPalette, HelpPanel
+from assent.tui.panels.panel import ConfirmPanel, Panel
+from assent.tui.panels.plan_list import HistoryPanel, PlanList
+from assent.tui.panels.session_list import RewindPanel, SessionList
+from assent.tui.panels.setting_list import AgentList, ModelList, ThemeList
+from assent.tui.panels.undo import RunsPanel
 from assent.tui.panels.waiting_list import WaitingList
 
 # What each command of the table shows: a panel, or words on the screen.

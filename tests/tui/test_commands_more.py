@@ -15,13 +15,11 @@ from assent.tui.commands.registry import COMMANDS
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
-from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.decision import DecisionPanel
-from assent.tui.panels.lines import LinesPanel
-from assent.tui.panels.model_list import AgentList, ModelList
-from assent.tui.panels.palette import CommandPalette
+from assent.tui.panels.help import CommandPalette
+from assent.tui.panels.panel import ConfirmPanel, LinesPanel
 from assent.tui.panels.question.panel import QuestionPanel
-from assent.tui.panels.theme_list import ThemeList
+from assent.tui.panels.setting_list import AgentList, ModelList, ThemeList
 from assent.tui.panels.waiting_list import WaitingList
 
 ASKS = (

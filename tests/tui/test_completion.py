@@ -14,8 +14,8 @@ from assent.tui.prompt.completion import (
     matching_files,
     matching_history,
 )
-from assent.tui.prompt.history import PromptHistory
-from assent.tui.prompt.paste_placeholders import PastePlaceholders
+from assent.tui.prompt.editor import PastePlaceholders
+from assent.tui.prompt.input import PromptHistory
 
 FILES = ["README.md", "docs/parse.md", "src/app/parser.py", "src/parse.py", "tests/test_parse.py"]
 TABLE = (Completion("/mode", "mode"), Completion("/model", "model"), Completion("/demo", "demo"))

@@ -9,14 +9,14 @@ from tests.cli.scripts import PLANS
 from tests.tui.harness import Seat, Stage
 from tests.tui.thread_gates import PRESENTED, Gate, here, hold_reading, session, talked
 
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.tui import LocalScreenHost
 from assent.core.session.event import MessageAdded
 from assent.tui.app import TerminalApp
 from assent.tui.commands.plan import NO_PLAN
-from assent.tui.deferred_actions import SESSION_CHANGED
+from assent.tui.dispatcher import SESSION_CHANGED
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.prompt.input import PromptInput
 

@@ -7,7 +7,7 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 
 from assent.app.demo import FILES, GOAL, WELCOME
-from assent.cli.tui_host import DemoScreenHost, LocalScreenHost
+from assent.cli.tui import DemoScreenHost, LocalScreenHost
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel

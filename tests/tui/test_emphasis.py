@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.style import Style
 
-from assent.tui.line_view.emphasis import emphasis_segments
-from assent.tui.theme.styles import style_in_theme
+from assent.tui.line_view import emphasis_segments
+from assent.tui.theme import style_in_theme
 
 PLAIN = Style()
 CODE = style_in_theme("dark", "code")

@@ -6,9 +6,9 @@ from tests.tui.harness import Seat, Stage, listens
 from tests.tui.scenes import PERMITTING
 
 from assent.tui.host import StartOptions
-from assent.tui.panels.memory_list import MemoryList
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.question.panel import QuestionPanel
+from assent.tui.panels.setting_list import MemoryList
 
 RECOVER = "/recover shows it and the ways on"
 

@@ -14,7 +14,7 @@ import assent
 from assent.cli.registry import COMMANDS
 from assent.core.errors import NotFound
 from assent.render.lines import GUTTER, Line
-from assent.tui.commands.dispatcher import find
+from assent.tui.commands.registry import find
 from assent.tui.hints import (
     ONLY_SHELL,
     SAY,

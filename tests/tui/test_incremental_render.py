@@ -9,9 +9,9 @@ from textual.app import App, ComposeResult
 
 from assent.core.llm import StreamDelta
 from assent.render.lines import Line
-from assent.tui.conversation.markdown import MarkdownRenderer
+from assent.tui.conversation.block_sections import MarkdownRenderer
 from assent.tui.conversation.view import ConversationView
-from assent.tui.line_view.sections import Section, SectionList
+from assent.tui.sections import Section, SectionList
 
 PIECES = (
     "\n# A head", "ing\r\n", "\r\n", "> quo", "ted\n\n\n", "``", "`py\n", "# no heading\n", "```",

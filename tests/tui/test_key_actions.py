@@ -10,7 +10,7 @@ from assent.core.permission.mode import CustomMode
 from assent.tui.app import TerminalApp
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import next_mode
-from assent.tui.keymap import KEYS
+from assent.tui.keys import KEYS
 
 CUSTOM = '\n[modes.docs]\nbase = "plan"\n[modes.wild]\nbase = "yolo"\n'
 

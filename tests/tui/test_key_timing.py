@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from assent.tui.key_timing import BURST_S, AnswerTiming, BurstDetector, KeyDebounce
+from assent.tui.keys import BURST_S, AnswerTiming, BurstDetector, KeyDebounce
 
 Times = list[float]
 

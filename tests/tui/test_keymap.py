@@ -10,7 +10,7 @@ from tests.tui.harness import Seat, Stage
 from assent.tui.app import TerminalApp
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import KEY_ACTIONS
-from assent.tui.keymap import KEYS
+from assent.tui.keys import KEYS
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.prompt.input import PromptInput
 

@@ -15,11 +15,10 @@ from assent.tui.app import TerminalApp
 from assent.tui.conversation.view import load_session, session_events
 from assent.tui.host import StartOptions
 from assent.tui.key_actions import KEY_ACTIONS
-from assent.tui.panels.model_list import ModelList
 from assent.tui.panels.session_list import SessionList
+from assent.tui.panels.setting_list import ModelList
 from assent.tui.sidebar import sidebar
-from assent.tui.sidebar.data import PlanFileText, SidebarData
-from assent.tui.sidebar.plan_watcher import PlanFileWatcher
+from assent.tui.sidebar.data import PlanFileText, PlanFileWatcher, SidebarData
 from assent.tui.sidebar.sidebar import Sidebar
 
 

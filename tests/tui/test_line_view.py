@@ -5,7 +5,7 @@ from textual.events import MouseScrollDown
 from textual.widget import Widget
 
 from assent.render.lines import Line
-from assent.tui.line_view.view import LinePosition, LineView, Section
+from assent.tui.line_view import LinePosition, LineView, Section
 
 
 def sheet(key: str, *texts: str) -> Section:

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 
 from assent.core.text.hidden_chars import CONTINUATION_MARK
 from assent.render.lines import GUTTER, Line, Style
-from assent.tui.line_view.line_wrap import (
+from assent.tui.sections import (
     CODE_STYLES,
     MIN_WIDTH,
     TEXT_STYLES,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from assent.tui.conversation.output_tail import MAX_CHARS, MAX_KEPT_LINES, SHOWN, OutputTail
-from assent.tui.workers.dispatcher import joined_messages
-from assent.tui.workers.messages import ShellOver, ShellPrinted
+from assent.tui.conversation.view import MAX_CHARS, MAX_KEPT_LINES, SHOWN, OutputTail
+from assent.tui.dispatcher import joined_messages
+from assent.tui.workers import ShellOver, ShellPrinted
 
 KEY = ["-----BEGIN RSA PRIVATE KEY-----", *["MIIEpAIBAAKCAQEA7bq" * 3] * 24]
 

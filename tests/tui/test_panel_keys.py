@@ -10,16 +10,17 @@ from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
 from assent.core.run.journal import LiveCommandOutput
-from assent.tui.line_view.view import LineView
-from assent.tui.panels import debounced, run
+from assent.tui.line_view import LineView
+from assent.tui.panels import panel as debounced
+from assent.tui.panels import run
 from assent.tui.panels.approval import state
-from assent.tui.panels.approval.sections import OPERATION, RISKS
+from assent.tui.panels.approval.review import OPERATION, RISKS
 from assent.tui.panels.approval.state import MOVING, PLAN_ACTIONS
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.history import HistoryPanel
 from assent.tui.panels.panel import Panel
+from assent.tui.panels.plan_list import HistoryPanel
 from assent.tui.panels.text_input import TextInputPanel
-from assent.tui.run_progress_view import RunProgressView
+from assent.tui.run_controller import RunProgressView
 
 HERE = Path(__file__).parent
 FROM = 12  # the row from which a key moves

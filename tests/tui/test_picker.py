@@ -13,13 +13,11 @@ from assent.render.lines import Line
 from assent.tui.commands.registry import COMMANDS
 from assent.tui.fuzzy import fuzzy_matches
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.palette import CommandPalette
+from assent.tui.panels.help import CommandPalette
+from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.picker import Picker, PickerRow, list_sections
-from assent.tui.panels.plan_list import PlanList
-from assent.tui.panels.rewind import RewindPanel
-from assent.tui.panels.session_list import SessionList
+from assent.tui.panels.plan_list import HistoryPanel, PlanList
+from assent.tui.panels.session_list import RewindPanel, SessionList
 from assent.tui.panels.text_input import TextInputPanel
 
 

@@ -7,14 +7,14 @@ import pytest
 from tests.cli.scripts import PLANS
 from tests.tui.harness import Seat, Stage
 
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.tui import LocalScreenHost
 from assent.core.errors import AssentError
 from assent.core.session.event import TurnStarted
 from assent.tui.app import TerminalApp
+from assent.tui.dispatcher import CUT_OFF
 from assent.tui.host import StartOptions
 from assent.tui.prompt.input import PromptInput
 from assent.tui.result_messages import APPROVED, PLAN_STATES
-from assent.tui.workers.dispatcher import CUT_OFF
 
 GOING_ON = StartOptions(going_on=True)
 WORDS = {words.strip() for words in (*PLAN_STATES.values(), APPROVED, CUT_OFF)}

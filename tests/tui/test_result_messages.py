@@ -8,9 +8,9 @@ from assent.core.plan.comment import Feedback
 from assent.core.plan.operation import DeleteFile, FileState, Operation
 from assent.render.lines import Line
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.confirm import ConfirmPanel
-from assent.tui.panels.rewind import RewindPanel
+from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.panels.run import RunPanel
+from assent.tui.panels.session_list import RewindPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.tui.result_messages import (
     approved_lines,

@@ -13,9 +13,8 @@ from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionE
 from assent.render.lines import Line
 from assent.tui.host import StartOptions
 from assent.tui.panels.panel import Panel
-from assent.tui.status.line import status_parts
-from assent.tui.workers.message_queue import MAX_JOINED, MessageQueue
-from assent.tui.workers.messages import SessionActivity
+from assent.tui.status import status_parts
+from assent.tui.workers import MAX_JOINED, MessageQueue, SessionActivity
 
 
 def test_what_is_said_and_answered_is_on_the_screen(stage: Stage) -> None:

@@ -11,9 +11,9 @@ from tests.tui.thread_gates import Gate, here, session, slow, talked
 
 from assent.app.engine import Engine
 from assent.core.session.record import SessionRecord
-from assent.tui.commands.settings import ON
+from assent.tui.commands.session import ON
 from assent.tui.host import StartOptions
-from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.session_controller import BUSY, NOTED, OTHER_MODE
 
 MADE = "made.txt"

@@ -14,11 +14,10 @@ from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, StepEnded, StepStarted, Todo, TodosChanged
 from assent.core.session.record import SessionRecord
 from assent.testing.engine_fixture import EngineFixture, open_engine_fixture
-from assent.tui.panels.operation import OperationPanel
-from assent.tui.prompt.history import load_prompt_history
+from assent.tui.prompt.input import load_prompt_history
 from assent.tui.sidebar.context import UsageLimits
 from assent.tui.sidebar.data import read_sidebar_data, unknown_limits
-from assent.tui.sidebar.sidebar import Sidebar
+from assent.tui.sidebar.sidebar import OperationPanel, Sidebar
 
 LOW, HIGH = (44, 20), (60, 46)
 TODOS = (Todo("Read", "completed"), Todo("Write", "in_progress"), Todo("Test"))

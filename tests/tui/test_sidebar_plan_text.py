@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assent.core.digest import sha256
 from assent.core.plan.record import PlanRecord, PlanState, TextRevision
 from assent.render.lines import GUTTER, Line
-from assent.tui.sidebar.plan_text import (
+from assent.tui.sidebar.sidebar import (
     DIFFERS,
     changed_lines,
     plan_header_lines,

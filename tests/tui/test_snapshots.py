@@ -14,15 +14,14 @@ from tests.tui.svg_snapshot import ACCEPT, FOLDER, compare
 from assent.tui import panels
 from assent.tui.conversation.timeline import Timeline
 from assent.tui.panels.approval.panel import ApprovalPanel
-from assent.tui.panels.approval.service_calls import load_plan
+from assent.tui.panels.approval.review import load_plan
 from assent.tui.panels.feedback import FeedbackPanel
-from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.operation import OperationPanel
 from assent.tui.panels.panel import Panel
+from assent.tui.panels.plan_list import HistoryPanel
 from assent.tui.panels.run import RunPanel
-from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.text_input import TextInputPanel
-from assent.tui.panels.undo import UndoPanel
+from assent.tui.panels.undo import RunsPanel, UndoPanel
+from assent.tui.sidebar.sidebar import OperationPanel
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 # Every picture, and what is open in it.

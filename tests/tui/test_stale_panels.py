@@ -10,7 +10,7 @@ from textual.widgets import TextArea
 
 from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
-from assent.tui.panels.approval.service_calls import CHANGED
+from assent.tui.panels.approval.review import CHANGED
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel
 

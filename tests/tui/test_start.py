@@ -150,7 +150,7 @@ def test_a_question_survives_the_screen_and_is_asked_again(talker: Talker) -> No
 def test_the_first_paint_waits_for_no_engine(talker: Talker) -> None:
     code = f"""
 import sys
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.tui import LocalScreenHost
 from assent.tui.app import TerminalApp
 class Painted(TerminalApp):
     def _begin(self):

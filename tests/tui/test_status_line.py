@@ -9,8 +9,7 @@ from assent.core.session.event import QuestionAsked
 from assent.core.session.question import PendingQuestion, StoredQuestion
 from assent.core.session.record import SessionRecord
 from assent.runs.undo.targets import UndoneAmount
-from assent.tui.status.line import status_parts
-from assent.tui.status.snapshot import StatusSnapshot
+from assent.tui.status import StatusSnapshot, status_parts
 
 PLAN = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, PlanState.AWAITING_APPROVAL,
                   digest="1a2b3c4d" * 8)  # fmt: skip

@@ -5,7 +5,7 @@ import re
 from tools.terminal import PAGE, in_step
 
 from assent.tui.commands.registry import COMMANDS
-from assent.tui.keymap import KEYS
+from assent.tui.keys import KEYS
 
 
 def test_the_page_has_every_key_and_every_command() -> None:

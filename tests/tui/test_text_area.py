@@ -7,8 +7,7 @@ from tests.tui.widget_app import Sight, shown
 from textual.events import Key
 
 from assent.tui.panels.text_input import TextInputArea
-from assent.tui.prompt.editor import PromptEditor
-from assent.tui.text_area import OrderedTextArea
+from assent.tui.prompt.editor import OrderedTextArea, PromptEditor
 
 AREAS: dict[str, Callable[[], OrderedTextArea]] = {
     "prompt": lambda: PromptEditor(lambda: None, lambda key: None),

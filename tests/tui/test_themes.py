@@ -10,9 +10,18 @@ from textual.color import Color as Ground
 from textual.theme import Theme
 
 from assent.render.lines import Line, Style
-from assent.tui.line_view.view import LineView, Section
-from assent.tui.theme.styles import DARK, LIGHT, PLAIN, THEMES, chosen_theme, style_in_theme
-from assent.tui.theme.textual_themes import REGISTERED, TEXTUAL, detect_theme
+from assent.tui.line_view import LineView, Section
+from assent.tui.theme import (
+    DARK,
+    LIGHT,
+    PLAIN,
+    REGISTERED,
+    TEXTUAL,
+    THEMES,
+    chosen_theme,
+    detect_theme,
+    style_in_theme,
+)
 
 STYLES: tuple[Style, ...] = get_args(Style)
 ENOUGH = 4.5  # contrast of text, as the guidelines for accessible content want it

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from tests.tui.harness import Stage
 
 from assent.cli.goal.options import Goal
-from assent.cli.tui_options import check_tui_options
+from assent.cli.tui import check_tui_options
 from assent.core.errors import UsageError
 
 

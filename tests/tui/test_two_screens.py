@@ -7,14 +7,13 @@ import pytest
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader, proposed
 
-from assent.tui.line_view.view import LineView
+from assent.tui.line_view import LineView
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.approval.state import ApprovalStage as At
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.run import RunPanel
-from assent.tui.panels.runs import RunsPanel
-from assent.tui.panels.undo import UndoPanel
+from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
 from assent.tui.result_messages import decision_text
 

@@ -9,8 +9,7 @@ from tests.tui.panel_actions import LONG, Reader, proposed
 from assent.core.plan.record import PlanState
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.state import ApprovalStage as At
-from assent.tui.panels.runs import RunsPanel
-from assent.tui.panels.undo import UndoPanel
+from assent.tui.panels.undo import RunsPanel, UndoPanel
 
 Act = Callable[[Reader], Awaitable[None]]
 

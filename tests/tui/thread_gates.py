@@ -8,7 +8,7 @@ from tests.tui.harness import Stage
 
 from assent.app.engine import Engine
 from assent.app.session import SessionRuntime
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.tui import LocalScreenHost
 from assent.core.session.record import SessionRecord
 from assent.ports import Asker
 from assent.tui import app as app_module

@@ -8,7 +8,7 @@ from textual.message import Message
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from assent.tui.theme.textual_themes import TEXTUAL, register_themes
+from assent.tui.theme import TEXTUAL, register_themes
 
 PATIENCE = 3000  # looks at a condition before a test gives up
 ROUNDS = 60  # of the loop: more than any message needs from hand to hand

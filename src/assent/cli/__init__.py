@@ -4,7 +4,7 @@ import gc
 import sys
 
 from assent import __version__
-from assent.cli.tty import why_no_screen
+from assent.cli.terminal import why_no_screen
 
 # Values made before the collector looks for cycles. Commands are short and make next to none, and
 # with the usual 700 it would look hundreds of times, at everything that was loaded, too.

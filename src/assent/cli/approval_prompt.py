@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
-from assent.cli.ansi import ansi
 from assent.cli.invocation import Invocation
-from assent.cli.output import want_color
+from assent.cli.output import ansi, want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch
 from assent.render.review import Review, review_lines

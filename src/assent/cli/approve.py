@@ -9,9 +9,16 @@ import msgspec
 
 from assent.cli.approval_prompt import TERMINAL, ApprovalPromptOptions, prompt_for_approval
 from assent.cli.build import build_and_answer
-from assent.cli.bundle_options import or_bundle_file, parse_duration, split_values
 from assent.cli.input import argument_text
-from assent.cli.invocation import Invocation, examples, with_invocation, with_output_format
+from assent.cli.invocation import (
+    Invocation,
+    examples,
+    or_bundle_file,
+    parse_duration,
+    split_values,
+    with_invocation,
+    with_output_format,
+)
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.comment import Feedback

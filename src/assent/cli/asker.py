@@ -3,10 +3,8 @@
 from collections.abc import Callable, Sequence
 from threading import Lock
 
-from assent.cli.ansi import ansi
-from assent.cli.output import want_color
-from assent.cli.screen_lock import ScreenLock
-from assent.cli.terminal import has_terminal, read_reply, terminal_height, write_line
+from assent.cli.output import ansi, want_color
+from assent.cli.terminal import ScreenLock, has_terminal, read_reply, terminal_height, write_line
 from assent.core.session.event import Question
 from assent.core.session.question import REMEMBERED, YES
 from assent.core.text.hidden_chars import visible_line

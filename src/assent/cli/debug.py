@@ -1,14 +1,108 @@
-"""`assent debug`: shows the system prompt by layer, and the tools of a mode."""
+"""`assent debug`: shows the system prompt by layer, and the tools of a mode.
 
+Both come with sizes and reasons.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 import click
+import msgspec
 
 from assent.app.explanation import explain_context
 from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import DenyingAsker
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.render.debug import prompt_lines, prompt_row, tools_lines, tools_row
+from assent.core.llm import ToolDefinition
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.secrets import redact
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.rows import Row
+
+# Renders the layers of the system prompt and the tools, with sizes and reasons.
+
+
+CHARS_PER_TOKEN = 4  # of a token, on average: good enough to compare by
+
+
+def estimate_tokens(text: str) -> int:
+    """Returns about how many tokens a text has."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def prompt_row(
+    agent: str, mode: str, layers: Sequence[tuple[str, str]], offers: Sequence[ToolDefinition]
+) -> Row:
+    """Returns the layers by name, the tools, and what the first request has altogether."""
+    rows = [
+        {"name": name, "tokens": estimate_tokens(text), "text": redact(text)}
+        for name, text in layers
+    ]
+    told = "".join([text for _, text in layers])
+    spoken = "".join([_spelled(offer) for offer in offers])
+    return {
+        "agent": agent,
+        "mode": mode,
+        "layers": rows,
+        "tools": {"count": len(offers), "tokens": estimate_tokens(spoken)},
+        "tokens": estimate_tokens(told + spoken),
+    }
+
+
+def prompt_lines(row: Row) -> Iterator[Line]:
+    """Renders every layer under its name and size, and the sum at the end."""
+    layers, tools = row["layers"], row["tools"]
+    assert isinstance(layers, list), "prompt_row made it"
+    assert isinstance(tools, dict), "prompt_row made it"
+    for layer in layers:
+        yield Line("heading", f"{layer['name']} ({layer['tokens']} tokens)")
+        if layer["text"]:
+            yield from untrusted_lines(layer["text"])
+        yield BLANK
+    yield Line("heading", f"tools: {tools['count']} offered ({tools['tokens']} tokens)")
+    who = visible_line(f"{row['agent']} in {row['mode']} mode")
+    yield from wrapped_lines("plain", f"The first request of {who}: {row['tokens']} tokens.")
+
+
+def tools_row(
+    agent: str, mode: str, offers: Sequence[ToolDefinition], withheld: Mapping[str, str]
+) -> Row:
+    """Returns every tool: offered, or withheld and why."""
+    given = [
+        {
+            "name": offer.name,
+            "offered": True,
+            "why": "",
+            "tokens": estimate_tokens(_spelled(offer)),
+            "description": offer.description,
+            "schema": offer.schema,
+        }
+        for offer in offers
+    ]
+    kept = [{"name": n, "offered": False, "why": w, "tokens": 0} for n, w in withheld.items()]
+    return {"agent": agent, "mode": mode, "tools": [*given, *kept]}
+
+
+def tools_lines(row: Row) -> Iterator[Line]:
+    """Renders how many tools a mode leaves, and each with the reason where it is withheld."""
+    tools = row["tools"]
+    assert isinstance(tools, list), "tools_row made it"
+    offered = sum(tool["offered"] for tool in tools)
+    told = f"{row['mode']} mode: {offered} tools offered, {len(tools) - offered} withheld"
+    yield Line("heading", f"{told} (agent {visible_line(str(row['agent']))}).")
+    if tools:
+        yield from table_lines("plain", [_tool(tool) for tool in tools])
+
+
+def _tool(tool: Mapping[str, object]) -> tuple[str, ...]:
+    name = visible_line(str(tool["name"]))
+    return (name, "offered", "") if tool["offered"] else (name, "withheld", str(tool["why"]))
+
+
+def _spelled(offer: ToolDefinition) -> str:
+    """Returns a tool as a request spells it."""
+    return offer.name + offer.description + msgspec.json.encode(offer.schema).decode()
+
 
 _mode = click.option("--mode", default="", help="The mode, also one of your own.")
 _agent = click.option("--agent", default="", help="The agent (default: the mode's own).")

@@ -3,8 +3,8 @@
 import click
 
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.tty import why_no_screen
-from assent.cli.tui_host import LocalScreenHost
+from assent.cli.terminal import why_no_screen
+from assent.cli.tui import LocalScreenHost
 from assent.core.errors import UsageError
 
 NO_TERMINAL = "The demo is a screen, and there is no terminal to show it on."

@@ -1,15 +1,84 @@
-"""`assent doctor`: checks that the safeguards hold on this machine."""
+"""`assent doctor`: checks that the safeguards hold on this machine, and shows the report."""
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, Final
 
 import click
 import msgspec
 
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput
-from assent.cli.render.doctor import doctor_lines
+from assent.core.text.hidden_chars import visible_line
 from assent.doctor.report import DoctorTarget, doctor_target, run_doctor
+from assent.render.lines import BLANK, Line, Style, table_lines, wrapped_lines
+
+# Renders the doctor's report as lines, from the same object that `--json` prints.
+
+
+STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
+DOCTOR_COMMAND: Final = "assent doctor"
+RESULT_TEXTS: Final[dict[str, tuple[Style, str]]] = {
+    "held": ("plain", "The sandbox holds: every attempt to break out of it failed."),
+    "none": ("risk", "There is no sandbox: only a narrower class of commands runs."),
+    "off": ("risk", "The shell is off: no command runs."),
+}
+
+
+def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
+    """Renders all checks by channel, then versions, what is missing, the standing, and a count."""
+    yield Line("dim", "Every attempt was made for real, in scratch folders.")
+    channels = dict.fromkeys(check["channel"] for check in report["checks"])
+    for channel in channels:
+        yield BLANK
+        yield Line("heading", visible_line(channel))
+        yield from _check_lines([c for c in report["checks"] if c["channel"] == channel])
+    yield BLANK
+    yield Line("heading", "versions and places")
+    facts = {**report["versions"], **report["places"]}
+    yield from _indented("plain", [(name, visible_line(value)) for name, value in facts.items()])
+    yield from _missing_lines(report["missing"])
+    yield BLANK
+    yield from _standing_lines(report["standing"])
+    yield from _count_lines(report)
+
+
+def _check_lines(checks: Sequence[Mapping[str, str]]) -> Iterator[Line]:
+    width = max(len(check["tried"]) for check in checks)
+    for check in checks:
+        style, held = STYLES[check["result"]], check["result"] == "held"
+        told = "" if held else f"  {visible_line(check['detail'])}"
+        text = f"  {check['result']:<13}  {visible_line(check['tried']):<{width}}{told}"
+        yield from wrapped_lines(style, text.rstrip(" "))
+
+
+def _standing_lines(standing: Mapping[str, str]) -> Iterator[Line]:
+    style, words = RESULT_TEXTS[standing["hold"]]
+    yield Line(style, words)
+    if standing["reason"]:
+        yield from wrapped_lines(style, f"  {visible_line(standing['reason'])}")
+    if standing["next"] not in ("", DOCTOR_COMMAND):
+        yield from wrapped_lines("dim", f"  next: {visible_line(standing['next'])}")
+
+
+def _missing_lines(missing: Sequence[Mapping[str, str]]) -> Iterator[Line]:
+    if not missing:
+        return
+    yield BLANK
+    yield Line("heading", "missing")
+    yield from _indented("plain", [(one["name"], one["install"], one["why"]) for one in missing])
+
+
+def _count_lines(report: Mapping[str, Any]) -> Iterator[Line]:
+    results = [check["result"] for check in report["checks"]]
+    counts = ", ".join(f"{results.count(result)} {result}" for result in STYLES)
+    yield Line("risk" if "FAILED" in results else "heading", f"{counts}.")
+
+
+def _indented(style: Style, rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+    for line in table_lines(style, rows):
+        yield Line(style, f"  {line.text}")
 
 
 @click.command(epilog=examples("assent doctor\nassent doctor --strict\nassent doctor --json"))

@@ -11,8 +11,7 @@ from shlex import join
 from assent.cli.errors import EXPECTED, as_assent_error
 from assent.cli.goal.options import Goal, read_folder_goal, read_goal
 from assent.cli.output import CliOutput
-from assent.cli.terminal import open_closed_streams, write_line
-from assent.cli.tty import why_no_screen
+from assent.cli.terminal import open_closed_streams, why_no_screen, write_line
 from assent.core.errors import UsageError
 
 JSON_OPTIONS = frozenset({"--json", "--output-format=json", "--output-format=stream-json"})

@@ -1,19 +1,106 @@
-"""`assent export` and `verify`: signed evidence of a run, checked with the public key alone."""
+"""`assent export` and `verify`: signed evidence of a run, checked with the public key alone.
 
+The output says what the evidence proves and what it does not.
+"""
+
+from collections.abc import Iterator
 from shlex import quote
 
 import click
 
 from assent.app.exports import open_evidence
-from assent.cli.bundle import content_of, write_file
+from assent.cli.bundle import approval_row, content_of, write_file
 from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
-from assent.cli.render.evidence import statement_lines, statement_row
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.plan.keyring import public_key
+from assent.core.run.evidence import EvidenceOperation, Statement
 from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import Line
+from assent.core.text.secrets import redact
+from assent.render.lines import Line, table_lines, wrapped_lines
+from assent.render.rows import Row
+
+# Renders evidence: what it says, and what that proves and does not.
+
+
+APPLIED = {
+    "done": "exactly this plan was applied, every operation of it.",
+    "accepted": "a run of exactly this plan stopped, and a person accepted what stood then: the "
+    "results say what became of each operation.",
+    "rolled_back": "this plan was begun and taken back, as far as the results say.",
+}
+OTHERWISE = "a run of exactly this plan ended with this outcome."
+AGREED = "Whoever holds the approval's key agreed to exactly this plan."
+NOT_PROVED = (
+    "Who sat at those machines: a signature proves which key, not which person.",
+    "That the files are still so: compare them with the digests.",
+    "That the machine told the truth: its owner can sign what they like.",
+)
+
+
+def statement_row(statement: Statement) -> Row:
+    """Returns what evidence says as one object."""
+    return {
+        "verified": True,
+        "key": statement.key,
+        "run": statement.run,
+        "outcome": statement.outcome,
+        "digest": statement.digest,
+        "approval": approval_row(statement.approval),
+        "operations": [
+            {"id": op.id, "kind": op.kind, "result": op.result} for op in statement.operations
+        ],
+        "files": [{"path": name, "sha256": digest} for name, digest in statement.files],
+        "not_covered": [{"path": each.path, "why": each.why} for each in statement.uncovered],
+        "proves": proven_claims(statement),
+        "not_proved": list(NOT_PROVED),
+    }
+
+
+def proven_claims(statement: Statement) -> list[str]:
+    """Returns what evidence proves, in sentences that are true of its outcome."""
+    what = APPLIED.get(statement.outcome, OTHERWISE)
+    return [f"The machine that holds the key says that {what}", AGREED]
+
+
+def statement_lines(statement: Statement) -> Iterator[Line]:
+    """Renders what evidence says, what it proves, and what nobody can know from it."""
+    yes = statement.approval
+    yield Line("heading", "The signatures hold.")
+    yield from table_lines(
+        "plain",
+        [
+            ("run", visible_line(statement.run)),
+            ("outcome", visible_line(statement.outcome)),
+            ("plan", visible_line(statement.digest)),
+            ("signed with", visible_line(statement.key)),
+            ("approved by", f"{visible_line(yes.approver.user)}, {visible_line(yes.approved_at)}"),
+            ("with the key", visible_line(yes.key)),
+        ],
+    )
+    done = [
+        (visible_line(op.result), visible_line(op.kind), _about(op)) for op in statement.operations
+    ]
+    yield from table_lines("plain", done)
+    rows = [(digest, visible_line(name)) for name, digest in statement.files]
+    yield from table_lines("plain", rows)
+    for each in statement.uncovered:
+        told = f"Not covered: {visible_line(each.path)}: {visible_line(each.why)}."
+        yield from wrapped_lines("plain", told)
+    yield Line("plain", "What this proves:")
+    for text in proven_claims(statement):
+        yield from wrapped_lines("plain", f"- {text}")
+    yield Line("plain", "What it does not:")
+    for text in NOT_PROVED:
+        yield from wrapped_lines("plain", f"- {text}")
+
+
+def _about(op: EvidenceOperation) -> str:
+    """Returns what an operation is about: its paths, or its command."""
+    words = " to ".join(change.path for change in op.files) or " ".join(op.argv) or op.script
+    return visible_line(redact(words))
+
 
 STDOUT = "-"
 

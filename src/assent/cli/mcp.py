@@ -1,11 +1,69 @@
-"""`assent mcp …`: lists MCP servers and the permissions of their tools."""
+"""`assent mcp …`: lists MCP servers, their tools with digests, and the permissions of these."""
+
+from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.render.mcp import servers_json, servers_lines
 from assent.core.errors import AssentError
 from assent.core.mcp import KnownMcpTool
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
+
+# Renders MCP servers: each tool with its permissions and its digest.
+
+
+NONE = "No server of tools is configured."
+NEXT = "Next: add a table [mcp.NAME] with its command to your configuration"
+HOW = "A tool counts as reading once its line stands in the table [mcp.NAME.reads]."
+CHANGED = ", and is not the tool that `reads` names"
+
+Servers = Mapping[str, Sequence[KnownMcpTool] | str]  # the tools of each, or why it has none
+
+
+def servers_json(servers: Servers) -> list[dict[str, object]]:
+    """Returns servers as data."""
+    return [
+        {
+            "server": name,
+            "problem": found if isinstance(found, str) else "",
+            "tools": [] if isinstance(found, str) else [_json(each) for each in found],
+        }
+        for name, found in servers.items()
+    ]
+
+
+def servers_lines(servers: Servers) -> Iterable[Line]:
+    """Renders each server with its tools."""
+    if not servers:
+        yield Line("plain", NONE)
+        yield Line("plain", NEXT)
+    for name, found in servers.items():
+        if isinstance(found, str):
+            yield Line("heading", f"{visible_line(name)}: {visible_line(found)}")
+            continue
+        yield Line("heading", f"{visible_line(name)}: {len(found)} tools")
+        for each in found:
+            yield Line("plain", f"  {each.name} {_effect(each)}{CHANGED if each.void else ''}")
+            named = visible_line(each.served.name)
+            yield Line("dim", f'    "{named}" = "{each.served.digest}"')
+    if any(not isinstance(found, str) for found in servers.values()):
+        yield Line("dim", HOW)
+
+
+def _json(known: KnownMcpTool) -> dict[str, object]:
+    return {
+        "name": known.name,
+        "tool": known.served.name,
+        "effect": _effect(known),
+        "changed": known.void,
+        "digest": known.served.digest,
+        "description": known.served.description,
+    }
+
+
+def _effect(known: KnownMcpTool) -> str:
+    return "reads" if known.reads else "changes"
 
 
 @click.group(epilog=examples("assent mcp list"))

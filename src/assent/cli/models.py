@@ -1,8 +1,9 @@
-"""`assent models`: lists the models that can be used here, and asks one of them."""
+"""`assent models`: lists the models that can be used here and why, and asks one of them."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
+from typing import Any
 
 import click
 import msgspec
@@ -10,8 +11,7 @@ import msgspec
 from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput, ignore_closed_stdout
-from assent.cli.render.models import models_lines
-from assent.cli.render.shell import VisibleOutput
+from assent.cli.shell_output import VisibleOutput
 from assent.core.llm import (
     ChatMessage,
     ModelRequest,
@@ -22,7 +22,37 @@ from assent.core.llm import (
     StreamEnded,
     TextPart,
 )
+from assent.core.text.hidden_chars import visible_line
 from assent.ports import ModelStream
+from assent.render.lines import Line
+
+# Renders the models that can be used here, and why.
+
+
+NONE = "No model can be used here: no key is set, no provider configured, no local server answers."
+NEXT = "Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server"
+
+
+def models_lines(rows: Sequence[dict[str, Any]]) -> Iterable[Line]:
+    """Renders a line for each model, under the reason why it can be used."""
+    if not rows:
+        yield Line("plain", NONE)
+        yield Line("plain", NEXT)
+    why = ""
+    width = max((len(visible_line(row["model"])) for row in rows), default=0)
+    for row in rows:
+        if row["why"] != why:
+            why = row["why"]
+            yield Line("heading", f"{row['provider']}: {visible_line(why)}")
+        mark = "*" if row["default"] else " "
+        yield Line("plain", f"{mark} {visible_line(row['model']):{width}}  {_limits(row)}".rstrip())
+    if any(row["default"] for row in rows):
+        yield Line("dim", "* is asked where no other is named.")
+
+
+def _limits(row: dict[str, Any]) -> str:
+    words = ((row["context"], "reads"), (row["output"], "says"))
+    return ", ".join(f"{word} {number:,}" for number, word in words if number)
 
 
 @click.group(epilog=examples("assent models list\nassent models ask openai 'What is a monad?'"))

@@ -1,25 +1,59 @@
-"""Command output: one JSON object or lines on stdout; errors and progress on stderr."""
+"""Command output: one JSON object or coloured lines on stdout, errors and progress on stderr.
+
+Lines are coloured with ANSI codes. Colour never carries meaning alone.
+"""
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from assent.cli.ansi import ansi
 from assent.cli.errors import output_failed
 from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
-from assent.render.lines import Line
+from assent.render.lines import Line, Style
 
 if TYPE_CHECKING:
     from assent.render.command_output import CommandOutputLines
+
+# Renders lines as terminal text with ANSI colours; colour never carries meaning alone.
+
+
+_CODES: dict[Style, str] = {
+    "heading": "\x1b[1m",
+    "risk": "\x1b[1;31m",
+    "added": "\x1b[32m",
+    "removed": "\x1b[31m",
+    "hunk": "\x1b[36m",
+    "dim": "\x1b[2m",
+    "plain": "",
+    "prose": "",
+    "digest": "\x1b[1;33m",
+    "said": "\x1b[1;34m",
+    "code": "\x1b[35m",
+}
+_RESET = "\x1b[0m"
+_text = attrgetter("text")
+
+
+def ansi(lines: Iterable[Line], color: bool) -> Iterator[str]:
+    """Turns lines into text without line feeds; without colour no escape is written."""
+    return map(_colored, lines) if color else map(_text, lines)
+
+
+def _colored(line: Line) -> str:
+    code = _CODES[line.style] if line.text else ""
+    return f"{code}{line.text}{_RESET}" if code else line.text
+
 
 NOT_SHOWN = "not shown, because they are binary or too large."
 
@@ -324,3 +358,13 @@ def _say(line: str) -> None:
         sys.stderr.write(f"{line}\n")
     except OSError:
         silence(sys.stderr)
+
+
+# The current time for output; it is never stored.
+
+
+def current_time() -> str:
+    """Returns the time as events have it, in UTC and to the millisecond."""
+    seconds = time.time()
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{moment}.{int(seconds % 1 * 1000):03d}Z"

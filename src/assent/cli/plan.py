@@ -106,7 +106,7 @@ def delete(call: Invocation, session: str) -> None:
 
 
 def _list(call: Invocation, rows: list[Row]) -> None:
-    from assent.cli.clock import current_time
+    from assent.cli.output import current_time
     from assent.render.lines import relative_time
 
     moment = current_time()

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from assent.cli.ansi import ansi
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
 from assent.cli.input import argument_text, is_stdin_silent, read_piped
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.output import want_color
+from assent.cli.output import ansi, want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch, UsageError
 from assent.core.permission.rule import GrantScope, PermissionPattern

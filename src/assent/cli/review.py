@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import click
 
-from assent.cli.bundle_options import or_bundle_file
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, examples, or_bundle_file, with_invocation
+from assent.cli.log import decision_lines, decision_rows
+from assent.cli.orphan_slots import orphan_lines, orphan_rows
 from assent.cli.output import NOT_SHOWN, text_diff_lines
-from assent.cli.render.decision_log import decision_lines, decision_rows
-from assent.cli.render.orphan_slots import orphan_lines, orphan_rows
-from assent.cli.render.shell import sandbox_status_lines
+from assent.cli.shell_output import sandbox_status_lines
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.permission.mode import unknown_mode_text

@@ -1,25 +1,303 @@
-"""`assent rules …`: lists and tests permission rules, and revokes remembered answers."""
+"""`assent rules …`: lists, tests and explains permission rules; revokes remembered answers.
+
+An explanation says which rule, mode or answer decides about a call.
+"""
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from datetime import datetime
 from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 import click
+import msgspec
 
+from assent.app.explanation import explain, explain_context, is_known
 from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
+from assent.app.session import InvocationOptions, SessionOptions, open_session_runtime
+from assent.cli.asker import DenyingAsker
 from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
-from assent.cli.render.rules import (
-    grant_row,
-    grants_revoked_lines,
-    layer_row,
-    rules_lines,
-    rules_tested_lines,
-)
-from assent.cli.rules_explain import explain_call
 from assent.core.errors import NotFound, UsageError
 from assent.core.permission.rule import Grant, PermissionRule, RuleLayer, failed_examples, rule_text
-from assent.core.permission.rule_match import agent_layers
+from assent.core.permission.rule_match import ExplainedDecision, RuleMatch, agent_layers
 from assent.core.session.agent import Agent
+from assent.core.text.hidden_chars import visible_line
+from assent.core.tool import Decision
+from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.redaction import redacted_row
+
+# Renders permission rules by layer, and remembered answers.
+
+
+Fields: TypeAlias = dict[str, Any]
+
+SHORT = 12  # characters of an id in a list
+AGES = ((86400, "day"), (3600, "hour"), (60, "minute"))
+
+
+def layer_row(layer: RuleLayer) -> Fields:
+    """Returns a layer as JSON shows it."""
+    return {
+        "layer": layer.name,
+        "trusted": layer.trusted,
+        "rules": [rule_row(rule) for rule in layer.rules],
+    }
+
+
+def rule_row(rule: PermissionRule) -> Fields:
+    """Returns a rule as JSON shows it."""
+    return {
+        "permission": rule.permission,
+        "pattern": rule.pattern,
+        "action": rule.action,
+        "reason": rule.reason,
+        "source": rule.source,
+    }
+
+
+def grant_row(grant: Grant, slug: str, now: str) -> Fields:
+    """Returns a remembered answer as JSON shows it, with its session's name and its age."""
+    row: Fields = msgspec.to_builtins(grant)
+    age = datetime.fromisoformat(now) - datetime.fromisoformat(grant.given_at)
+    return {**row, "slug": slug or None, "age_s": max(0, int(age.total_seconds()))}
+
+
+def rules_lines(layers: Sequence[Fields], grants: Sequence[Fields]) -> Iterator[Line]:
+    """Renders layers in their order, and then what is remembered."""
+    if not layers:
+        but = "remembered answers and the mode decide" if grants else "the mode alone decides"
+        yield Line("plain", f"There are no rules; {but}.")
+    for layer in layers:
+        untrusted = "" if layer["trusted"] else " (untrusted: what it allows does not count)"
+        yield Line("heading", f"{layer['layer']}{untrusted}")
+        yield from table_lines("plain", [_ruled(rule) for rule in layer["rules"]])
+        yield BLANK
+    yield Line("heading", "Remembered answers")
+    if not grants:
+        yield Line("plain", "  There are none.")
+        return
+    for grant in grants:
+        yield from _grant("  ", grant)
+    yield Line("plain", "Next: assent rules revoke ID")
+
+
+def grants_revoked_lines(grants: Sequence[Fields]) -> Iterator[Line]:
+    """Renders the remembered answers that were taken back."""
+    if not grants:
+        yield Line("plain", "There was nothing to revoke.")
+    for grant in grants:
+        yield from _grant("Revoked: ", grant)
+
+
+def rules_tested_lines(row: Fields) -> Iterator[Line]:
+    """Renders how many examples hold, and which do not."""
+    for failure in row["failed"]:
+        text = f"{failure['source']}: `{failure['rule']}` fails: {failure['why']}."
+        yield from wrapped_lines("risk", visible_line(text))
+    good = row["examples"] - len(row["failed"])
+    yield Line("plain", f"{good} of {row['examples']} examples hold, in {row['rules']} rules.")
+
+
+def _grant(sign: str, grant: Fields) -> Iterator[Line]:
+    """Renders a remembered answer: for whom, since when, on whose word, and what it covers."""
+    mode = f"{grant['custom']} ({grant['mode']})" if grant.get("custom") else grant["mode"]
+    session = grant["slug"] or grant["session"][:SHORT]
+    reach = f"only in session {session}" if grant["reach"] == "session" else "in this project"
+    head = f"{grant['id'][:SHORT]}  {grant['agent']} in {mode} mode, {reach}"
+    yield from wrapped_lines("plain", visible_line(f"{sign}{head}"))
+    asked = f", to the question {grant['question'][:SHORT]}" if grant["question"] else ""
+    by = f" by {grant['user']}" if grant["user"] else ""
+    given = f"given {_age(grant['age_s'])} ago ({grant['given_at']}){by}"
+    yield from wrapped_lines("plain", visible_line(f"    {given} in session {session}{asked}"))
+    for pattern in grant["patterns"]:
+        exact = " (exactly)" if pattern["exact"] else ""
+        text = f"    {pattern['permission']}: {pattern['pattern']}{exact}"
+        yield from wrapped_lines("plain", visible_line(text))
+
+
+def _age(seconds: int) -> str:
+    for size, word in AGES:
+        if seconds >= size:
+            count = seconds // size
+            return f"{count} {word}{'s' if count != 1 else ''}"
+    return "moments"
+
+
+def _ruled(rule: Fields) -> Sequence[str]:
+    """Returns the cells of a rule: what it says, where it stands, and its reason if it has one."""
+    text = f"  {rule['permission']}: {rule['pattern']} = {rule['action']}"
+    return tuple(map(visible_line, (text, rule["source"], rule["reason"])))
+
+
+# Renders why a call is allowed, asked or denied, layer by layer.
+
+
+ExplanationFields: TypeAlias = dict[str, Any]
+
+DECIDED_BY_TEXTS = {
+    "mode": "the mode",
+    "defaults": "what holds in every mode",
+    "grant": "the remembered answer",
+    "loop": "the loop guard",
+    "scope": "the scope of the approved plan",
+    "offer": "which tools there are",
+}
+
+
+class ExplanationSource(Protocol):
+    """What would become of a call."""
+
+    @property
+    def decision(self) -> Decision: ...
+
+    @property
+    def parts(self) -> Sequence[ExplainedDecision]: ...
+
+    @property
+    def tool(self) -> str: ...
+
+    @property
+    def note(self) -> str: ...
+
+
+def explanation_row(found: ExplanationSource) -> ExplanationFields:
+    """Returns why something may or may not happen, as JSON shows it."""
+    return {
+        "tool": found.tool or None,
+        "note": found.note or None,
+        **_decided(found.decision),
+        "parts": [_part(part) for part in found.parts],
+    }
+
+
+def explanation_lines(row: ExplanationFields) -> Iterator[Line]:
+    """Renders the verdict, then each thing that was decided about with every layer's opinion."""
+    reason = visible_line(row["reason"] or "nothing objects.")
+    yield from wrapped_lines("heading", f"{row['verdict']}: {reason}")
+    yield from wrapped_lines("plain", visible_line(_seat(row)))
+    if row["note"]:
+        yield from wrapped_lines("plain", visible_line(row["note"]))
+    for part in row["parts"]:
+        yield BLANK
+        text = f"{part['permission']}: {part['resource']}"
+        yield from wrapped_lines("plain", visible_line(text))
+        yield from wrapped_lines(
+            "plain", visible_line(f"  {part['verdict']}, decided by {_by(part)}")
+        )
+        for opinion in part["opinions"]:
+            counts = "" if opinion["counts"] else " (does not count: untrusted)"
+            said = f"  {opinion['layer']} says {opinion['rule']}{counts}, in {opinion['source']}"
+            yield from wrapped_lines("dim", visible_line(said))
+
+
+def _seat(row: ExplanationFields) -> str:
+    mode = row["mode"] if row["mode"] == row["base"] else f"{row['mode']} ({row['base']})"
+    where = f", session {row['session']}" if row["session"] else ""
+    tool = f", tool {row['tool']}" if row["tool"] else ""
+    return f"As agent {row['agent']} in {mode} mode{where}{tool}."
+
+
+def _by(part: ExplanationFields) -> str:
+    """Says who decides; where the mode answers what a rule asks, the rule as well."""
+    layer, rule = part["layer"], part["rule"]
+    if layer == "mode" and rule:
+        return f"the mode, which answers the rule {rule}"
+    named = DECIDED_BY_TEXTS.get(layer, f"{layer},")
+    return f"{named} {rule}" if rule else named.rstrip(",")
+
+
+def _part(part: ExplainedDecision) -> ExplanationFields:
+    request = part.request
+    return {
+        "permission": request.permission,
+        "resource": request.resource,
+        **_decided(part.decision),
+        "opinions": [_opinion(opinion) for opinion in part.opinions],
+    }
+
+
+def _opinion(opinion: RuleMatch) -> ExplanationFields:
+    return {
+        "layer": opinion.layer.name,
+        "counts": opinion.counts,
+        "rule": rule_text(opinion.rule),
+        "reason": opinion.rule.reason,
+        "source": opinion.rule.source,
+    }
+
+
+def _decided(decision: Decision) -> ExplanationFields:
+    return {
+        "verdict": decision.verdict.value,
+        "reason": decision.reason,
+        "layer": decision.layer,
+        "rule": decision.rule or None,
+    }
+
+
+# `assent rules explain`: which rule, mode or answer decides about a call.
+
+
+HELP = "assent rules explain edit src/a.py"
+
+
+@click.command(
+    "explain",
+    epilog=examples(
+        "assent rules explain bash 'git push origin main'\n"
+        "assent rules explain edit src/a.py --mode auto-edit\n"
+        "assent rules explain bash 'make test' --session brave-otter --deny 'bash:make *'\n"
+        "assent rules explain --tool write src/a.py --agent explore --json"
+    ),
+)
+@click.argument("words", metavar="[PERMISSION] RESOURCE", nargs=-1, required=True)
+@click.option("--tool", default="", help="Name a tool in place of the permission.")
+@click.option("--mode", default="", help="The mode, also one of your own.")
+@click.option("--agent", default="", help="The agent (default: the mode's own).")
+@click.option("--session", callback=reference_option, metavar="ID", help="As if in this session.")
+@click.option("--allow", multiple=True, metavar="RULE", help="As if started with this.")
+@click.option("--ask", multiple=True, metavar="RULE", help="As if started with this.")
+@click.option("--deny", multiple=True, metavar="RULE", help="As if started with this.")
+@with_invocation
+def explain_call(
+    call: Invocation,
+    words: tuple[str, ...],
+    tool: str,
+    session: str,
+    **chosen: tuple[str, ...] | str,
+) -> None:
+    """Say what would become of a call, and who decides.
+
+    It names the rule of each layer. Hooks and the loop guard are not asked, and nothing is done.
+    """
+    word, resource = _about(words, tool)
+    mode, agent = str(chosen.pop("mode")), str(chosen.pop("agent"))
+    rules = tuple(f"{answer} {rule}" for answer, typed in chosen.items() for rule in typed)
+    wanted = SessionOptions(None, agent, choices=InvocationOptions(rules, servers=False))
+    with closing(open_session_runtime(call.folder, DenyingAsker(), wanted)) as work:
+        seat = explain_context(work, mode, agent, session)
+        if tool and not is_known(seat, tool):
+            names = ", ".join(sorted(work.tooling.dispatcher.names))
+            raise UsageError(f"There is no tool {tool!a}. There are: {names}.")
+        row = {
+            "mode": seat.mode,
+            "base": seat.around.posture.mode,
+            "agent": seat.agent.name,
+            "session": seat.record.slug or None,
+            **explanation_row(explain(seat, word, resource)),
+        }
+        call.output.answer(row, explanation_lines(row))
+        call.output.warn((*work.warnings, *work.engine.warnings))
+
+
+def _about(words: tuple[str, ...], tool: str) -> tuple[str, str]:
+    """Returns the word that stands for the call, and what it is about."""
+    if len(words) != (1 if tool else 2):
+        raise UsageError(
+            "Name a permission and what it is about, or --tool and what it is about.", HELP
+        )
+    return (tool, words[0]) if tool else (words[0], words[1])
 
 
 @click.group(epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))

@@ -1,25 +1,212 @@
-"""`assent runs …`: lists, inspects and prunes past runs."""
+"""`assent runs …`: lists, inspects and prunes past runs.
+
+It shows what each run did, what is kept of it, and the result of each operation.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import click
 
 from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
-from assent.cli.render.runs import (
-    command_row,
-    item_row,
-    pruned_lines,
-    run_detail_lines,
-    run_list_lines,
-)
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
-from assent.core.plan.operation import RunCommand
+from assent.core.paths import display_path
+from assent.core.plan.operation import DeleteFile, FileOperation, Operation, RunCommand, WriteFile
+from assent.core.run.workspace_changes import WorkspaceChanges
 from assent.core.shell.process import script_line
-from assent.core.text.hidden_chars import visible_line
-from assent.render.operation_text import argv_text, operation_subject
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
+from assent.render.operation_text import argv_text, exit_code_text, operation_subject
 from assent.render.redaction import redacted_row
-from assent.render.rows import Row
+from assent.render.rows import Row, operation_row, path_fields
+from assent.render.status import SHORT
 from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
 from assent.runs.retention import PrunedRuns
+
+# Renders past runs: what each did, what is kept of it, and the result of each operation.
+
+
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB")
+_THOUSAND: Final = 1000
+TITLE: Final = ("RUN", "WHAT", "BEGAN", "OUTCOME", "OPS", "KEPT", "PLAN")
+_WIDE: Final = 80  # columns of a terminal that nobody made wider
+_LEAST: Final = 8  # characters of a plan's name that are shown however wide the rest is
+_ID: Final = 26  # characters of an id; what a turn of a session is called has other lengths
+
+
+def size_text(size: int) -> str:
+    """Returns a number of bytes as people read it."""
+    number, unit = float(size), 0
+    while number >= _THOUSAND and unit < len(_UNITS) - 1:
+        number, unit = number / _THOUSAND, unit + 1
+    return f"{size} B" if not unit else f"{number:.1f} {_UNITS[unit]}"
+
+
+def run_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line]:
+    """Renders past runs in aligned columns, newest first, and what all of them keep."""
+    if not rows:
+        yield Line("plain", "Nothing was run here.")
+        return
+    first, *rest = table_lines("plain", _fitting([TITLE, *map(_listed, rows)]))
+    yield Line("heading", first.text)
+    yield from rest
+    yield BLANK
+    most = f"of at most {size_text(limit)} (undo.keep_mb)" if limit else "without a limit"
+    yield Line("plain", f"{size_text(size)} are kept, {most}.")
+
+
+def run_detail_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
+    """Renders one run with every operation, what commands said, and what they changed."""
+    kept = f"{size_text(int(str(row['own'])))}, and {size_text(int(str(row['shared'])))} shared"
+    yield from table_lines(
+        "plain",
+        [
+            ("run", visible_line(str(row["run"]))),
+            ("what", str(row["kind"])),
+            ("plan", visible_line(str(row["plan"]))),
+            ("began", visible_line(str(row["at"]))),
+            ("outcome", _standing(row)),
+            ("kept", visible_line(str(row["given_up"])) if row["given_up"] else kept),
+        ],
+    )
+    yield BLANK
+    for operation in operations:
+        yield from _operation(operation)
+
+
+def command_row(told: dict[str, object], changes: WorkspaceChanges, output: bytes) -> Row:
+    """Returns what a command did as one object; secrets in what it said are masked."""
+    hidden = {left.path: left.how for left in changes.skipped if left.kept}
+    return redacted_row(
+        {
+            **told,
+            "output": display_path(output),
+            "changed": [
+                {**path_fields("path", op.path), "how": hidden.get(op.path) or _how(op)}
+                for op in changes.operations
+            ],
+            "skipped": [
+                {**path_fields("path", left.path), "how": left.how, "why": left.why}
+                for left in changes.skipped
+                if not left.kept
+            ],
+            "known": changes.known,
+        }
+    )
+
+
+def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
+    """Returns an operation of a past run as a row; a session's command has its line."""
+    if op is None:
+        return redacted_row({"number": number, "id": name, "kind": "run", "line": line})
+    return {"number": number, **operation_row(name, op)}
+
+
+def pruned_lines(runs: Iterable[str], contents: int, size: int, later: int) -> Iterator[Line]:
+    """Renders what was given up, and how much room that made."""
+    for run in runs:
+        yield Line("plain", f"Can no longer be undone: {visible_line(run)}")
+    yield Line("plain", f"Removed {contents} contents, {size_text(size)}.")
+    if later:
+        yield from wrapped_lines(
+            "plain", f"{size_text(later)} more are not needed and go later: they are too young."
+        )
+
+
+def _listed(row: Row) -> tuple[str, ...]:
+    return (
+        _short(visible_line(str(row["run"]))),
+        str(row["kind"]),
+        visible_line(str(row["at"]))[:16].replace("T", " "),
+        ("given up" if row["given_up"] else _taken(row)) or _ended(row),
+        str(row["operations"]),
+        size_text(int(str(row["own"]))),
+        visible_line(str(row["plan"])),
+    )
+
+
+def _short(run: str) -> str:
+    """Returns as much of a run's name as is enough to name it by."""
+    return run[:SHORT] if len(run) == _ID and "." not in run else run
+
+
+def _fitting(cells: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Cuts the last column so that all of them fit a terminal."""
+    others = sum(max(map(len, column)) + 2 for column in list(zip(*cells, strict=True))[:-1])
+    room = max(_WIDE - others, _LEAST)
+    for *row, last in cells:
+        yield (*row, last if len(last) <= room else f"{last[: room - 1]}…")
+
+
+def _standing(row: Row) -> str:
+    taken = _taken(row)
+    return f"{_ended(row)}{f', {taken}' if taken else ''}"
+
+
+def _ended(row: Row) -> str:
+    return "accepted" if row["accepted"] else str(row["outcome"] or "unfinished")
+
+
+def _taken(row: Row) -> str:
+    return "undone" if row["undone"] else "partly undone" if row["partly_undone"] else ""
+
+
+def _operation(row: Row) -> Iterator[Line]:
+    name = str(row["id"])[:SHORT]
+    yield from wrapped_lines(
+        "plain",
+        f"{row['number']!s:>3}  {name}  {row['result']!s:<11}  {row['kind']!s:<6}  {row['about']}",
+    )
+    match row.get("command"):
+        case dict() as command:
+            yield from _command(command)
+        case _:
+            pass
+    match row.get("roll_back"):
+        case dict() as undo:
+            yield from wrapped_lines(
+                "plain", f"     a roll-back ran to take it back: {undo['line']}"
+            )
+            yield from _command(undo)
+        case _:
+            pass
+
+
+def _command(row: Row) -> Iterator[Line]:
+    code = exit_code_text(row["code"]) if isinstance(row["code"], int) else "unknown"
+    cut = f" ({visible_line(str(row['cut']))})" if row["cut"] and row["cut"] != code else ""
+    times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
+    yield Line("dim", f"     exit {code}{cut}, {times}")
+    for changed in _rows(row["changed"]):
+        yield from wrapped_lines("plain", f"     {changed['how']!s:<8}{_path(changed)}")
+    for left in _rows(row["skipped"]):
+        yield from wrapped_lines(
+            "risk", f"     {left['how']!s:<8}{_path(left)}, not kept: {left['why']}"
+        )
+    if not row["known"]:
+        yield Line("risk", "     What it changed is not known, or was not kept.")
+    if row["output"]:
+        yield from untrusted_lines(str(row["output"]))
+
+
+def _rows(value: object) -> list[Row]:
+    return value if isinstance(value, list) else []
+
+
+def _path(row: Row) -> str:
+    return visible_path(str(row["path"]).encode())
+
+
+def _how(op: FileOperation) -> str:
+    match op:
+        case WriteFile(before=None):
+            return "new"
+        case DeleteFile():
+            return "gone"
+        case _:
+            return "changed"
+
 
 YES = "yes"
 

@@ -13,7 +13,7 @@ from assent.agent.read_only_shell import ReadOnlyVerdict, classify_read_only
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, examples, with_invocation
 from assent.cli.output import CliOutput
-from assent.cli.render.shell import LIMIT_MESSAGES, VisibleOutput, output_row, shell_check_lines
+from assent.cli.shell_output import LIMIT_MESSAGES, VisibleOutput, output_row, shell_check_lines
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState

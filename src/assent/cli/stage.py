@@ -1,22 +1,230 @@
-"""`assent stage …`: stages exact operations; nothing is applied."""
+"""`assent stage …`: stages operations, a command, a diff, or changes of another folder.
+
+Operations are exact, and nothing is applied.
+"""
 
 import os
 import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import Any
 
 import click
 
-from assent.cli.input import read_chunks
-from assent.cli.interrupts import interruptible
+from assent.cli.input import argument_text, read_all, read_chunks
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.stage_import import patch, stage_from
-from assent.cli.stage_run import run
+from assent.cli.terminal import interruptible
 from assent.core.digest import operation_ids
-from assent.core.errors import UsageError
-from assent.core.plan.operation import Operation
-from assent.planning.drafts import Staged
-from assent.render.lines import Line
-from assent.render.rows import operation_row
+from assent.core.errors import Refused, UsageError
+from assent.core.paths import MAX_FOLDERS
+from assent.core.plan.operation import Operation, RunCommand
+from assent.core.plan.record import PlanRecord
+from assent.core.text.hidden_chars import visible_line, visible_path
+from assent.planning.command_operation import MAX_COMMAND_BYTES
+from assent.planning.drafts import Staged, nothing_staged
+from assent.planning.folder_import import FolderImportResult
+from assent.render.lines import Line, wrapped_lines
+from assent.render.rows import Row, operation_row, path_fields
 from assent.render.status import operation_lines, operation_removed_lines
+
+# `assent stage patch` and `stage from`: stage a diff, or the changes of another folder.
+
+
+MAX_PATCH_BYTES = 512 << 20  # bytes of a patch
+FILES_UNCHANGED = "No operation was added: the files are like that already."
+MAX_SKIPPED_SHOWN = 20  # paths that were left out and are named to a person; --json has all
+SKIP_REASONS = {
+    "ignored": "ignored by .gitignore",
+    "git": "git's own",
+    "ours": "Assent's own",
+    "deep": f"below more than {MAX_FOLDERS} folders",
+    "repository": "a repository of its own",
+    "odd": "neither file nor symlink",
+}
+
+
+@click.command(
+    epilog=examples(
+        "git diff --binary | assent stage patch -\nassent stage patch fix.patch\n"
+        "assent stage patch fix.patch -p 0"
+    )
+)
+@click.argument("source", metavar="FILE|-")
+@click.option(
+    "-p", "strip", metavar="N", type=click.IntRange(0, 99),
+    help="Leave out the first N parts of each name (default: 1, or 0 if a git diff has none).",
+)  # fmt: skip
+@with_invocation
+def patch(call: Invocation, source: str, strip: int | None) -> None:
+    """Stage what a unified or git diff does, all of it or nothing.
+
+    Its names are seen from the root of the workspace, as git writes them.
+    """
+    with interruptible():
+        found = call.engine.patches.stage(call.record(), _read(call, source), strip)
+    rows = _rows(found.staged)
+    notes = [line for note in found.notes for line in wrapped_lines("dim", visible_line(note))]
+    answer: Row = {"operations": rows, "notes": list(found.notes)}
+    call.output.answer(answer, [*_staged_lines(rows), *notes])
+
+
+@click.command(
+    "from",
+    epilog=examples(
+        "assent stage from ../agent-copy\nassent stage from ../agent-copy --delete src tests"
+    ),
+)
+@click.argument("other", metavar="DIR")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--delete", is_flag=True, help="Also stage the removal of what is missing there.")
+@with_invocation
+def stage_from(call: Invocation, other: str, paths: tuple[str, ...], delete: bool) -> None:
+    """Stage what differs in a copy of the workspace.
+
+    A copy is another checkout, or the folder that somebody else worked in. What is ignored here,
+    git's and Assent's own files and repositories in it are left out, and named.
+    """
+    record = call.record()
+    there = quote(argument_text(other))
+    with (
+        interruptible(),
+        nothing_staged(f"assent stage from {there}", look=f"ls -la {there}"),
+        call.output.busy(f"Comparing the files with those in {other} …"),
+    ):
+        found = _compared(call, record, other, paths, delete=delete)
+    rows = _rows(found.staged)
+    skipped = [{**path_fields("path", path), "why": why} for path, why in found.skipped]
+    answer: Row = {"operations": rows, "alike": found.alike, "skipped": skipped}
+    call.output.answer(answer, [*_staged_lines(rows), *_skipped_lines(found.skipped)])
+
+
+def _compared(
+    call: Invocation, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
+) -> FolderImportResult:
+    from assent.app.workspace_files import open_source_folder
+
+    checkout = open_source_folder(call.folder, other)
+    wanted = [os.fsencode(path) for path in paths]
+    return call.engine.folder_import.stage(record, checkout, wanted, delete=delete)
+
+
+def _read(call: Invocation, source: str) -> bytes:
+    content = bytearray()
+    for chunk in read_chunks(call.folder, source, call.engine.max_file):
+        content += chunk
+        if len(content) > MAX_PATCH_BYTES:
+            raise Refused(
+                f"A patch has at most {MAX_PATCH_BYTES} bytes; this has more. Nothing was staged.",
+                "assent stage patch --help",
+            )
+    if not content:
+        raise UsageError("The patch is empty. Nothing was staged.", "git diff --binary")
+    return bytes(content)
+
+
+def _rows(staged: Staged) -> list[Row]:
+    return [operation_row(name, op) for name, op in staged.added]
+
+
+def _staged_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    return operation_lines(rows) if rows else iter((Line("plain", FILES_UNCHANGED),))
+
+
+def _skipped_lines(skipped: Sequence[tuple[bytes, str]]) -> Iterator[Line]:
+    """Says what was left out, by reason, and names the first of it."""
+    for why, count in sorted(Counter(why for _, why in skipped).items()):
+        yield Line(
+            "plain", f"Left out: {count} that {'is' if count == 1 else 'are'} {SKIP_REASONS[why]}."
+        )
+    for path, why in skipped[:MAX_SKIPPED_SHOWN]:
+        yield from wrapped_lines("dim", f"  {why:<10}  {visible_path(path)}")
+    if len(skipped) > MAX_SKIPPED_SHOWN:
+        yield Line("dim", f"  … and {len(skipped) - MAX_SKIPPED_SHOWN} more, with --json")
+
+
+# `assent stage run`: stages a command as an operation that the build runs.
+
+
+HELP = "assent stage run --help"
+# Words of such characters mean the same to a shell as to us; all else is left to `sh -c`.
+_PLAIN = re.compile(r"[\w\s@%+=:,./'\"-]*")
+_ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
+
+
+@click.command(
+    context_settings={"allow_interspersed_args": False},
+    epilog=examples(
+        "assent stage run -- make test\n"
+        "assent stage run --env CI=1 --env LANG=C -- make test\n"
+        "assent stage run --cwd web --network --timeout 600 -- npm ci\n"
+        "assent stage run --script 'sort -u words.txt > sorted && mv sorted words.txt'\n"
+        "assent stage run --script @migrate.sh --undo 'sh migrate.sh --down'"
+    ),
+)
+@click.argument("argv", nargs=-1, type=click.UNPROCESSED, metavar="-- ARGV...")
+@click.option(
+    "--script", metavar="TEXT|@FILE|-", help="Lines for `sh` instead; from a file, or stdin."
+)
+@click.option("--cwd", metavar="DIR", default=".", help="The folder that it runs in.")
+@click.option(
+    "--timeout", metavar="S", type=int, default=RunCommand().timeout, show_default=True,
+    help="Seconds after which it is ended.",
+)  # fmt: skip
+@click.option("--env", metavar="K=V", multiple=True, help="A variable; may be given again.")
+@click.option("--network", is_flag=True, help="Let it use the network.")
+@click.option("--undo", metavar="CMD", help="What takes it back: words, or with operators for sh.")
+@click.option("--no-sandbox", is_flag=True, help="Let it do whatever you can.")
+@with_invocation
+def run(call: Invocation, argv: tuple[str, ...], script: str | None, cwd: str, **how: Any) -> None:
+    """Stage a command, which the build runs in its place.
+
+    What was staged before it is done by then. It runs in a sandbox: it may write in the workspace,
+    but not git's or Assent's own files, and has no network unless you let it. It is ended above
+    8 GiB of memory, 1024 processes or 1 GiB of output. If it fails, the build halts and says which
+    ways there are.
+    """
+    command = RunCommand(
+        tuple(map(os.fsencode, argv)),
+        b"" if script is None else _script(call.folder, script),
+        b"",
+        tuple(map(_variable, how["env"])),
+        how["timeout"],
+        how["network"],
+        () if how["undo"] is None else _undo(how["undo"]),
+        "unconfined" if how["no_sandbox"] else "workspace",
+    )
+    staged = call.engine.drafts.run(call.record(), command, os.fsencode(cwd))
+    rows = [operation_row(name, op) for name, op in staged.added]
+    call.output.answer({"operation": rows[0]}, operation_lines(rows))
+
+
+def _script(folder: str, given: str) -> bytes:
+    """Returns a script as it was typed, or as a file or stdin has it."""
+    if given == "-" or given.startswith("@"):
+        return read_all(folder, given.removeprefix("@"), MAX_COMMAND_BYTES)
+    return os.fsencode(given)
+
+
+def _variable(given: str) -> tuple[bytes, bytes]:
+    name, sign, value = os.fsencode(given).partition(b"=")
+    if not sign:
+        raise UsageError(f"{given!a} is no variable; write NAME=VALUE.", HELP)
+    return name, value
+
+
+def _undo(given: str) -> tuple[bytes, ...]:
+    """Splits a command into words as a shell would; one with operators is left to `sh -c`."""
+    try:
+        words = shlex.split(given)
+    except ValueError as error:
+        raise UsageError(f"--undo {given!a} cannot be read: {error}.", HELP) from error
+    if not words:
+        raise UsageError("The command of --undo is empty.", HELP)
+    plain = _PLAIN.fullmatch(given) and not _ASSIGNMENT.match(given) and "\n" not in given
+    return tuple(map(os.fsencode, words if plain else ("sh", "-c", given)))
+
 
 MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 

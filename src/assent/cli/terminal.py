@@ -1,12 +1,19 @@
-"""The person's terminal, opened as /dev/tty by Assent itself, never another program's stdin."""
+"""The person's terminal: whether there is one, replies read from it, and its signals.
+
+Opened as /dev/tty by Assent itself, never another program's stdin. Output is held back while a
+question is on it.
+"""
 
 import os
 import select
+import signal
 import sys
 import termios
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import RLock
+from types import FrameType
+from typing import Final, TextIO
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 DIGEST_PREFIX_CHARS = 8
@@ -154,3 +161,108 @@ def _line(terminal: int) -> str | None:
             return None
         typed += more
     return typed.rstrip(b"\r\n").decode("utf-8", "replace")
+
+
+# Whether the standard streams are a terminal that the terminal UI can open on.
+
+
+STREAMS = ("stdin", "stdout", "stderr")  # keys come from the first, the last one is painted on
+
+
+def why_no_screen() -> str:
+    """Says why no screen opens here; nothing where a person sits at a terminal that paints."""
+    others = [name for number, name in enumerate(STREAMS) if not os.isatty(number)]
+    if others:
+        why = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} not a terminal"
+    elif os.environ.get("TERM", "dumb") in ("", "dumb"):
+        why = "TERM is dumb or not set"
+    else:
+        return ""
+    return f'No screen opens, because {why}. Without one: assent "GOAL", or assent -p "TEXT".'
+
+
+# Signals: the first Ctrl-C ends a turn cleanly, the second ends the program.
+#
+# SIGTERM, and the SIGHUP of a terminal that was closed, end a turn in the same way.
+
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTED: Final = 130
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turns the first signal into KeyboardInterrupt, and leaves at once with the second.
+
+    It holds the signal's name, unless it came from the keyboard.
+    """
+    pressed = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed and number == signal.SIGHUP:
+            return  # the kernel and a shell both say that the terminal is gone
+        if pressed:
+            _exit_interrupted()
+        pressed = True
+        raise KeyboardInterrupt(*_other_than_keys(number))
+
+    # Whoever started us may have said that a signal does not concern us.
+    wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _other_than_keys(number: int) -> tuple[str, ...]:
+    return () if number == signal.SIGINT else (signal.Signals(number).name,)
+
+
+def _exit_interrupted() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # it may be in the middle of a write
+            stream.flush()
+    os._exit(INTERRUPTED)
+
+
+# Keeps a turn's output back while a person is asked something on the same terminal.
+
+
+class ScreenLock:
+    """Keeps a question the last thing on screen until it is answered."""
+
+    def __init__(self) -> None:
+        self._lock = RLock()
+        self._asking = 0
+        self._held: list[Callable[[], None]] = []
+
+    def show(self, write: Callable[[], None]) -> None:
+        """Writes now, or after the answer if somebody is being asked."""
+        with self._lock:
+            if self._asking:
+                self._held.append(write)
+            else:
+                write()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Holds back what others write, until the person has answered."""
+        with self._lock:
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking -= 1
+            if not self._asking:
+                self.flush_held()
+
+    def flush_held(self) -> None:
+        """Writes what was held back."""
+        with self._lock:
+            held, self._held = self._held, []
+            for write in held:
+                write()

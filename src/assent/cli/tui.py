@@ -1,18 +1,61 @@
-"""`assent` without a goal: opens the terminal UI, and restores the terminal when it ends."""
+"""`assent` without a goal: opens the terminal UI, and restores the terminal when it ends.
+
+Its host opens the engine and the models.
+"""
 
 import gc
 import os
 import sys
-from contextlib import closing, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, closing, suppress
+from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from assent.cli.goal.options import Goal
-from assent.cli.tui_options import check_tui_options
 from assent.core.errors import AssentError, UsageError
+from assent.render.lines import Line
+from assent.render.onboarding import SetupFindings
+from assent.tui.host import CommandLineResult, ScreenHost, StartOptions
 
 if TYPE_CHECKING:
+    from assent.agent.tool_environment import ToolEnvironment
+    from assent.app.engine import Engine
+    from assent.app.session import SessionRuntime
+    from assent.config.settings import Settings
+    from assent.core.session.agent import Agent
+    from assent.core.session.custom_command import SlashCommand
+    from assent.ports import Asker, ProcessRunner
     from assent.tui.app import TerminalApp
-    from assent.tui.host import ScreenHost, StartOptions
+
+# Checks the mode and the agent that a command line names before the terminal UI opens.
+
+
+def check_tui_options(goal: Goal) -> None:
+    """Raises UsageError for a mode or an agent that nobody knows, while it can still be read."""
+    if goal.mode:
+        _check_mode(goal)
+    if goal.agent:
+        _check_agent(goal)
+
+
+def _check_mode(goal: Goal) -> None:
+    from assent.app.modes import ModeManager
+    from assent.core.permission.mode import resolve_mode
+
+    resolve_mode(goal.mode, ModeManager(goal.folder).modes)
+
+
+def _check_agent(goal: Goal) -> None:
+    from assent.app.session import list_agents
+
+    known = [each.name for each in list_agents(goal.folder) if each.kind != "subagent"]
+    if goal.agent not in known:
+        raise UsageError(
+            f"There is no agent {goal.agent!a}. There are: {', '.join(known)}.",
+            f"assent --agent {known[0]}" if known else "assent",
+        )
+
 
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
 STOPPING: Final = "Stopping the run…"
@@ -35,7 +78,6 @@ def wants_screen(goal: Goal) -> bool:
 
 def screen(goal: Goal) -> int:
     """Opens the screen for a folder, and returns the exit code once it is closed."""
-    from assent.cli.tui_host import LocalScreenHost
     from assent.tui.host import StartOptions
 
     if goal.folder and not os.path.isdir(goal.folder):
@@ -98,3 +140,175 @@ def _farewell(slug: str, mishaps: list[str], *, failed: bool) -> int:
     if slug:
         print(f"Go on with: assent -r {slug}")
     return 1 if mishaps else 0
+
+
+# The host of the terminal UI: opens engine and models for it.
+
+
+NO_INPUT = "--no-input"
+
+
+class LocalScreenHost:
+    """Implements tui.ScreenHost for the workspace around a folder of this machine."""
+
+    def __init__(self, folder: str = "") -> None:
+        self._folder = folder
+        self._turn = Lock()
+        self._engine: Engine | None = None
+        self._works: list[SessionRuntime] = []
+        self._warnings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        return os.path.realpath(self._folder or ".")
+
+    @cached_property
+    def root(self) -> str:
+        from assent.app.settings import locate_workspace
+
+        return os.fsdecode(locate_workspace(self._folder)[1])
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    @cached_property
+    def _settings(self) -> "Settings":
+        from assent.app.settings import load_settings, locate_workspace, user_paths
+
+        return load_settings(locate_workspace(self._folder)[1], user_paths(), lenient=True).settings
+
+    def engine(self) -> "Engine":
+        with self._turn:
+            if self._engine is None:
+                from assent.app.composition import open_engine
+
+                self._engine, warnings = open_engine(self._folder, lenient=True)
+                for words in warnings:
+                    self._engine.warn(words)
+            return self._engine
+
+    def defaults(self) -> StartOptions:
+        from assent.app.models import default_model
+
+        return StartOptions(mode=self._settings.mode, model=default_model(self._folder))
+
+    def work(self, asker: "Asker", model: str, agent: str) -> "SessionRuntime":
+        from assent.app.session import SessionOptions, open_session_runtime
+
+        work = open_session_runtime(
+            self._folder, asker, SessionOptions(model, agent), self.engine()
+        )
+        for words in work.warnings:
+            if words not in work.engine.warnings:
+                work.engine.warn(words)
+        self._works.append(work)
+        return work
+
+    def process(self) -> "ProcessRunner":
+        from assent.app.shell import open_process
+
+        return open_process(self._folder)
+
+    def models(self) -> tuple[list[dict[str, object]], list[str]]:
+        import msgspec
+
+        from assent.app.models import open_models
+
+        opened, warnings = open_models(self._folder)
+        found, troubles = opened.found()
+        opened.close()
+        return [msgspec.to_builtins(row) for row in found], [*warnings, *troubles]
+
+    def agents(self) -> "list[Agent]":
+        from assent.app.session import list_agents
+
+        return list_agents(self._folder)
+
+    def custom_commands(self) -> "list[SlashCommand]":
+        from assent.app.custom_commands import open_custom_commands
+
+        commands, _ = open_custom_commands(self._folder)
+        return [commands[name] for name in sorted(commands)]
+
+    def expand_command(
+        self, command: "SlashCommand", arguments: str, tooling: "ToolEnvironment"
+    ) -> str:
+        from assent.app.custom_commands import expand_command
+
+        return expand_command(command, arguments, self._folder, tooling)
+
+    def findings(self) -> SetupFindings:
+        from assent.app.model_discovery import discover_models
+
+        return discover_models(self._folder)
+
+    def command(self, arguments: Sequence[str]) -> CommandLineResult:
+        from assent.cli.output import CAPTURED_LINES
+        from assent.cli.registry import COMMANDS
+
+        if not arguments or arguments[0] not in COMMANDS:
+            raise UsageError(f"There is no command {' '.join(arguments)!a}.", "/help")
+        lines: list[Line] = []
+        before = CAPTURED_LINES.set(lines)
+        try:
+            return CommandLineResult(self._ran(arguments), tuple(lines))
+        except AssentError as error:
+            return CommandLineResult(error.exit, tuple(lines), error)
+        finally:
+            CAPTURED_LINES.reset(before)
+
+    def _ran(self, arguments: Sequence[str]) -> int:
+        """Runs a command that gets no terminal: what it would ask is a no."""
+        from assent.cli.root import command
+
+        here = ("-C", self._folder) if self._folder else ()
+        end = list(arguments).index("--") if "--" in arguments else len(arguments)
+        return command([*here, *arguments[:end], NO_INPUT, *arguments[end:]])
+
+    def files(self) -> list[str]:
+        from assent.app.workspace_files import list_files
+
+        return list_files(self._folder)
+
+    def edit(self, path: str) -> None:
+        from assent.app.workspace_files import edit_file
+
+        edit_file(self._folder, path, self.environment)
+
+    def signal(self, words: str) -> str:
+        """Returns a notification where it is wanted and the terminal shows it, or a bell."""
+        from assent.render.notification import notification_sequence
+
+        return notification_sequence(self._settings.notify.way, words, self.environment)
+
+    @property
+    def notify_after(self) -> float:
+        return self._settings.notify.after_s
+
+    def demo(self) -> ScreenHost:
+        return DemoScreenHost()
+
+    def close(self) -> None:
+        for work in self._works:
+            work.end()
+            work.models.close()
+        self._works = []
+        with self._turn:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None
+
+
+class DemoScreenHost(LocalScreenHost):
+    """Implements tui.ScreenHost for a temporary project, which is removed on close."""
+
+    def __init__(self) -> None:
+        from assent.app.demo import demo_project
+
+        self._place = ExitStack()
+        super().__init__(self._place.enter_context(demo_project()))
+
+    def close(self) -> None:
+        super().close()
+        self._place.close()

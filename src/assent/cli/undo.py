@@ -6,7 +6,7 @@ from functools import partial
 import click
 
 from assent.cli.approval_prompt import prompt_for_approval
-from assent.cli.build import recover_first, run_and_answer
+from assent.cli.build import answer_undo, recover_first, restore_todos, run_and_answer, undo_row
 from assent.cli.invocation import (
     Invocation,
     examples,
@@ -14,7 +14,6 @@ from assent.cli.invocation import (
     with_invocation,
     with_output_format,
 )
-from assent.cli.run_answer import answer_undo, restore_todos, undo_row
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.run.journal import DONE
 from assent.core.text.hidden_chars import visible_line

@@ -1,9 +1,85 @@
-"""`assent waiting`: lists everything that waits for a person, over all sessions."""
+"""`assent waiting`: lists everything that waits for a person, over all sessions.
+
+Each entry has the command that decides it.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import click
 
 from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.render.waiting import pending_decision_lines, pending_decision_rows
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
+from assent.render.pending_decisions import PendingDecision
+from assent.render.questions import age_text, seconds_since
+from assent.render.redaction import redacted_row
+from assent.render.rows import Row
+
+# Renders everything that waits for a person, each with the command that decides it.
+
+
+SHORT: Final = 12  # characters of a digest in a list
+NOTHING: Final = "Nothing waits for you."
+
+
+def pending_decision_lines(waits: Sequence[PendingDecision], now: str) -> Iterator[Line]:
+    """Renders everything that waits, each with a preview, and with what decides it at its end."""
+    if not waits:
+        yield Line("plain", NOTHING)
+        return
+    for one in redacted_row(tuple(waits)):
+        yield from wrapped_lines("heading", f"{visible_line(one.title)} ({_since(one, now)})")
+        yield from wrapped_lines("dim", "  ".join(_facts(one)))
+        for text in one.preview:
+            yield Line("plain", f"{GUTTER}{text}")
+        if one.look:
+            yield Line("plain", f"To see all of it: {visible_line(one.look)}")
+        for command in one.commands:
+            yield Line("plain", f"  {visible_line(command)}")
+        yield BLANK
+    yield Line("plain", "1 thing waits." if len(waits) == 1 else f"{len(waits)} things wait.")
+
+
+def pending_decision_rows(waits: Sequence[PendingDecision], now: str) -> list[Row]:
+    """Returns everything that waits as the objects that `--json` prints."""
+    return [
+        {
+            "kind": one.kind,
+            "id": one.id,
+            "title": one.title,
+            "session": one.session or None,
+            "plan_id": one.plan_id or None,
+            "name": one.name or None,
+            "digest": one.digest or None,
+            "depth": one.depth,
+            "operations": one.operations,
+            "risks": one.risks,
+            "at": one.at,
+            "age_s": seconds_since(one.at, now),
+            "preview": list(one.preview),
+            "look": one.look or None,
+            "commands": list(one.commands),
+        }
+        for one in redacted_row(tuple(waits))
+    ]
+
+
+def _facts(one: PendingDecision) -> Iterator[str]:
+    if one.session:
+        yield f"session {visible_line(one.session)}"
+    if one.depth:
+        yield f"asked by a child, depth {one.depth}"
+    if one.operations is not None:
+        yield f"{one.operations} operation{'' if one.operations == 1 else 's'}"
+    if one.risks is not None:
+        yield f"{one.risks} with risks" if one.risks else "no risks found"
+    if one.digest:
+        yield f"digest {one.digest[:SHORT]}"
+
+
+def _since(one: PendingDecision, now: str) -> str:
+    return f"since {age_text(seconds_since(one.at, now))}"
 
 
 @click.command(epilog=examples("assent waiting\nassent waiting --json"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.permission.mode import MODES, CustomModes
 from assent.render.lines import Line
-from assent.tui.panels.debounced import DebouncedPanel
+from assent.tui.panels.panel import DebouncedPanel
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp

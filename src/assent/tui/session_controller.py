@@ -1,17 +1,21 @@
-"""Controls the session on the screen, and the one thread that drives its turns."""
+"""Controls the session on the screen: the thread of its turns, and its pending questions.
 
-from collections.abc import Callable, Iterator
+One thread alone drives the turns.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from threading import Lock, Thread
-from typing import TYPE_CHECKING
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
+from assent.core.session.event import Question
 from assent.core.session.record import SessionRecord
-from assent.tui.asker import PanelAsker
 from assent.tui.host import ScreenHost, StartOptions
-from assent.tui.workers.message_queue import MessageQueue
-from assent.tui.workers.messages import (
+from assent.tui.workers import (
+    MessageQueue,
+    QuestionArrived,
     SessionActivity,
     TaskFailed,
     TurnBegan,
@@ -25,6 +29,40 @@ if TYPE_CHECKING:
     from assent.app.session import SessionRuntime
     from assent.core.event import StoredEvent
     from assent.core.llm import StreamDelta
+
+# The asker of the terminal UI: waits for the answer that a question panel records.
+
+
+POLL_INTERVAL_S: Final = 0.1
+
+
+class PanelAsker:
+    """Implements ports.Asker: waits until somebody answers, here or elsewhere.
+
+    It never answers itself. When the screen ends while a question is open, nobody returns from
+    here: the question stays on record, and whoever opens the session next is asked again.
+    """
+
+    defers = False
+    present = True
+
+    def __init__(self, mailbox: MessageQueue) -> None:
+        self._mailbox = mailbox
+        self._look = Event()
+
+    def ask(
+        self, questions: Sequence[Question], answered: Callable[[], str]
+    ) -> tuple[tuple[str, ...], ...] | None:
+        self._mailbox.post(QuestionArrived())
+        while not answered():
+            self._look.wait(POLL_INTERVAL_S)
+            self._look.clear()
+        return None
+
+    def wake(self) -> None:
+        """Has whoever waits look at once, because something was answered here."""
+        self._look.set()
+
 
 BUSY = "The model is at work. Press Esc to interrupt it first."
 BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."

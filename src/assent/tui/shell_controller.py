@@ -9,8 +9,7 @@ from assent.core.errors import AssentError, Busy
 from assent.core.session.record import SessionRecord
 from assent.tui.host import ScreenHost
 from assent.tui.session_controller import SessionController
-from assent.tui.workers.message_queue import MessageQueue
-from assent.tui.workers.messages import ShellOrigin, ShellOver, ShellPrinted, TaskFailed
+from assent.tui.workers import MessageQueue, ShellOrigin, ShellOver, ShellPrinted, TaskFailed
 
 PAUSE_S = 0.05
 BUSY = "A command of yours is running. Press Esc to end it first."

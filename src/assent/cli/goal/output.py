@@ -1,17 +1,19 @@
-"""Output formats of a turn: streaming text, one JSON object, or a JSON line per event."""
+"""Output formats of a turn: streaming text, one JSON object, or a JSON line per event.
 
+The notification when a turn waits for the person is here too.
+"""
+
+import os
 import sys
 from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
-from assent.cli.ansi import ansi
-from assent.cli.clock import current_time
 from assent.cli.goal.options import OutputFormat
 from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines, turn_result_row
-from assent.cli.output import CliOutput, colored, encoded, ignore_closed_stdout
-from assent.cli.screen_lock import ScreenLock
+from assent.cli.output import CliOutput, ansi, colored, current_time, encoded, ignore_closed_stdout
+from assent.cli.terminal import ScreenLock
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.session.event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
@@ -20,6 +22,7 @@ from assent.core.text.hidden_chars import VisibleStream, visible_line, visible_t
 from assent.core.text.secrets import redact
 from assent.render.command_output import visible_output
 from assent.render.lines import Line
+from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
 from assent.render.redaction import StreamRedactor
 from assent.render.rows import Row
 from assent.render.turn_stream import (
@@ -259,3 +262,30 @@ def _spared(heard: StoredEvent) -> StoredEvent:
 def _is_plan(event: Event) -> bool:
     """Tells whether an event is the execution plan of an answer, which everybody gets to see."""
     return isinstance(event, BatchPlanned)
+
+
+# Turn output that also rings or notifies when the turn waits for the person.
+
+
+class NotifyingTurnOutput:
+    """Implements TurnOutput around another; only where stderr is a terminal."""
+
+    def __init__(self, inner: TurnOutput, way: NotificationMethod, after_s: float) -> None:
+        self._inner = inner
+        self._way = way
+        self._after_s = after_s
+        self._notices = NotificationFilter("", after_s)
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._notices = NotificationFilter(record.session, self._after_s)
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: StoredEvent | StreamDelta) -> None:
+        self._inner.hear(heard)
+        words = self._notices.take(heard) if isinstance(heard, StoredEvent) else None
+        if words and sys.stderr.isatty():
+            sys.stderr.write(notification_sequence(self._way, words, os.environ))
+            sys.stderr.flush()
+
+    def end(self, ending: TurnResult) -> None:
+        self._inner.end(ending)

@@ -1,10 +1,19 @@
-"""Slash commands that change the mode, without asking a model."""
+"""Slash commands in a goal: mode changes, and custom commands from Markdown files."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+import msgspec
+
+from assent.agent.tool_environment import ToolEnvironment
+from assent.app.custom_commands import expand_command, open_custom_commands
+from assent.cli.goal.options import Goal
+from assent.cli.output import CliOutput
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
+from assent.core.session.custom_command import SlashCommand
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
 
 KNOWN_COMMANDS = "/plan (plan mode on), /plan off (back to ask), /mode "
 
@@ -26,3 +35,68 @@ def mode_of(words: str, modes: Sequence[str] = MODES) -> str:
         known = KNOWN_COMMANDS + "|".join(modes)
         raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {known}.")
     return mode
+
+
+# Custom commands: `/name words` becomes the text of a Markdown file, filled in.
+
+
+HELP = "/help"
+BUILTIN_SLASH_COMMANDS = ("/mode", "/plan")
+MODES_TOO = KNOWN_COMMANDS + "|".join(MODES)
+
+
+class CustomCommandCall(msgspec.Struct, frozen=True):
+    """A custom command with its arguments."""
+
+    command: SlashCommand
+    arguments: str
+
+    def onto(self, goal: Goal) -> Goal:
+        """Returns the goal with the agent and model of the command, unless others are named."""
+        return msgspec.structs.replace(
+            goal,
+            agent=goal.agent or self.command.agent,
+            model=goal.model or self.command.model,
+        )
+
+    def prompt(self, goal: Goal, tooling: ToolEnvironment) -> str:
+        """Returns the text that is said to the model; raises Refused for what may not be read."""
+        return expand_command(self.command, self.arguments, goal.folder, tooling)
+
+
+def is_custom(words: str) -> bool:
+    """Tells whether a slash command is none of those that Assent itself answers."""
+    return _name(words) not in (*BUILTIN_SLASH_COMMANDS, HELP)
+
+
+def find_custom_command(goal: Goal, output: CliOutput) -> CustomCommandCall:
+    """Returns the command that a person typed, or says which there are."""
+    commands, warnings = open_custom_commands(goal.folder)
+    output.warn(warnings)
+    name = _name(goal.words)
+    command = commands.get(name[1:])
+    if command is None:
+        raise UsageError(f"There is no {visible_line(name[:80])}. There are: {_listed(commands)}.")
+    return CustomCommandCall(command, goal.words.strip().removeprefix(name).strip())
+
+
+def list_slash_commands(goal: Goal, output: CliOutput) -> int:
+    """Lists every slash command, for `/help`."""
+    commands, warnings = open_custom_commands(goal.folder)
+    rows = [
+        {"name": each.name, "description": each.description, "source": each.source}
+        for each in commands.values()
+    ]
+    lines = [Line("plain", f"{MODES_TOO}, {HELP}")]
+    lines += [Line("plain", f"/{row['name']}  {visible_line(row['description'])}") for row in rows]
+    output.answer({"commands": rows}, lines)
+    output.warn(warnings)
+    return 0
+
+
+def _name(words: str) -> str:
+    return words.split(maxsplit=1)[0] if words.strip() else ""
+
+
+def _listed(commands: Mapping[str, SlashCommand]) -> str:
+    return ", ".join([MODES_TOO, HELP, *(f"/{name}" for name in sorted(commands))])

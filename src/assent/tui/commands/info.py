@@ -1,18 +1,69 @@
-"""Slash commands that show status, cost, context, rules, questions and memory."""
+"""Slash commands that show status, cost, context, rules, questions and memory.
+
+The output goes to the conversation or to a panel.
+"""
 
 import shlex
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from assent.core.errors import UsageError
+from assent.core.errors import AssentError, UsageError
 from assent.core.event import FactRemembered
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
-from assent.tui.commands.output import run_cli_command, show_lines
+from assent.render.lines import Line
+from assent.tui.hints import lines_with_screen_commands
+from assent.tui.host import CommandLineResult
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
     from assent.tui.sidebar.data import SidebarData
+
+# Shows a command's lines in the conversation, or in a panel if they are many.
+
+
+MAX_INLINE_LINES: Final = 16
+
+
+def show_lines(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
+    """Shows lines in the conversation; many of them in a panel of their own."""
+    if len(lines) <= MAX_INLINE_LINES:
+        app.add_note(*lines)
+        return
+    from assent.tui.panels.panel import LinesPanel
+
+    app.open_panel(LinesPanel(heading, lines))
+
+
+def run_cli_command(
+    app: "TerminalApp", heading: str, *arguments: str, ours: bool = True, slash: str = ""
+) -> None:
+    """Runs a command of the command line in a thread, and shows what it says; maybe our words.
+
+    Where the command line cannot read its words, the person hears what the slash command takes.
+    """
+
+    def told(found: CommandLineResult) -> None:
+        if found.lines or found.error is None:
+            show_lines(
+                app, heading, lines_with_screen_commands(found.lines) if ours else found.lines
+            )
+        if found.error is not None:
+            app.fail(_unread(found.error, slash))
+        app.refresh_status()
+
+    app.tasks.run(heading, lambda: app.host.command(arguments), told)
+
+
+def _unread(error: AssentError, slash: str) -> AssentError:
+    from assent.tui.commands.registry import find
+
+    found = find(slash)
+    if found is None or not isinstance(error, UsageError) or not error.next.endswith(" --help"):
+        return error
+    words = found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ")
+    return UsageError(f"{slash} takes nothing, or {words}.", error.next)
 
 
 def status(app: "TerminalApp", rest: str) -> None:
@@ -76,7 +127,7 @@ def rules(app: "TerminalApp", rest: str) -> None:
 def memory(app: "TerminalApp", rest: str) -> None:
     """Shows what every session here is told, or has a fact forgotten."""
     if rest == "forget":
-        from assent.tui.panels.memory_list import MemoryList
+        from assent.tui.panels.setting_list import MemoryList
 
         app.open_panel(MemoryList(), lambda fact: memory(app, f"forget {fact}") if fact else None)
         return

@@ -21,7 +21,7 @@ def help(app: "TerminalApp", rest: str) -> None:
 def palette(app: "TerminalApp", rest: str) -> None:
     """Opens everything that can be done, by name."""
     from assent.tui.commands.registry import COMMANDS
-    from assent.tui.panels.palette import CommandPalette
+    from assent.tui.panels.help import CommandPalette
 
     table = [one for one in COMMANDS if one.name != "/palette"]
     app.open_panel(CommandPalette(table, app.own_commands), lambda name: _taken(app, name))
@@ -47,7 +47,7 @@ def leave(app: "TerminalApp", rest: str) -> None:
 
 def _taken(app: "TerminalApp", name: str | None) -> None:
     """Runs what was picked, or puts it into the prompt where it needs words."""
-    from assent.tui.commands.dispatcher import find
+    from assent.tui.commands.registry import find
 
     if not name:
         return

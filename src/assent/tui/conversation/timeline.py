@@ -1,6 +1,10 @@
-"""Folds the events of a session and its children into the blocks that are shown."""
+"""The timeline: folds the events of a session and its children into blocks to show.
+
+Text that is still streaming is folded in too.
+"""
 
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -28,6 +32,7 @@ from assent.core.session.event import (
 from assent.core.session.question import is_permission, read_permission_answer
 from assent.core.session.record import add_usage
 from assent.core.text.secrets import redact
+from assent.render.redaction import StreamRedactor
 from assent.render.turn_stream import ChildNames
 from assent.tui.conversation.blocks import (
     AssistantMessageBlock,
@@ -40,19 +45,48 @@ from assent.tui.conversation.blocks import (
     ToolCallBlock,
     TurnEndBlock,
     UserMessageBlock,
-)
-from assent.tui.conversation.rewound import blocks_text, rewound_blocks, rewound_note
-from assent.tui.conversation.streaming_text import StreamingText
-from assent.tui.conversation.summaries import (
+    blocks_text,
     call_subject,
     call_summary,
     count_lines,
     event_note,
     first_line,
+    rewound_blocks,
+    rewound_note,
     seconds_between,
     touched_text,
     without_tool_name,
 )
+
+# Text that is still streaming, shown as far as no secret can be in it.
+
+
+_BEGIN: Final = "-----BEGIN "
+
+
+class StreamingText:
+    """Takes pieces. The shown text is masked as it grows, up to its last whole word.
+
+    A secret is one word, or a key of many lines: neither is shown before all of it is known.
+    """
+
+    def __init__(self) -> None:
+        self._settled: list[str] = []  # masked
+        self._speech = StreamRedactor()
+
+    def take(self, piece: str) -> None:
+        """Takes one more piece."""
+        if ready := self._speech.take(piece):
+            self._settled.append(ready)
+
+    def shown(self) -> str:
+        """Returns what can be shown now."""
+        if len(self._settled) > 1:
+            self._settled = ["".join(self._settled)]
+        settled, pending = "".join(self._settled), self._speech.buffered
+        blank = 0 if _BEGIN in pending else pending.rfind(" ") + 1
+        return settled + redact(pending[:blank]) if blank else settled
+
 
 QUESTION = "question"  # the tool with which a model asks
 LIVE = 64_000  # characters of a text that are shown while it still comes: its newest

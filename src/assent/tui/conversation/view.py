@@ -1,9 +1,12 @@
-"""The conversation view: shows the timeline of a session, and notes of the screen itself."""
+"""The conversation view: shows the timeline of a session.
+
+It also shows notes of the screen itself, and the output of the person's own commands.
+"""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 from textual.events import Click
@@ -13,22 +16,62 @@ from textual.strip import Strip
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
 from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import fold_long, visible
+from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.tui.conversation.block_sections import (
+    MarkdownRenderer,
     block_section,
     is_foldable,
     notice_section,
     streaming_section,
 )
 from assent.tui.conversation.blocks import AssistantMessageBlock, Block, RemovedBlock
-from assent.tui.conversation.markdown import MarkdownRenderer
-from assent.tui.conversation.output_tail import OutputTail
 from assent.tui.conversation.timeline import Timeline
-from assent.tui.line_view.view import LineView, Section
-from assent.tui.workers.background import run_in_background
+from assent.tui.line_view import LineView, Section
+from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
+
+# The last lines of output of the person's own shell command.
+
+
+SHOWN: Final = 2000  # lines
+# Before those that are shown as many are kept: a secret of several lines is known by its first.
+MAX_KEPT_LINES: Final = 2 * SHOWN
+MAX_CHARS: Final = 1 << 18  # characters, where lines are very long
+
+
+class OutputTail:
+    """Takes text as it comes; old lines are dropped."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._gone = 0  # lines that were let go
+
+    def add(self, text: str) -> None:
+        """Takes more of it."""
+        self._text += text
+        if len(self._text) > 2 * MAX_CHARS:
+            self._gone += self._text.count("\n", 0, -MAX_CHARS)
+            self._text = self._text[-MAX_CHARS:]
+        lines = self._text.count("\n")
+        if lines > MAX_KEPT_LINES + SHOWN:
+            self._gone += lines - MAX_KEPT_LINES
+            self._text = self._text.split("\n", lines - MAX_KEPT_LINES)[-1]
+
+    def lines(self) -> list[Line]:
+        """Returns its end; nothing if there are no words in it."""
+        if not self._text.strip("\n"):
+            return []
+        lines = redact(self._text).strip("\n").split("\n")
+        before = self._gone + len(lines) - SHOWN
+        left = [f"({before} lines before)"] if before > 0 else []
+        shown = visible("\n".join(lines[-SHOWN:])).split("\n")
+        pieces = [piece for line in (*left, *shown) for piece in fold_long(line)]
+        return [Line("dim", f"│ {piece}") for piece in pieces]
+
 
 MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
 

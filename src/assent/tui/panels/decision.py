@@ -17,20 +17,22 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.render.lines import Line
-from assent.tui.key_timing import TOO_QUICK
-from assent.tui.line_view.view import LinePosition, LineView, Section
-from assent.tui.panels.approval.footer import ASKING, READ_TO_END, action_lines, key_line
-from assent.tui.panels.approval.sections import OPERATION, RISKS, number_of, unseen_text
-from assent.tui.panels.approval.service_calls import error_line
+from assent.tui.keys import TOO_QUICK
+from assent.tui.line_view import LinePosition, LineView, Section
+from assent.tui.panels.approval.review import OPERATION, RISKS, error_line, number_of, unseen_text
 from assent.tui.panels.approval.state import (
+    ASKING,
     DECIDING,
+    READ_TO_END,
     ApprovalAction,
     ApprovalStage,
     ApprovalState,
+    action_lines,
     handle_approval_key,
+    key_line,
 )
-from assent.tui.panels.debounced import DebouncedPanel
-from assent.tui.theme.styles import chosen_theme, style_in_theme
+from assent.tui.panels.panel import DebouncedPanel
+from assent.tui.theme import chosen_theme, style_in_theme
 
 T = TypeVar("T")
 TOO_LOW: Final = "The question does not fit on the screen; make it larger."

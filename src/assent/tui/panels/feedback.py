@@ -1,4 +1,7 @@
-"""The feedback panel: what should change in a plan, sent as one request to revise it."""
+"""Panels for comments on lines of a plan, notes with an approval, and feedback.
+
+Feedback asks for a revision of the plan.
+"""
 
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -9,16 +12,17 @@ from textual.widget import Widget
 from textual.widgets import Label, Static
 
 from assent.core.errors import AssentError, StaleError
-from assent.core.plan.comment import Feedback
+from assent.core.plan.comment import Comment, CommentAnchor, Feedback, PlacedComment, location_text
 from assent.render.comments import comment_lines
-from assent.tui.line_view.view import LineView, Section
-from assent.tui.panels.approval.service_calls import error_line, reject_plan
+from assent.render.lines import GUTTER, Line
+from assent.tui.line_view import LineView, Section
+from assent.tui.panels.approval.review import error_line, reject_plan
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.text_input import TextInputArea, hidden_chars_text
+from assent.tui.panels.text_input import TextInputArea, TextInputPanel, hidden_chars_text
 from assent.tui.result_messages import feedback_sent_lines
 
 if TYPE_CHECKING:
-    from assent.tui.panels.approval.service_calls import DisplayedPlan
+    from assent.tui.panels.approval.review import DisplayedPlan
 
 PARTS: Final = {
     "notes": "What should be different?",
@@ -128,3 +132,29 @@ class FeedbackPanel(Panel[str]):
 
     def _tell(self, words: str) -> None:
         self.query_one("#told", Static).update(words)
+
+
+# The panels for a comment on a line, and for a note with an approval.
+
+
+NOTE = "It travels with your yes, and becomes an item of the next plan."
+EMPTY_COMMENT = "Without any words, the comment is taken back."
+
+
+def comment_panel(anchor: CommentAnchor, was: PlacedComment | None) -> TextInputPanel:
+    """Returns the panel for a comment to some lines; it holds what was said to them before."""
+    place = was or PlacedComment(_nobody(anchor), anchor, "here")
+    quote = [Line("dim", GUTTER + line) for line in anchor.quote]
+    about = [*quote, Line("plain", EMPTY_COMMENT)] if was else quote
+    return TextInputPanel(
+        f"Comment on {location_text(place)}", about, was.comment.text if was else ""
+    )
+
+
+def note_panel(note: str) -> TextInputPanel:
+    """Returns the panel for the note of an approval."""
+    return TextInputPanel("A note to the plan", [Line("plain", NOTE)], note)
+
+
+def _nobody(anchor: CommentAnchor) -> Comment:
+    return Comment("", anchor, "", "", "")

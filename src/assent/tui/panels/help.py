@@ -1,4 +1,7 @@
-"""The help panel: every key and every command, from the tables that bind and run them."""
+"""The help panel and the command palette: every key and every command.
+
+Both read the tables that bind the keys and run the commands.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -6,8 +9,9 @@ from typing import Final
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
 from assent.tui.commands.registry import COMMANDS, GROUPS, BuiltinCommand
-from assent.tui.keymap import KEY_CONTEXTS, rows_of
-from assent.tui.panels.lines import LinesPanel
+from assent.tui.keys import KEY_CONTEXTS, rows_of
+from assent.tui.panels.panel import LinesPanel
+from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.prompt.completion import Completion
 
 CONTEXT_TITLES: Final = {
@@ -52,3 +56,30 @@ def _told(one: BuiltinCommand) -> tuple[str, str]:
 
 def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
     yield from table_lines("plain", [(f"  {name}", what) for name, what in rows])
+
+
+# The command palette: every command, found by a few letters.
+
+
+class CommandPalette(Picker):
+    """Ends with a line that is run, or that goes to the prompt if it needs an argument."""
+
+    heading = "What can be done"
+    keys = "Enter do it · PgUp PgDn page · Esc close"
+    ranked = True
+
+    def __init__(self, table: Sequence[BuiltinCommand], own: Sequence[Completion]) -> None:
+        super().__init__()
+        self._table = table
+        self._own = own
+
+    def rows(self) -> Sequence[PickerRow]:
+        usual = [
+            PickerRow(one.name, (one.usage, one.about), also=" ".join(one.aliases))
+            for one in self._table
+        ]
+        own = [
+            PickerRow(one.text, (visible_line(one.text), visible_line(one.about)))
+            for one in self._own
+        ]
+        return [*usual, *own]

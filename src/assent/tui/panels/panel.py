@@ -1,20 +1,30 @@
-"""The base of every panel: a title, a body and a line with its keys."""
+"""The base of every panel: a title, a body and a line of keys.
 
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
+From it come panels that ignore keys typed too early, that ask for confirmation, or that only
+show lines.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Resize
+from textual.events import Key, Paste, Resize
+from textual.message import Message
 from textual.screen import ModalScreen
+from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
-from assent.tui.key_timing import KeyDebounce
-from assent.tui.line_view.view import LineView
+from assent.render.lines import Line
+from assent.tui.keys import ANSWER_CANCELLED, CONFIRM_KEY, TOO_QUICK, AnswerTiming, KeyDebounce
+from assent.tui.line_view import LineView, Section
 from assent.tui.min_size import TooSmallOverlay
-from assent.tui.status.line import StatusLine
+from assent.tui.status import StatusLine
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -100,3 +110,192 @@ class Panel(ModalScreen[R], Generic[R]):
         for paper in self.query(LineView):
             if not paper.reached_end:
                 paper.refresh()
+
+
+# A panel that ignores keys typed too early, and answers typed too quickly.
+
+
+MOVES: Final = {
+    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
+    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
+}  # fmt: skip
+
+Result = TypeVar("R")
+
+
+class DebouncedPanel(Panel[Result], Generic[Result]):
+    """Delays an answer for a moment: if another key follows at once, it was typed text."""
+
+    decides = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pace = AnswerTiming()
+        self._answer_held: Callable[[], object] | None = None
+        self._timer: Timer | None = None
+
+    @property
+    def listening(self) -> bool:
+        """Whether what is asked is on the screen, so that keys count."""
+        return self.pace.seen and self.ready_at < inf
+
+    def asks(self) -> None:
+        """Has answers count from when what is asked now was painted."""
+        self.pace.ask()
+        self.call_after_refresh(self._painted)
+
+    @property
+    def has_open_question(self) -> bool:
+        """Whether a question is open that a key would answer."""
+        return False
+
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
+        """Takes the open question back, because a key came too quickly or the person says so."""
+        raise NotImplementedError
+
+    def interrupted(self) -> bool:
+        """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
+        if not self.pace.has_pending and not self.has_open_question:
+            return False
+        self.forget()
+        self.cancel_question(ANSWER_CANCELLED)
+        return True
+
+    def is_hasty(self, at: float, *, answers: bool) -> bool:
+        """Tells whether a key comes before anybody could see what it would do, or too soon for it.
+
+        One that would answer takes the open question back then.
+        """
+        if not answers:
+            return self.pace.is_early(at) or self.pace.note(at)
+        if not self.pace.is_quick(at):
+            return False
+        self.pace.cancel()
+        self.cancel_question()
+        return True
+
+    def move(self, key: str) -> bool:
+        """Scrolls what is read; tells whether a key does that."""
+        if key in MOVES:
+            getattr(self.query_one("#all", LineView), f"action_{MOVES[key]}")()
+        return key in MOVES
+
+    def hold(self, at: float, answer: Callable[[], object]) -> None:
+        """Does what an answer asks for, unless another key comes right after it."""
+        self._drop_timer()
+        if not self.pace.hold(at):
+            answer()
+            return
+        self._answer_held = answer
+        self._timer = self.set_timer(self.pace.wait, self._settle)
+
+    def is_overtaken(self, at: float) -> bool:
+        """Takes a key into account that follows an answer; tells whether it took that back."""
+        if not self.pace.has_pending:
+            return False
+        if self.pace.is_overtaken(at):
+            self._drop_timer()
+            self.cancel_question()
+            return True
+        self._settle()
+        return False
+
+    def forget(self) -> None:
+        """Forgets an answer that is kept back: what it answered is not what is shown any more."""
+        self._drop_timer()
+        self.pace.release()
+
+    def on_screen_suspend(self) -> None:
+        self.forget()
+
+    def _settle(self) -> None:
+        self._drop_timer()
+        answer, self._answer_held = self._answer_held, None
+        if self.pace.release() and answer is not None and self.is_attached:
+            answer()
+
+    def _drop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _painted(self) -> None:
+        self.pace.paint(Message().time, self.terminal.answer_s)
+
+
+# A panel that asks for confirmation before something that is hard to undo.
+
+
+class ConfirmPanel(DebouncedPanel[bool]):
+    """Ends with True for Ctrl+Y, and with nothing for any other key: Enter confirms nothing."""
+
+    DEFAULT_CSS = """
+    ConfirmPanel > #frame { height: auto; max-height: 100%; max-width: 90; }
+    ConfirmPanel #about { height: auto; max-height: 16; margin: 1 0; }
+    """
+    AUTO_FOCUS = None
+
+    def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
+        super().__init__()
+        self.heading = heading
+        self.keys = f"Ctrl+Y {deed} · Esc leave it as it is"
+        self._about = tuple(about)
+
+    def body(self) -> list[Widget]:
+        paper = LineView(id="about")
+        paper.can_focus = False
+        return [paper]
+
+    def on_mount(self) -> None:
+        paper = self.query_one("#about", LineView)
+        paper.styles.height = len(self._about) + 2  # long ones take a second row
+        paper.show([Section("about", self._about)])
+        self.asks()
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "escape":
+            return
+        event.stop()
+        event.prevent_default()
+        if self.is_overtaken(event.time):
+            return
+        if self.pace.is_quick(event.time):
+            self.cancel_question()
+        elif event.key == CONFIRM_KEY:
+            self.hold(event.time, partial(self.dismiss, True))
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted decides nothing
+
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
+        self.query_one("#panel-keys", Static).update(f"{why} {self.keys}")
+
+    def interrupted(self) -> bool:
+        """Takes an answer back that is kept back; without one, it is left as it is."""
+        if not super().interrupted():
+            self.action_leave()
+        return True
+
+
+# A panel of lines that are too many for the conversation, to scroll and to search.
+
+
+class LinesPanel(Panel[None]):
+    """Shows lines. It decides nothing."""
+
+    DEFAULT_CSS = """
+    LinesPanel LineView { height: 1fr; margin: 1 0; }
+    """
+    AUTO_FOCUS = "#lines"
+    keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"
+
+    def __init__(self, heading: str, lines: Sequence[Line]) -> None:
+        super().__init__()
+        self.heading = heading
+        self._lines = tuple(lines)
+
+    def body(self) -> list[Widget]:
+        return [LineView(id="lines")]
+
+    def on_mount(self) -> None:
+        self.query_one("#lines", LineView).show([Section("lines", self._lines)])

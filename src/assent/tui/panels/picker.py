@@ -19,7 +19,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.tui.fuzzy import fuzzy_matches
 from assent.tui.hints import error_text
-from assent.tui.line_view.view import LinePosition, LineView, Section
+from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
 
 PREVIEW_MIN_WIDTH: Final = 110  # columns from which a preview stands beside the list

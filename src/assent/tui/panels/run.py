@@ -11,10 +11,10 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError, StaleError
 from assent.core.run.journal import RecoveryChoice, ReportedOutcome
-from assent.tui.key_timing import CONFIRM_KEY, TOO_QUICK
-from assent.tui.line_view.view import LineView, Section
-from assent.tui.panels.debounced import DebouncedPanel
-from assent.tui.workers.messages import RunActivity, RunBegan, RunOver
+from assent.tui.keys import CONFIRM_KEY, TOO_QUICK
+from assent.tui.line_view import LineView, Section
+from assent.tui.panels.panel import DebouncedPanel
+from assent.tui.workers import RunActivity, RunBegan, RunOver
 
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRun

@@ -14,10 +14,9 @@ from textual.widgets import Static, TextArea
 
 from assent.core.text.hidden_chars import hidden_kind, is_combining_mark, visible_text
 from assent.render.lines import Line
-from assent.tui.line_view.view import LineView, Section
+from assent.tui.line_view import LineView, Section
 from assent.tui.panels.panel import Panel
-from assent.tui.prompt.editor import LINE_KEYS
-from assent.tui.text_area import OrderedTextArea
+from assent.tui.prompt.editor import LINE_KEYS, OrderedTextArea
 
 NO_TAB: Final = "Tab writes nothing here."
 MAX_NAMED: Final = 8  # hidden characters that are named

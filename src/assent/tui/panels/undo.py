@@ -1,27 +1,115 @@
-"""The undo panel: the plan that undoes or redoes a run, with its own digest."""
+"""The undo panel: a list of past runs, and the plan that undoes or redoes the chosen one.
+
+That plan has a digest of its own.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
+from textual.events import Key
+from textual.widget import Widget
 
 from assent.core.errors import AssentError
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.undo import gap_lines
-from assent.tui.line_view.view import Section
-from assent.tui.panels.approval.sections import number_of, review_sections, title_lines
-from assent.tui.panels.approval.service_calls import TERMINAL
+from assent.tui.line_view import LineView, Section
+from assent.tui.panels.approval.review import TERMINAL, number_of, review_sections, title_lines
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage, ApprovalState
 from assent.tui.panels.decision import DecisionPanel
-from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.panel import Panel
 from assent.tui.result_messages import UNDONE, undone_text
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.render.review import Review
+    from assent.runs.history import PastRun
     from assent.runs.undo.service import UndoPlan
+
+# The list of past runs, to choose one to undo.
+
+
+NONE: Final = "Nothing was run here."
+
+
+class RunsPanel(Panel[str]):
+    """Ends with the name of a run or a turn, or with None."""
+
+    DEFAULT_CSS = """
+    RunsPanel #runs { height: 1fr; margin: 1 0; }
+    """
+    AUTO_FOCUS = None
+    heading = "What was run here, newest first"
+    keys = "↑↓ choose · Enter show what takes it back · Esc close"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: list[str] = []
+        self._reads = 0  # of the list; only the last of them counts
+
+    def body(self) -> list[Widget]:
+        paper = LineView(pointing=True, id="runs")
+        paper.can_focus = False
+        return [paper]
+
+    def on_mount(self) -> None:
+        self._read(self._failed)
+
+    def follow(self) -> None:
+        """Reads the list anew in silence, and stays at the run where the person is."""
+        if not self.is_over:
+            self._read(lambda _: None)
+
+    def on_key(self, event: Key) -> None:
+        paper = self.query_one(LineView)
+        if event.key in _STEPS:
+            event.stop()
+            paper.point(paper.cursor + _STEPS[event.key])
+        elif event.key == "enter" and paper.position and paper.position.key in self._names:
+            event.stop()
+            self.dismiss(paper.position.key)
+
+    def _read(self, failed: Callable[[AssentError], object]) -> None:
+        """Reads the list in a thread; only the last that was asked for is shown."""
+        past = self.terminal.engine.history
+        self._reads += 1
+        read = self._reads
+
+        def kept() -> "list[PastRun]":
+            return [one for one in reversed(past.all()) if not one.given_up]
+
+        def show(rows: "list[PastRun]") -> None:
+            if read == self._reads:
+                self._show(rows)
+
+        self.terminal.tasks.run("", kept, show, failed)
+
+    def _show(self, rows: "list[PastRun]") -> None:
+        self._names = [kept.unit.name for kept in rows]
+        none = Section("none", (Line("plain", NONE),))
+        self._lay([Section(kept.unit.name, (_row(kept),)) for kept in rows] or [none])
+
+    def _failed(self, error: AssentError) -> None:
+        self._lay([Section("failed", (Line("risk", visible_line(error.message)),))])
+
+    def _lay(self, sheets: list[Section]) -> None:
+        if self.is_attached:
+            self.query_one(LineView).renew(sheets)
+
+
+_STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10}
+
+
+def _row(kept: "PastRun") -> Line:
+    at = visible_line(kept.at)[:16].replace("T", " ")
+    undone = {"": "", "some": ", partly undone", "all": ", undone"}[kept.undone]
+    outcome = f"{kept.outcome or 'unfinished'}{undone}"
+    count = f"{kept.operations} operation{'' if kept.operations == 1 else 's'}"
+    plan = visible_line(kept.unit.record.name)
+    return Line("plain", f"{at}  {kept.how:<7}  {outcome:<20}  {count:<13}  {plan}")
+
 
 NOTHING: Final = "There is nothing left to take back."
 FILES_CHANGED: Final = (

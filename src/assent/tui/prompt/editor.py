@@ -1,5 +1,9 @@
-"""The text area of the prompt, and the keys that have another meaning there."""
+"""The text area of the prompt, where a long paste is shown as a short placeholder.
 
+Keys act in the order in which they were typed.
+"""
+
+import re
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -8,10 +12,75 @@ from textual.actions import SkipAction
 from textual.events import Key, Paste
 from textual.keys import Keys
 from textual.timer import Timer
+from textual.widgets import TextArea
 
-from assent.tui.key_timing import BURST_S, BurstDetector
-from assent.tui.prompt.paste_placeholders import PastePlaceholders
-from assent.tui.text_area import OrderedTextArea
+from assent.tui.keys import BURST_S, BurstDetector
+
+# Shows a long paste as a short placeholder in the prompt; it is sent in full.
+
+
+LINES: Final = 10  # a paste with more lines than this, or more characters, is shown as a sign
+CHARACTERS: Final = 1000
+
+
+class PastePlaceholders:
+    """The paste behind each placeholder. A placeholder that was typed stands for itself."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def take(self, text: str) -> str:
+        """Returns what a paste looks like in the prompt: itself, or a sign of its own."""
+        lines = text.removesuffix("\n").count("\n") + 1
+        if lines <= LINES and len(text) <= CHARACTERS:
+            return text
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        number, sign = 1, f"[pasted: {size}]"
+        while self._texts.get(sign, text) != text:
+            number += 1
+            sign = f"[pasted: {size}, {number}]"
+        self._texts[sign] = text
+        return sign
+
+    def expanded(self, text: str) -> str:
+        """Returns a text with everything that was pasted in the place of its signs."""
+        if not self._texts:
+            return text
+        signs = re.compile("|".join(map(re.escape, self._texts)))
+        return signs.sub(lambda found: self._texts[found[0]], text)
+
+    def sign_before(self, text: str) -> str:
+        """Returns the sign that a text ends with, if it does."""
+        return next((sign for sign in self._texts if text.endswith(sign)), "")
+
+    def holds(self, text: str) -> bool:
+        """Tells whether a sign stands in a text."""
+        return any(sign in text for sign in self._texts)
+
+    def forget(self) -> None:
+        """Forgets all pastes, because what they were part of was sent."""
+        self._texts.clear()
+
+
+# A text area whose keys act in the order in which they were typed.
+
+
+class OrderedTextArea(TextArea):
+    """Has keys that edit, such as Backspace, act before the letters that were typed after them.
+
+    Textual hands such a key from parent to parent, and looks only at the top what it is bound to.
+    Until then the letters behind it are written already: the wrong one would be deleted.
+    """
+
+    async def edited(self, event: Key) -> bool:
+        """Does what a key of the area itself stands for, if it is one."""
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if not binding.priority and await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return True
+        return False
+
 
 ALWAYS: Final = ("enter", "ctrl+r")
 COMPLETION_KEYS: Final = ("tab", "escape", "up", "down", "ctrl+n", "ctrl+p")

@@ -1,59 +1,210 @@
-"""The sidebar widget: the plan as its file changes, its operations, the todos, context and cost.
+"""The sidebar widget: plan, operations, todos, context and cost, in tabs.
 
-    Sidebar()                                   one widget for the right side of the screen
-    sidebar.refresh_data(engine, record, ...)   reads all of it in a thread and shows it
-    sidebar.show(values)                        shows values of `data.read_sidebar_data`
-    sidebar.recolor(theme)                      "dark", "light" or "plain"
-    sidebar.turn("plan")                        shows a part: plan, operations, todos, context
-
-Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes back
-to the prompt, and closes the sidebar where it covers that. If there is enough height, all parts
-are shown below each other. When the plan's file changes, the text follows within half a second,
-with a mark before the lines that changed.
+Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes
+back to the prompt, and closes the sidebar where it covers that. If there is enough height, all
+parts are shown below each other. When the plan's file changes, the text follows within half a
+second, with a mark before the lines that changed.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
 
 import msgspec
+from rich.text import Text
 from textual.actions import SkipAction
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.events import Resize
+from textual.events import Click, Resize
 from textual.message import Message
 from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
 
+from assent.core.digest import sha256
 from assent.core.errors import AssentError
+from assent.core.paths import display_path
+from assent.core.plan.record import PlanRecord
+from assent.core.session.event import Todo, TodoStatus
 from assent.core.session.record import SessionRecord
-from assent.core.text.hidden_chars import visible_line
-from assent.render.lines import BLANK, Line
-from assent.render.status import staged_lines
-from assent.tui.line_view.view import LinePosition, LineView, Section
+from assent.core.text.hidden_chars import (
+    fold_long,
+    source_line_count,
+    visible,
+    visible_line,
+    visible_path,
+)
+from assent.core.text.line_diff import line_changes
+from assent.core.text.secrets import redact
+from assent.render.lines import BLANK, GUTTER, Line, Style
+from assent.render.review import OperationReview, state_text
+from assent.render.status import operation_detail_lines, operation_title, staged_lines
+from assent.tui.line_view import LinePosition, LineView, Section
+from assent.tui.panels.panel import Panel
 from assent.tui.sidebar.context import context_lines, token_count_text
 from assent.tui.sidebar.data import (
     PlanFileText,
+    PlanFileWatcher,
     SidebarData,
     UsageLimitsLookup,
     read_sidebar_data,
     unknown_limits,
 )
-from assent.tui.sidebar.plan_text import (
-    NO_PLAN,
-    PLAN_FILE_DELETED,
-    changed_lines,
-    plan_header_lines,
-    text_lines,
-)
-from assent.tui.sidebar.plan_watcher import PlanFileWatcher
-from assent.tui.sidebar.tabs import SidebarTabs
-from assent.tui.sidebar.todos import todo_count, todo_lines
-from assent.tui.workers.background import run_in_background
+from assent.tui.workers import run_in_background
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
+
+# Renders a plan for the sidebar: title, state, digest, and the text of its file.
+
+
+DIGEST_CHARS: Final = 12
+NO_PLAN: Final = "No plan yet. Say what should be done."
+PLAN_FILE_DELETED: Final = "The plan's file was deleted."
+DIFFERS: Final = "The text changed since it was proposed; propose it again before a yes."
+UNDONE: Final = {"": "", "some": ", partly undone", "all": ", undone"}
+_FENCES: Final = ("```", "~~~")
+
+
+def plan_header_lines(
+    plan: PlanRecord, text: bytes | None, *, approved: bool, undone: str = ""
+) -> Iterator[Line]:
+    """Renders what a plan is called, its state and how much was undone, digest and file."""
+    yield Line("heading", plan_title(plan, text))
+    digest = plan.digest[:DIGEST_CHARS]
+    state = f"{state_text(plan.state, approved=approved)}{UNDONE[undone]}"
+    yield Line("digest" if digest else "plain", state)
+    if digest:
+        yield Line("digest", f"digest {digest}")
+    if plan.path:
+        yield Line("dim", visible_path(plan.path))
+    if plan.frozen and text is not None and sha256(text) != plan.content_hash:
+        yield Line("risk", DIFFERS)
+
+
+def plan_title(plan: PlanRecord, text: bytes | None) -> str:
+    """Returns the first heading of a plan's text, else its name."""
+    for line in display_path(text or b"").split("\n"):
+        if line.startswith("# ") and line[2:].strip():
+            return visible_line(redact(line[2:].strip()))
+    return visible_line(plan.name)
+
+
+def text_lines(text: bytes) -> list[list[Line]]:
+    """Renders the lines of a Markdown text behind a gutter; a very long one is several.
+
+    Of empty lines that are only counted, all but the first are nothing.
+    """
+    fenced, found = False, []
+    for line in visible(redact(display_path(text))).removesuffix("\n").split("\n"):
+        fence = line.lstrip().startswith(_FENCES)
+        style = _style(line, fenced=fenced or fence)
+        fenced ^= fence
+        found.append([Line(style, GUTTER + piece) for piece in fold_long(line)])
+        found += [[]] * (source_line_count(line) - 1)
+    return found
+
+
+def changed_lines(old: bytes, new: bytes) -> frozenset[int]:
+    """Returns which lines of a text are new, or come after lines that went, counted from 0."""
+    before, after = _split(old), _split(new)
+    last = len(after) - 1
+    found: set[int] = set()
+    for _, _, start, end in line_changes(before, after):
+        found |= set(range(start, end)) if end > start else {min(start, last)}
+    return frozenset(found)
+
+
+def _split(text: bytes) -> list[bytes]:
+    return text.removesuffix(b"\n").split(b"\n")
+
+
+def _style(line: str, *, fenced: bool) -> Style:
+    if fenced:
+        return "code"
+    return "heading" if line.startswith("#") else "plain"
+
+
+# The tabs of the sidebar: one part is shown; a click chooses another.
+
+
+SHORT_NAME_CHARS: Final = 4  # letters of a name, where there is room for no more
+TAB_PADDING: Final = 4  # columns around a name: its key, blanks and brackets
+
+
+class SidebarTabs(Static):
+    """A row such as ` 1 Plan [2 Operations (3)] 3 Todos`, with the shown part in brackets."""
+
+    DEFAULT_CSS = """
+    SidebarTabs { height: 1; width: 1fr; }
+    """
+
+    class Selected(Message):
+        """A name was clicked."""
+
+        def __init__(self, at: int) -> None:
+            super().__init__()
+            self.at = at
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id, markup=False)
+        self._ends: list[int] = []
+
+    def show(self, names: Sequence[tuple[str, str]], chosen: int) -> None:
+        """Shows names with counts, each behind its key; less of them where it is narrow."""
+        room = self.size.width
+        forms = (
+            [f"{name} ({told})" if told else name for name, told in names],
+            [name for name, _ in names],
+            [name[:SHORT_NAME_CHARS] for name, _ in names],
+        )
+        fitting = [form for form in forms if sum(map(len, form)) + TAB_PADDING * len(form) <= room]
+        self._draw(fitting[0] if fitting else forms[-1], chosen)
+
+    def _draw(self, names: Sequence[str], chosen: int) -> None:
+        drawn = Text(no_wrap=True, overflow="ellipsis")
+        self._ends = []
+        for at, name in enumerate(names):
+            left, right = "[]" if at == chosen else "  "
+            drawn.append(f"{left}{at + 1} {name}{right}", "bold" if at == chosen else "")
+            self._ends.append(drawn.cell_len)
+        self.update(drawn)
+
+    def on_click(self, event: Click) -> None:
+        at = next((at for at, end in enumerate(self._ends) if event.x < end), None)
+        if at is not None:
+            self.post_message(self.Selected(at))
+
+
+# Renders todos as lines: a sign and a word say the state of each (F127).
+
+
+_STATES: Final[dict[TodoStatus, tuple[str, str, Style]]] = {
+    "pending": ("○", "", "plain"),
+    "in_progress": ("▶", "now: ", "heading"),
+    "completed": ("✓", "done: ", "dim"),
+    "cancelled": ("✗", "dropped: ", "dim"),
+}
+NONE: Final = "No todos."
+_OVER: Final = ("completed", "cancelled")
+
+
+def todo_lines(todos: Sequence[Todo]) -> Iterator[Line]:
+    """Renders a session's todos in their order."""
+    if not todos:
+        yield Line("dim", NONE)
+    for todo in todos:
+        sign, word, style = _STATES[todo.status]
+        yield Line(style, f"{sign} {word}{visible_line(redact(todo.content))}")
+
+
+def todo_count(todos: Sequence[Todo]) -> str:
+    """Returns how many todos are over, of how many; nothing if there are none."""
+    over = sum(todo.status in _OVER for todo in todos)
+    return f"{over}/{len(todos)}" if todos else ""
+
 
 Part: TypeAlias = Literal["plan", "operations", "todos", "context"]
 
@@ -219,7 +370,6 @@ class Sidebar(Vertical):
             raise SkipAction
         if spot.line < len(self.values.operations):
             operation = self.values.operations[spot.line]
-            from assent.tui.panels.operation import OperationPanel
 
             self.app.push_screen(OperationPanel(spot.line + 1, operation, paper.theme_name))
 
@@ -324,3 +474,26 @@ def _spots(text: bytes, changed: frozenset[int]) -> Iterator[LinePosition]:
         if number in changed:
             yield LinePosition(TEXT, at if pieces else at - 1)
         at += len(pieces)
+
+
+# The operation panel: one operation of a plan in full, read-only.
+
+
+class OperationPanel(Panel[None]):
+    """Shows the diff of an operation, or the command that it is."""
+
+    keys = "↑ ↓ PgUp PgDn scroll   / search   Esc close"
+
+    def __init__(self, number: int, operation: OperationReview, theme: str) -> None:
+        super().__init__()
+        self.heading = operation_title(number, operation)
+        self._paper = LineView(id="operation-paper")
+        self._paper.theme_name = theme
+        self._operation = operation
+
+    def body(self) -> list[Widget]:
+        return [self._paper]
+
+    def on_mount(self) -> None:
+        self._paper.show([Section("operation", tuple(operation_detail_lines(self._operation)))])
+        self._paper.focus()

@@ -11,9 +11,9 @@ from assent.core.plan.comment import CommentAnchor, Feedback, PlacedComment
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.render.lines import Line
 from assent.render.review import CANNOT_BE_BUILT, Review
-from assent.tui.line_view.view import Section
-from assent.tui.panels.approval import service_calls as verbs
-from assent.tui.panels.approval.sections import (
+from assent.tui.line_view import Section
+from assent.tui.panels.approval import review as verbs
+from assent.tui.panels.approval.review import (
     ReviewContext,
     anchor_at,
     commented_section,
@@ -24,13 +24,13 @@ from assent.tui.panels.approval.sections import (
     title_lines,
 )
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
-from assent.tui.panels.comment import comment_panel, note_panel
 from assent.tui.panels.decision import DecisionPanel
+from assent.tui.panels.feedback import comment_panel, note_panel
 from assent.tui.result_messages import approved_lines
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
-    from assent.tui.panels.approval.service_calls import DisplayedPlan
+    from assent.tui.panels.approval.review import DisplayedPlan
     from assent.tui.panels.feedback import FeedbackPanel
 
 FEEDBACK_KEPT = "Your words were not sent; 2 has them."
@@ -295,13 +295,13 @@ class ApprovalPanel(DecisionPanel):
             self._end("rejected")
 
     def _open_history(self) -> None:
-        from assent.tui.panels.history import HistoryPanel
+        from assent.tui.panels.plan_list import HistoryPanel
 
         self.terminal.open_panel(HistoryPanel(self._shown.record))
 
     def _edit(self) -> None:
         """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
-        from assent.tui.external_editor import edit_file
+        from assent.tui.app import edit_file
 
         reading, engine = self._shown, self._engine
         if not reading.record.path or reading.record.imported:

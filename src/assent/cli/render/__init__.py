@@ -1,1 +1,0 @@
-"""Output of single commands, as lines and as JSON rows."""

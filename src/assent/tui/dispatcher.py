@@ -1,0 +1,405 @@
+"""Delivers messages from worker threads to the screen, in batches.
+
+Notes and actions for a session wait until it is on the screen.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from assent.core.errors import AssentError, Interrupted
+from assent.core.event import StoredEvent
+from assent.core.llm import StreamDelta
+from assent.core.session.event import TurnEnded
+from assent.core.text.hidden_chars import visible_line
+from assent.core.text.secrets import redact
+from assent.render.lines import Line
+from assent.render.notification import HALTED, NotificationFilter
+from assent.render.onboarding import onboarding_lines
+from assent.tui.conversation.view import SessionLoaded
+from assent.tui.hints import next_step
+from assent.tui.host import StartOptions
+from assent.tui.prompt.input import load_prompt_history
+from assent.tui.status import StatusSnapshot
+from assent.tui.status_poller import StatusLoaded
+from assent.tui.workers import (
+    FRAME_S,
+    NoModel,
+    QuestionArrived,
+    RunBegan,
+    RunOver,
+    SessionActivity,
+    SessionLoadFailed,
+    ShellOrigin,
+    ShellOver,
+    ShellPrinted,
+    TaskDone,
+    TaskFailed,
+    TurnBegan,
+    TurnOver,
+    WorkspaceFailed,
+    WorkspaceReady,
+)
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+# Delivers messages from worker threads to the screen, in batches.
+
+
+CONTINUE_HINT: Final = "say `go on`; what was said and staged so far is kept"
+CUT_OFF: Final = f"The last turn was cut off before its end: {CONTINUE_HINT}."
+
+
+def joined_messages(letters: Iterable[object]) -> Iterator[object]:
+    """Yields letters in order; what a command printed since the last time comes as one."""
+    said: list[str] = []
+    place = ShellOrigin()  # one command runs at a time, and its end is a letter, too
+    for letter in letters:
+        if isinstance(letter, ShellPrinted):
+            said.append(letter.text)
+            place = letter.place
+            continue
+        if said:
+            yield ShellPrinted("".join(said), place)
+            said = []
+        yield letter
+    if said:
+        yield ShellPrinted("".join(said), place)
+
+
+class MessageDispatcher:
+    """Delivers at most thirty times a second; messages in between are batched."""
+
+    def __init__(self, app: "TerminalApp") -> None:
+        self.home: asyncio.AbstractEventLoop | None = None
+        self.unopened: AssentError | None = None  # why the screen was closed at once
+        self._app = app
+        self._delivered = 0.0
+        self._presented = False
+        self._failed = False  # the turn, as the conversation says already
+        self._notices = NotificationFilter("")
+        self._began = monotonic()  # the turn or run that was begun last
+        self._fresh = False  # whether what waits in the session was not asked yet
+
+    def wake(self) -> None:
+        """Has letters delivered soon; called from whichever thread left the first one."""
+        if self.home is not None:
+            with suppress(RuntimeError):  # the screen is gone
+                self.home.call_soon_threadsafe(self._soon)
+
+    def _soon(self) -> None:
+        wait = FRAME_S - (monotonic() - self._delivered)
+        if wait <= 0 or self.home is None:
+            self._app.call_later(self.deliver)
+        else:
+            self.home.call_later(wait, self._app.call_later, self.deliver)
+
+    def deliver(self) -> None:
+        """Hands everything over that came since the last time."""
+        self._delivered = monotonic()
+        if not self._app.is_there:
+            return
+        heard: list[StoredEvent | StreamDelta] = []
+        for letter in joined_messages(self._app.messages.take()):
+            if isinstance(letter, SessionActivity):
+                if (
+                    letter.session == self._app.session_controller.session
+                ):  # else it was left meanwhile
+                    heard.append(letter.what)
+                continue
+            self._hear(heard)
+            heard = []
+            self._hand(letter)
+        self._hear(heard)
+
+    def _hear(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
+        if not heard:
+            return
+        app = self._app
+        app.conversation.add_events(heard)
+        stored = [one for one in heard if isinstance(one, StoredEvent)]
+        events = [one.event for one in stored]
+        if events:
+            app.refresh_status()
+        for words in filter(None, map(self._notices.take, stored)):
+            app.notice(words, monotonic() - self._began)
+        ends = [event.why for event in events if isinstance(event, TurnEnded)]
+        self._presented = "presented" in ends or (self._presented and not ends)
+        self._failed = "failed" in ends or (self._failed and not ends)
+
+    def _hand(self, letter: object) -> None:
+        app = self._app
+        match letter:
+            case StatusLoaded(standing):
+                app.status_poller.take(letter)
+                if standing is not None and standing is app.status_snapshot:  # the person sees it
+                    app.session_controller.saw(standing.record)
+                self._look_for_questions(standing)
+            case TurnBegan(record):
+                if record.session == app.session_controller.session:
+                    app.conversation.begin(record.session)
+                self._notices = NotificationFilter(record.session, app.host.notify_after)
+                self._began = monotonic()
+                app.draw_status()
+            case TurnOver():
+                self._turn_over(letter)
+            case QuestionArrived():
+                app.refresh_status()
+                app.has_pending_question()
+            case TaskFailed(error):
+                app.fail(error)
+            case _:
+                self._hand_other(letter)
+
+    def _hand_other(self, letter: object) -> None:
+        app = self._app
+        match letter:
+            case WorkspaceFailed(error):
+                self.unopened = error
+                app.exit(error.exit)
+            case WorkspaceReady():
+                self._ready(letter)
+            case SessionLoaded() | SessionLoadFailed():
+                self._read(letter)
+            case NoModel(found):
+                app.deferred.add_note(*onboarding_lines(found))
+            case TaskDone():
+                with app.failing():
+                    app.tasks.take(letter)
+                app.draw_activity()
+            case ShellPrinted() | ShellOver():
+                self._hear_command(letter)
+            case _:
+                self._tell_panels(letter)
+
+    def _hear_command(self, letter: ShellPrinted | ShellOver) -> None:
+        """Shows what a command printed where it was typed; elsewhere only that it ended."""
+        app, place = self._app, letter.place
+        sitting = app.session_controller
+        here = place.session == sitting.session if place.session else place.view == sitting.view
+        if isinstance(letter, ShellPrinted):
+            if here:
+                app.conversation.print(letter.text)
+            return
+        whose = f"of session {place.name}" if place.name else "that you typed before"
+        words = letter.words if here else f"The command {whose} ended. {letter.words}"
+        app.add_note(Line("dim", visible_line(words)))
+        self._rest()
+
+    def _tell_panels(self, letter: object) -> None:
+        """Passes a message to every panel that handles it."""
+        for screen in self._app.screen_stack:
+            hear = getattr(screen, "hear", None)
+            if hear is not None:
+                hear(letter)
+        if isinstance(letter, RunBegan):
+            self._began = monotonic()
+        if isinstance(letter, RunOver):
+            self._run_over(letter)
+
+    def _run_over(self, letter: RunOver) -> None:
+        if letter.error is not None:
+            self._app.fail(letter.error)
+        elif letter.report is not None:
+            if letter.report.outcome == "needs_you":
+                self._app.notice(HALTED, monotonic() - self._began)
+            from assent.tui.result_messages import run_ended_lines
+
+            done = letter.report
+            for words in done.warnings:
+                self._app.add_note(Line("risk", visible_line(words)))
+            self._app.add_note(*run_ended_lines(letter.verb, done.outcome, done.about))
+        self._rest()
+
+    def _rest(self) -> None:
+        """Looks where things stand, after something came to its end."""
+        self._app.refresh_status()
+        self._app.draw_status()
+
+    def _ready(self, letter: WorkspaceReady) -> None:
+        app = self._app
+        if letter.elsewhere:
+            app.deferred.add_note(
+                Line("dim", f"The workspace is {visible_line(letter.elsewhere)}.")
+            )
+        for words in letter.warnings:
+            app.deferred.add_note(Line("risk", visible_line(words)))
+        app.tasks.run("", self._settle, lambda _: app.refresh_status())
+        if app.session_controller.record is not None:
+            app.load(app.session_controller.record)
+        else:
+            self._open()
+
+    def _settle(self) -> None:
+        """Finds out what a new session would begin with, in a thread."""
+        app = self._app
+        app.session_controller.resolve_defaults()
+        record = app.session_controller.record
+        if not (app.session_controller.shown_model or (record and record.model)):
+            app.messages.post(NoModel(app.host.findings()))
+
+    def open_none(self) -> None:
+        """Goes on without a session, and without one that is still being read."""
+        self._app.wanted = ""
+        if not self._app.ready:
+            self._open()
+
+    def _read(self, letter: SessionLoaded | SessionLoadFailed) -> None:
+        """Shows a session, as far as it could be read, unless another one is wanted by now."""
+        app = self._app
+        if app.wanted != (
+            letter.session if isinstance(letter, SessionLoadFailed) else letter.feed.session
+        ):
+            return
+        if isinstance(letter, SessionLoaded):
+            app.conversation.open(letter)
+        self._open()
+
+    def _open(self) -> None:
+        """Goes on with the session that the person wanted."""
+        app = self._app
+        app.ready = self._fresh = True
+        app.deferred.release_notes()
+        app.refresh_status()
+        app.prompt.recollect(
+            partial(load_prompt_history, app.engine, app.session_controller.record)
+        )
+        start, app.beginning = app.beginning, StartOptions()
+        if start.told:
+            app.add_note(*start.told)
+        if start.draft:
+            app.prompt.load(start.draft)
+        if start.words:
+            app.say(start.words)
+        app.deferred.release_actions()
+
+    def _look_for_questions(self, standing: StatusSnapshot | None) -> None:
+        """Asks what the session that was just opened waits for; what others wait for is told."""
+        app = self._app
+        if standing is None or not self._fresh or not app.ready:
+            return
+        record, now = standing.record, app.session_controller.record
+        if (record and record.session) != (now and now.session):
+            return  # it was read before that session was opened
+        self._fresh = False
+        own = [one for one in standing.waiting if record and one.root.session == record.session]
+        if record is not None and not app.at_work:
+            self._say_where(standing, asked=bool(own))
+        if own and not app.at_work:
+            app.has_pending_question()
+        elif standing.waiting:
+            others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
+            app.add_note(Line("risk", others))
+
+    def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
+        """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
+        from assent.tui.result_messages import plan_state_text
+
+        plan = standing.plan
+        words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""
+        if words:
+            self._app.add_note(Line("dim", words))
+        if standing.cut_off and not asked and not (plan and plan.building):
+            self._app.add_note(Line("risk", CUT_OFF))
+
+    def _turn_over(self, letter: TurnOver) -> None:
+        app, error = self._app, letter.error
+        presented, self._presented = self._presented, False
+        failed, self._failed = self._failed, False
+        if failed and error is not None:
+            step = next_step(error.next) or CONTINUE_HINT
+            app.add_note(Line("dim", f"next: {visible_line(redact(step))}"))
+        elif error is not None and not isinstance(error, Interrupted):
+            app.fail(error)
+        if letter.unsaid:
+            app.prompt.load("\n".join(filter(None, (letter.unsaid, app.prompt.text))))
+        self._rest()
+        own = presented and letter.session == app.session_controller.session
+        if own and len(app.screen_stack) == 1 and not app.prompt.text:
+            app.review_plan()
+
+
+# Queues notes and actions until the session that they are for is on the screen.
+
+
+T = TypeVar("T")
+SESSION_CHANGED: Final = (
+    "You were asked about another session than the one on the screen: nothing changed."
+)
+
+
+class DeferredActions:
+    """Input does not wait for a session to load: it is queued for it, in order."""
+
+    def __init__(self, app: "TerminalApp") -> None:
+        self._app = app
+        self._told: list[Line | str] = []
+        self._acts: list[Callable[[], None]] = []
+        self._leading = 0  # errands under way after which another session, plan or mode may hold
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what a person asks for now is meant for what is on the screen."""
+        return self._app.ready and not self._leading
+
+    def add_note(self, *told: Line | str) -> None:
+        """Puts a note into the conversation once the session that is being read is there."""
+        self._told += told
+        if self._app.ready:
+            self.release_notes()
+
+    def do(self, act: Callable[[], None]) -> None:
+        """Does what a person asked for, once the session that it is meant for is there."""
+        self._acts.append(act)
+        self.release_actions()
+
+    def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
+
+        Also where it fails: then that is told first.
+        """
+        self._leading += 1
+        failed = partial(self._led, self._app.fail)
+        self._app.tasks.run(words, act, partial(self._led, then), failed)
+
+    def _led(self, then: Callable[[T], object], found: T) -> None:
+        self._leading -= 1
+        with self._app.failing():
+            then(found)
+        self.release_actions()
+
+    def for_current_session(self, then: Callable[[T], None]) -> Callable[[T], None]:
+        """Has an answer count for the session alone that is on the screen while it is asked."""
+        sitting = self._app.session_controller
+        asked = sitting.session
+
+        def answered(answer: T) -> None:
+            if answer and sitting.session != asked:
+                self._app.add_note(Line("risk", SESSION_CHANGED))
+            else:
+                then(answer)
+
+        return answered
+
+    def slash(self, text: str) -> None:
+        """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
+        from assent.tui.result_messages import echo_line
+
+        self.do(partial(self._app.add_note, echo_line(text)))
+        self.do(partial(self._app.run_slash, text))
+
+    def release_notes(self) -> None:
+        """Tells what waited."""
+        told, self._told = self._told, []
+        if told:
+            self._app.add_note(*told)
+
+    def release_actions(self) -> None:
+        """Does what waited; what such an act makes wait again comes behind it, in order."""
+        while self._acts and self.is_free:
+            with self._app.failing():
+                self._acts.pop(0)()

@@ -1,1 +1,0 @@
-"""The line view: a scrolling, searchable widget for many lines of text."""

@@ -1,0 +1,427 @@
+"""A review in the approval panel: loads a plan, renders it, and records decisions.
+
+Everything that a person decides about is rendered.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.core.errors import AssentError, DigestMismatch
+from assent.core.paths import display_path
+from assent.core.plan.comment import CommentAnchor, CommentTarget, Feedback, PlacedComment
+from assent.core.plan.operation import RunCommand
+from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.text.hidden_chars import (
+    CONTINUATION_MARK,
+    source_line_count,
+    visible_line,
+    visible_path,
+)
+from assent.core.text.secrets import redact
+from assent.render.approval import approval_note_lines, excluded_lines, missing_note_lines
+from assent.render.comments import MARK, outdated_comment_lines, with_comments
+from assent.render.lines import BLANK, GUTTER, Line, untrusted_lines, wrapped_lines
+from assent.render.operation_text import operation_brief
+from assent.render.review import (
+    OperationReview,
+    Review,
+    build_blocked_lines,
+    declared_lines,
+    operation_counts_text,
+    operation_header_lines,
+    operation_lines,
+    operation_part,
+    reviewed_mark,
+    risk_lines,
+    state_text,
+    text_part,
+)
+from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
+from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
+from assent.render.rows import operation_kind
+from assent.tui.hints import error_text, with_screen_commands
+from assent.tui.line_view import LinePosition, Section
+from assent.tui.panels.approval.state import ApprovalStage, ApprovalState
+from assent.tui.result_messages import UNDONE, decision_text, undone_text
+from assent.tui.status import undone_amount
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.planning.partial_approval import PartialApproval
+    from assent.runs.undo.targets import UndoneAmount
+
+# The sections of a review: everything that a person decides about, with its title and context.
+
+
+RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
+OPERATION: Final = "operation "  # before the number, in the key of its sheet
+SHORT: Final = 12
+EXCLUDED: Final = "[left out] "
+ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands for."
+
+
+def review_sections(
+    review: Review, marked: Collection[str] = (), live: str = ""
+) -> Iterator[Section]:
+    """Yields all that the digest covers, risks first; `live` says that the file is another."""
+    yield from _filled(
+        LIVE, wrapped_lines("risk", visible_line(with_screen_commands(live))) if live else ()
+    )
+    yield from _filled("denied", build_blocked_lines(review))
+    yield from _filled("warnings", warning_lines(review.warnings))
+    yield Section(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
+    yield from _filled("drifted", drift_lines(tuple(map(_drifted, review.drifted))))
+    yield from _filled("since", review_changes_lines(review.since) if review.since else ())
+    yield from _filled("declined", excluded_lines(review.declined, unsure=review.unsure))
+    yield from _filled("missing", missing_note_lines(review.missing))
+    yield from _filled("gone", outdated_comment_lines(review.comments))
+    yield from _filled("declared", declared_lines(review))
+    yield text_section(review)
+    for number in range(1, len(review.operations) + 1):
+        yield operation_section(review, number, marked)
+    yield from _filled("notes", approval_note_lines(review.notes))
+    yield Section(END, tuple(_end(review)))
+
+
+def _drifted(one: DriftedFile) -> DriftedFile:
+    return msgspec.structs.replace(one, now=with_screen_commands(one.now))
+
+
+def text_section(review: Review) -> Section:
+    """Returns the plan's text, every byte of it, with comments below their lines."""
+    lines = with_comments(untrusted_lines(display_path(review.text)), review.comments)
+    return Section(TEXT, (Line("heading", "Text"), *lines, BLANK))
+
+
+def operation_section(review: Review, number: int, marked: Collection[str] = ()) -> Section:
+    """Returns one operation in full, with a mark if it is to be left out."""
+    operation = review.operations[number - 1]
+    lines = operation_lines(number, operation, reviewed_mark(review, operation), review.comments)
+    if operation.id in marked:
+        lines[0] = Line("risk", EXCLUDED + lines[0].text)
+    return Section(f"{OPERATION}{number}", tuple(lines))
+
+
+def commented_section(review: Review, key: str, marked: Collection[str]) -> Section:
+    """Returns a page that comments can be on anew."""
+    number = number_of(key)
+    return operation_section(review, number, marked) if number else text_section(review)
+
+
+def number_of(key: str) -> int:
+    """Returns the number of the operation that a sheet shows; 0: it shows none."""
+    return int(key.removeprefix(OPERATION)) if key.startswith(OPERATION) else 0
+
+
+def anchor_at(review: Review, sheet: Section, spot: LinePosition) -> CommentAnchor | None:
+    """Returns what a comment at a spot is tied to: a line, an operation, or nothing."""
+    number = number_of(sheet.key)
+    if sheet.key != TEXT and not number:
+        return None
+    part = text_part(review.text)
+    above = 1
+    if number:
+        operation = review.operations[number - 1]
+        part = operation_part(number, operation)
+        above = len(operation_header_lines(number, operation, reviewed_mark(review, operation)))
+    at = _line_of(sheet, above, spot.line)
+    return _anchored(part, at if at <= len(part.lines) else 0)
+
+
+def placed_at(comments: Iterable[PlacedComment], anchor: CommentAnchor) -> PlacedComment | None:
+    """Returns the comment that waits at an anchor already."""
+    place = (anchor.operation, anchor.first, anchor.last)
+    for placed in comments:
+        there = placed.anchor
+        if placed.standing != "gone" and (there.operation, there.first, there.last) == place:
+            return placed
+    return None
+
+
+def title_lines(review: Review, width: int) -> list[Line]:
+    """Renders what this is and its digest: on one line where it fits, else its start and rest."""
+    state = state_text(review.state, approved=review.approved)
+    head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
+    if not review.digest:
+        return [head, Line("dim", "no digest: it is a draft")]
+    if len(review.digest) + len("digest ") <= width:
+        return [head, Line("digest", f"digest {review.digest}")]
+    start, rest = review.digest[:SHORT], review.digest[SHORT:]
+    step = max(width, SHORT)
+    pieces = [rest[at : at + step] for at in range(0, len(rest), step)]
+    return [head, Line("digest", f"digest {start}"), *[Line("digest", each) for each in pieces]]
+
+
+class ReviewContext(msgspec.Struct, frozen=True):
+    """What is shown beside a plan during its review."""
+
+    undo: tuple[str, ...] = ()  # what of it an undo takes back with limits, or not at all
+    note: str = ""  # that goes along with a yes
+    marked: tuple[str, ...] = ()  # ids of operations to be left out
+
+
+def context_lines(review: Review, context: ReviewContext, width: int) -> list[Line]:
+    """Renders where the plan is, what cannot be undone, and what changed: a line for each."""
+    rows = [
+        ("file", visible_path(review.path) or "none: it was made from a run"),
+        *[("undo", words) for words in context.undo],
+        ("changed", _changed(review.since)),
+        ("left out", _names(review, context.marked) or "nothing"),
+    ]
+    if review.comments:
+        rows.append(("comments", f"{len(review.comments)} to be sent with feedback (2)"))
+    if context.note:
+        rows.append(("note", visible_line(context.note)))
+    return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
+
+
+def unseen_text(sheets: Sequence[Section], spot: LinePosition | None) -> str:
+    """Says what comes below a spot: how many lines, and which operations."""
+    at = next((n for n, each in enumerate(sheets) if spot and each.key == spot.key), 0)
+    below = sheets[at:]
+    seen = spot.line + 1 if spot and below else 0
+    lines = sum(len(sheet.lines) for sheet in below) - seen
+    numbers = [number for number in (number_of(sheet.key) for sheet in below) if number]
+    if not numbers:
+        return _lines(lines)
+    first, last = numbers[0], numbers[-1]
+    which = f"operations {first} to {last}" if last > first else f"operation {first}"
+    return f"{_lines(lines)}, among them {which}"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
+
+
+def _filled(key: str, lines: Iterable[Line]) -> Iterator[Section]:
+    found = tuple(lines)
+    if found:
+        yield Section(key, found)
+
+
+def _end(review: Review) -> Iterator[Line]:
+    yield Line("plain", operation_counts_text(operation.op for operation in review.operations))
+    if review.digest:
+        yield Line("dim", ALL_OF_IT)
+        yield Line("digest", review.digest)
+
+
+def _line_of(sheet: Section, above: int, line: int) -> int:
+    """Returns which line of a part a line of its sheet is, as comments count them; 0: none."""
+    number = 0
+    for each in sheet.lines[above : line + 1]:
+        text = each.text.removeprefix(GUTTER)
+        ours = each.style == "said" and each.text.startswith(MARK)
+        if not ours and not (number and text.startswith(CONTINUATION_MARK)):
+            number += source_line_count(text)
+    return number
+
+
+def _anchored(part: CommentTarget, at: int) -> CommentAnchor:
+    quote = part.lines[at - 1 : at] if at else ()
+    return CommentAnchor(part.operation, at, at, quote, part.about, part.seen)
+
+
+_HARD: Final = {
+    "irreversible": "cannot be undone",
+    "compensated": "undone by its own command",
+    "reversible": "undone with limits",
+}
+
+
+def undo_limits(operations: Sequence[OperationReview]) -> Iterator[str]:
+    """Yields in words what an undo cannot take back, and what it takes back with limits."""
+    for how, words in _HARD.items():
+        found = [
+            f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
+            for number, each in enumerate(operations, 1)
+            if each.reversible == how and isinstance(each.op, RunCommand)
+        ]
+        if found:
+            yield f"{len(found)} {words}: {'; '.join(found)}"
+    if not any(isinstance(each.op, RunCommand) for each in operations):
+        yield "all of it can be undone" if operations else "no operations"
+
+
+def _changed(since: ReviewChanges | None) -> str:
+    if since is None:
+        return FIRST_REVIEW
+    if since.nothing:
+        return "nothing since you last read it"
+    counts = [
+        (len(since.added), "joined"),
+        (len(since.removed), "left"),
+        (len(since.changed), "changed"),
+    ]
+    found = [f"{count} {word}" for count, word in counts if count]
+    found += ["the text"] if since.text_diff != "" else []
+    found += ["the order"] if since.moved else []
+    found += ["what it declares"] if since.declared else []
+    return f"since you last read it: {', '.join(found)}"
+
+
+def _names(review: Review, ids: Collection[str]) -> str:
+    if review.declined:
+        return "; ".join(
+            f"{operation_kind(one.op)} {operation_brief(one.op)}" for one in review.declined
+        )
+    found = [
+        f"{number}. {operation_kind(each.op)} {operation_brief(each.op)}"
+        for number, each in enumerate(review.operations, 1)
+        if each.id in ids
+    ]
+    return "; ".join(found)
+
+
+def _cropped(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+def is_open(review: Review) -> bool:
+    """Tells whether more can be said to a plan."""
+    return review.state in (PlanState.DRAFTING, PlanState.AWAITING_APPROVAL)
+
+
+# The approval panel's calls to the engine: loading a plan, and recording decisions about it.
+#
+# All of them may be slow and belong in threads; nothing here draws.
+
+
+TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
+PLANNING_ENDED: Final = "The person ended planning."
+CHANGED: Final = "The plan changed meanwhile; nothing was decided. This is how it is now."
+
+
+class DisplayedPlan(msgspec.Struct, frozen=True):
+    """A plan as it is shown: an approval is of exactly this."""
+
+    record: PlanRecord
+    review: Review
+    sheets: tuple[Section, ...]
+    partial: "PartialApproval | None" = None  # what is shown is this smaller plan
+    undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
+    live: str = ""  # how its file differs from it, in words
+    prose: bool = False
+    undone: "UndoneAmount" = ""  # how much of what it did last was taken back
+
+    def state(self, *, read: bool, marked: bool) -> ApprovalState:
+        """Returns what can be done with it."""
+        fits = not self.review.drifted and not self.live
+        awaited = self.record.state is PlanState.AWAITING_APPROVAL and bool(self.review.digest)
+        return ApprovalState(
+            ApprovalStage.READING,
+            open=is_open(self.review),
+            awaited=awaited and fits,
+            approved=self.review.approved,
+            read=read,
+            marked=marked,
+            part=self.partial is not None,
+        )
+
+
+def load_plan(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> DisplayedPlan:
+    """Reads a plan, or what is left of it without some operations."""
+    record = engine.plans.find(plan_id)
+    if without:
+        partial = engine.partial_approvals.preview(record, without)
+        review = engine.review_history.partial(partial, "")
+        hard = tuple(undo_limits(review.operations))
+        return DisplayedPlan(record, review, tuple(review_sections(review)), partial, hard)
+    live = engine.plans.difference(record)
+    review = engine.review_history.review(record)
+    sheets, hard = tuple(review_sections(review, (), live)), tuple(undo_limits(review.operations))
+    undone = undone_amount(engine, record)
+    return DisplayedPlan(record, review, sheets, None, hard, live, review.prose, undone)
+
+
+def decision_since(engine: "Engine", reading: DisplayedPlan) -> str:
+    """Says who decided about a plan since it was read, and what; nothing where nobody did."""
+    events = [recorded.event for recorded in engine.plans.since(reading.record)]
+    now = engine.plans.find(reading.record.plan_id)
+    if words := decision_text(now, events, engine.plans.reference(now)):
+        return words
+    undone = undone_amount(engine, now)
+    if undone == reading.undone or not now.runs:
+        return ""
+    run = now.runs[-1].run
+    return undone_text(run, now.name, UNDONE[undone], engine.history.last_undo_of(run))
+
+
+def approve_plan(engine: "Engine", reading: DisplayedPlan, note: str) -> PlanRecord:
+    """Records a person's yes to the digest that they were shown, or raises (law 9)."""
+    if reading.partial is not None:
+        return engine.partial_approvals.approve(reading.partial, note, TERMINAL)
+    engine.approvals.check_files(reading.record)  # reading takes time
+    return engine.approvals.approve(reading.record, reading.review.digest, note, TERMINAL)
+
+
+def unchanged_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
+    """Returns the plan, if it is what was shown: a draft by its text and what is staged."""
+    now, was = engine.plans.find(reading.record.plan_id), reading.record
+    same = (now.digest, now.state, now.draft) == (was.digest, was.state, was.draft)
+    if not same or (not now.digest and engine.reviews.text(now) != reading.review.text):
+        raise DigestMismatch(CHANGED)
+    return now
+
+
+def propose_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
+    """Freezes the draft, or the file as it is now, under a digest of its own."""
+    return engine.approvals.propose(unchanged_plan(engine, reading))
+
+
+def propose_if_changed(engine: "Engine", record: PlanRecord) -> PlanRecord:
+    """Proposes a plan anew if its file changed: whoever agreed before agreed to something else."""
+    current = engine.plans.find(record.plan_id)
+    return engine.approvals.propose(current) if engine.plans.difference(current) else current
+
+
+def rebase_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
+    """Makes a plan fit the files as they are, under a digest of its own."""
+    return engine.rebaser.apply(engine.rebaser.preview(unchanged_plan(engine, reading)))
+
+
+def discard_plan(engine: "Engine", reading: DisplayedPlan) -> PlanRecord:
+    """Ends planning: the plan is discarded, its file stays, and its session plans no more."""
+    discarded = engine.plans.discard(unchanged_plan(engine, reading))
+    session = engine.sessions.of_plan(discarded)
+    if session is not None and session.mode == "plan":
+        engine.sessions.set_mode(session, "ask", PLANNING_ENDED)
+    return discarded
+
+
+def save_comment(
+    engine: "Engine",
+    reading: DisplayedPlan,
+    anchor: CommentAnchor,
+    words: str,
+    was: PlacedComment | None,
+) -> Review:
+    """Notes, changes or (without words) takes back a comment; returns the review with it."""
+    comments, record = engine.comments, reading.record
+    if not words.strip():
+        if was is not None:
+            comments.remove(record, was.comment.id)
+    elif was is not None:
+        comments.change(record, was.comment.id, words)
+    else:
+        comments.add(record, anchor, words)
+    return comments.shown(record, msgspec.structs.replace(reading.review, comments=()))
+
+
+def reject_plan(
+    engine: "Engine", reading: DisplayedPlan, feedback: Feedback
+) -> tuple[PlanRecord, int]:
+    """Records a no with all that should be different, comments too, as one request."""
+    return engine.comments.reject(unchanged_plan(engine, reading), feedback)
+
+
+def valid_marks(review: Review, marked: Collection[str]) -> dict[str, None]:
+    """Returns the marks that still mean an operation, in the order of the plan."""
+    return dict.fromkeys(each.id for each in review.operations if each.id in marked)
+
+
+def error_line(error: AssentError) -> str:
+    """Returns an error with the next step, on one harmless line."""
+    return visible_line(redact(error_text(error)))

@@ -1,0 +1,375 @@
+"""Sections: lines that belong together, wrapped to a width, and the search in them.
+
+They know which row shows which line.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+from rich.cells import cell_len, split_graphemes
+from textual.events import Key
+
+from assent.core.text.hidden_chars import CONTINUATION_MARK, visible_line
+from assent.render.lines import GUTTER, Line, Style
+
+# Wraps lines that are wider than the screen, so that no piece looks like a line of its own.
+#
+# A continued piece stands behind our mark `↪`, or is indented deeper than its line began. Text of
+# others cannot contain that mark, because it is escaped (core.text.hidden_chars). Text of the
+# conversation continues at its own indent: all of it is indented already.
+
+
+# Of what others wrote, a piece that began with a sign could pass for a line of its own.
+CODE_STYLES: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})
+TAB: Final = 4
+TEXT_STYLES: Final[frozenset[Style]] = frozenset({"prose", "said"})
+HANGING_INDENT: Final = 2  # columns that a continued line of prose is deeper than it began
+MAX_HANGING_INDENT: Final = 12  # a line that begins deeper is continued behind the sign
+MIN_WIDTH: Final = 4  # columns; with fewer, the sign gets a row of its own
+
+_SIGN: Final = CONTINUATION_MARK[0]
+_BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")
+# Letters of one cell each, and nothing that joins with the one before: most of what is not ASCII.
+_ONE_CELL: Final = re.compile(f"[ -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481{_SIGN}│]*").fullmatch
+_BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
+
+
+def wrapped_line(line: Line, width: int) -> list[Line]:
+    """Returns a line as pieces that fit; nothing of it is left out."""
+    text = line.text.expandtabs(TAB) if "\t" in line.text else line.text
+    if (text.isascii() and len(text) <= width) or cell_len(text) <= width:
+        return [line] if text is line.text else [Line(line.style, text)]
+    lead = len(text) - len(text.lstrip(" "))
+    if width < MIN_WIDTH:
+        pieces = _narrow(text, width)
+    elif text.startswith(GUTTER):
+        pieces = _between_words(text, width, _BEHIND)
+    elif line.style in CODE_STYLES or lead + HANGING_INDENT > min(MAX_HANGING_INDENT, width // 2):
+        pieces = _cut(text, width)
+    else:
+        pieces = _between_words(text, width, " " * _hang(line.style, text, lead))
+    return [Line(line.style, piece) for piece in pieces]
+
+
+def _hang(style: Style, text: str, lead: int) -> int:
+    """Returns how deep a line goes on: what is said, below its first word."""
+    if style not in TEXT_STYLES or not lead:
+        return lead + HANGING_INDENT
+    bullet = _BULLET.match(text)
+    return min(bullet.end(), lead + HANGING_INDENT + HANGING_INDENT) if bullet else lead
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Breaks wherever the width ends, and marks what goes on."""
+    head, rest = _split(text, width)
+    found = [head]
+    while rest:
+        head, rest = _split(rest, width - len(CONTINUATION_MARK))
+        found.append(CONTINUATION_MARK + head)
+    return found
+
+
+def _between_words(text: str, width: int, hang: str) -> list[str]:
+    """Breaks between words where there are any, and goes on behind what hangs there."""
+    found: list[str] = []
+    before, rest = "", text
+    while rest:
+        head, tail = _split(rest, width - len(before))
+        if tail and not tail.startswith(" "):
+            blank = head.rfind(" ", len(head) // 2)  # a long word is cut: little room is wasted
+            if blank > 0:
+                head, tail = rest[:blank], rest[blank:]
+        found.append(before + head)
+        before, rest = hang, tail.removeprefix(" ")
+    return found
+
+
+def _narrow(text: str, width: int) -> list[str]:
+    head, rest = _split(text, width)
+    found = [head]
+    while rest:
+        head, rest = _split(rest, width)
+        found += [_SIGN, head]
+    return found
+
+
+def _split(text: str, width: int) -> tuple[str, str]:
+    """Returns as much of a text as fits, at least one character, and the rest."""
+    if text.isascii() or _ONE_CELL(text[: width + 1]):
+        return text[:width], text[width:]
+    cells = 0
+    spans, _ = split_graphemes(text[: 4 * width + MIN_WIDTH])  # more of it never fits
+    for start, _, size in spans:
+        cells += size
+        if cells > width and start:
+            return text[:start], text[start:]
+    return _split_long(text, width)
+
+
+def _split_long(text: str, width: int) -> tuple[str, str]:
+    """Splits a text that has many characters of no width."""
+    cells = 0
+    for start, _, size in split_graphemes(text)[0]:
+        cells += size
+        if cells > width and start:
+            return text[:start], text[start:]
+    return text, ""
+
+
+# Incremental search in a line view: `/` starts it, n and N go to the next match.
+
+
+class LinePosition(msgspec.Struct, frozen=True):
+    """A line of a section, counted from 0 as it was passed in, however it is wrapped."""
+
+    key: str
+    line: int
+
+
+class LineSearch:
+    """The query and where it was found. Case does not matter."""
+
+    def __init__(self) -> None:
+        self.query = ""
+        self.typing = False
+        self.hits: Sequence[LinePosition] = ()
+        self.at = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its row is shown at the bottom."""
+        return self.typing or bool(self.query)
+
+    @property
+    def position(self) -> LinePosition | None:
+        return self.hits[self.at] if self.hits else None
+
+    @property
+    def status_text(self) -> str:
+        """What its row says."""
+        sought = f"/{visible_line(self.query)}"
+        if self.typing and not self.query:
+            return f"{sought}   Enter keeps it, Esc ends it"
+        found = f"{self.at + 1} of {len(self.hits)}" if self.hits else "not found"
+        return f"{sought}   {found}   {'Enter keeps it' if self.typing else 'n N'}, Esc ends it"
+
+    def begin(self) -> None:
+        """Begins to take keys as letters of the query."""
+        self.typing, self.query, self.hits, self.at = True, "", (), 0
+
+    def end(self) -> None:
+        """Searches for nothing any more."""
+        self.typing, self.query, self.hits = False, "", ()
+
+    def take(self, event: Key) -> bool:
+        """Takes a key while a query is typed; tells whether the query changed."""
+        before = self.query
+        match event.key:
+            case "enter":
+                self.typing = False
+                self.query = before if self.hits else ""
+            case "escape":
+                self.end()
+            case "backspace":
+                self.query = before[:-1]
+            case "ctrl+u":
+                self.query = ""
+            case _ if event.is_printable and event.character:
+                self.query += event.character
+            case _:
+                pass
+        return self.query != before and self.typing
+
+    def found(self, hits: Sequence[LinePosition], first: int) -> None:
+        """Takes in where the query stands, and which of these places comes first."""
+        self.hits, self.at = hits, first if first < len(hits) else 0
+
+    def step(self, by: int) -> None:
+        """Goes to another place; after the last comes the first."""
+        if self.hits:
+            self.at = (self.at + by) % len(self.hits)
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Returns where the query stands in a text; nothing where folding changes its length."""
+        wanted, folded = self.query.lower(), text.lower()
+        if not wanted or len(folded) != len(text):
+            return []
+        found, at = [], folded.find(wanted)
+        while at >= 0:
+            found.append((at, at + len(wanted)))
+            at = folded.find(wanted, at + len(wanted))
+        return found
+
+
+# Sections: lines that belong together, wrapped to a width, and which row shows which.
+
+
+NO_ROW: Final = -1
+MAX_SMALL_UPDATE: Final = 8
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Lines that belong together under a key: a message, a call, a diff, a file."""
+
+    key: str
+    lines: tuple[Line, ...]
+
+
+class SectionRow(msgspec.Struct, frozen=True, gc=False):
+    """What one row shows: a line or a piece of one, its position, and whether it begins it."""
+
+    line: Line
+    spot: LinePosition
+    first: bool
+
+
+class _WrappedSection(msgspec.Struct, gc=False):
+    """A section wrapped to the width, with the line that each piece comes from."""
+
+    pieces: list[Line]
+    origins: list[int] | None  # None: each line is one piece
+
+
+class SectionList:
+    """Sections in order, at one width. Only what changed is wrapped again; at width 0 nothing."""
+
+    def __init__(self) -> None:
+        self._sheets: list[Section] = []
+        self._places: dict[str, int] = {}
+        self._wrapped: list[_WrappedSection | None] = []
+        self._starts: list[int] = [0]  # the row at which each sheet begins, as far as known
+        self.width = 0
+        self.kept = 0  # rows at the beginning that the last `put` left as they were
+
+    @property
+    def all(self) -> Sequence[Section]:
+        return self._sheets
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are at this width."""
+        if not self.width:
+            return 0
+        for place in range(len(self._starts) - 1, len(self._sheets)):
+            self._starts.append(self._starts[place] + len(self._fit(place).pieces))
+        return self._starts[-1]
+
+    def fit(self, width: int) -> None:
+        """Wraps everything for another width, when it is next looked at."""
+        self.width = width
+        self._wrapped = [None] * len(self._sheets)
+        self._starts = [0]
+
+    def show(self, sheets: Iterable[Section]) -> bool:
+        """Holds these sheets and no others, and tells whether anything is new.
+
+        The very sheets that were there before stay wrapped.
+        """
+        before = self._sheets
+        known = dict(zip(map(id, before), self._wrapped, strict=True))
+        self._sheets = list(sheets)
+        self._wrapped = [known.get(id(sheet)) for sheet in self._sheets]
+        self._places = {sheet.key: at for at, sheet in enumerate(self._sheets)}
+        self._starts = [0]
+        return self._sheets != before
+
+    def put(self, sheets: Iterable[Section]) -> bool:
+        """Adds sheets at the end, or in the place of their keys; tells whether any is new."""
+        changed, self.kept = False, self.rows
+        for sheet in sheets:
+            at = self._places.setdefault(sheet.key, len(self._sheets))
+            if at == len(self._sheets):
+                self._sheets.append(sheet)
+                self._wrapped.append(None)
+            elif self._sheets[at] != sheet:
+                self._replace(at, sheet)
+            else:
+                continue
+            changed = True
+        return changed
+
+    def _replace(self, at: int, sheet: Section) -> None:
+        """Puts a sheet in the place of another, and keeps how its first lines were wrapped."""
+        before, wrapped = self._sheets[at], self._wrapped[at]
+        self._sheets[at], self._wrapped[at] = sheet, None
+        kept = 0
+        if wrapped is not None:
+            same = _alike(before.lines, sheet.lines)
+            origins = wrapped.origins
+            kept = same if origins is None else bisect_left(origins, same)
+            self._wrapped[at] = _wrap(sheet, self.width, same, wrapped.pieces[:kept], origins)
+        start = self._starts[at] if at < len(self._starts) else 0
+        self.kept = min(self.kept, start + kept)
+        del self._starts[at + 1 :]
+
+    def piece(self, row: int) -> SectionRow | None:
+        """Returns what a row shows."""
+        if not 0 <= row < self.rows:
+            return None
+        place = bisect_right(self._starts, row) - 1
+        wrapped, inside = self._fit(place), row - self._starts[place]
+        origins = wrapped.origins
+        origin = inside if origins is None else origins[inside]
+        first = origins is None or not inside or origins[inside - 1] != origin
+        return SectionRow(
+            wrapped.pieces[inside], LinePosition(self._sheets[place].key, origin), first
+        )
+
+    def row_of(self, spot: LinePosition) -> int:
+        """Returns the first row that shows a line; the last of its sheet if it has fewer lines."""
+        place = self._places.get(spot.key, NO_ROW)
+        if place == NO_ROW or not self.rows:
+            return NO_ROW
+        wrapped = self._fit(place)
+        last = max(len(wrapped.pieces) - 1, 0)
+        if wrapped.origins is None:
+            return self._starts[place] + min(spot.line, last)
+        inside = wrapped.origins.index(spot.line) if spot.line in wrapped.origins else last
+        return self._starts[place] + inside
+
+    def matching(self, wanted: str) -> Iterator[LinePosition]:
+        """Returns the lines that have some letters in them, small or capital."""
+        wanted = wanted.lower()
+        for sheet in self._sheets:
+            for at, line in enumerate(sheet.lines):
+                if wanted in line.text.lower():
+                    yield LinePosition(sheet.key, at)
+
+    def _fit(self, place: int) -> _WrappedSection:
+        found = self._wrapped[place]
+        if found is None:
+            found = self._wrapped[place] = _wrap(self._sheets[place], self.width)
+        return found
+
+
+def _wrap(
+    sheet: Section,
+    width: int,
+    done: int = 0,
+    known: Sequence[Line] = (),
+    of_known: Sequence[int] | None = None,
+) -> _WrappedSection:
+    """Wraps a sheet; of the lines that are done, the pieces and their origins are known."""
+    pieces = list(known)
+    origins = list(range(done)) if of_known is None else list(of_known[: len(pieces)])
+    for origin, line in enumerate(sheet.lines[done:], done):
+        text = line.text
+        if len(text) <= width and text.isascii() and "\t" not in text:
+            pieces.append(line)
+            origins.append(origin)
+            continue
+        fitting = wrapped_line(line, width)
+        pieces += fitting
+        origins += [origin] * len(fitting)
+    return _WrappedSection(pieces, origins if len(pieces) > len(sheet.lines) else None)
+
+
+def _alike(one: Sequence[Line], other: Sequence[Line]) -> int:
+    """Returns how many lines two texts begin with alike."""
+    least = min(len(one), len(other))
+    start = max(least - MAX_SMALL_UPDATE, 0)  # a text mostly grows at its end
+    start = start if one[:start] == other[:start] else 0
+    return next((at for at in range(start, least) if one[at] != other[at]), least)

@@ -1,0 +1,229 @@
+"""The status line, and the snapshot of session, plan and questions behind it."""
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from rich.cells import cell_len
+from rich.style import Style as Look
+from rich.text import Text
+from textual.widgets import Static
+
+from assent.core.event import StoredEvent
+from assent.core.llm import TokenUsage
+from assent.core.permission.mode import MODES, Mode, default_agent, missing_mode
+from assent.core.plan.record import PlanRecord, PlanState
+from assent.core.session.record import SessionRecord, with_current_mode
+from assent.core.text.hidden_chars import visible_line
+from assent.tui.conversation.block_sections import cost_text, short_token_count
+from assent.tui.sidebar.context import model_name
+
+if TYPE_CHECKING:
+    from assent.app.engine import Engine
+    from assent.core.session.question import PendingQuestion
+    from assent.runs.undo.targets import UndoneAmount
+    from assent.tui.session_controller import SessionController
+
+
+# The status snapshot: session, plan and questions, read at once for all widgets.
+
+
+class StatusSnapshot(msgspec.Struct, frozen=True):
+    """The status at one moment. Without a session, mode, agent and model are a new one's."""
+
+    mode: str = "plan"  # a custom one by its own name
+    base: str = "plan"  # one of the four
+    agent: str = "plan"
+    model: str = ""
+    record: SessionRecord | None = None
+    plan: PlanRecord | None = None
+    approved: bool = False
+    undone: "UndoneAmount" = ""  # how much of what the plan did last was taken back
+    waiting: "tuple[PendingQuestion, ...]" = ()
+    cut_off: bool = False  # the last turn has no end, and nobody is at work on it
+    missing: str = ""  # the session's own mode, if nobody knows that any more
+    news: tuple[StoredEvent, ...] = ()  # events of the session that nobody has told the screen of
+
+    @property
+    def session(self) -> str:
+        return self.record.session if self.record else ""
+
+    @property
+    def usage(self) -> TokenUsage:
+        return self.record.usage if self.record else TokenUsage()
+
+    @property
+    def cost(self) -> float | None:
+        return self.record.cost if self.record else 0.0
+
+
+def initial_snapshot(sitting: "SessionController", record: SessionRecord | None) -> StatusSnapshot:
+    """Returns as much of where things stand as a session's record tells: who works, and how."""
+    if record is None:
+        base = sitting.base(sitting.mode)
+        agent = sitting.agent or default_agent(base)
+        return StatusSnapshot(sitting.mode or base, base, agent, sitting.shown_model)
+    modes = sitting.engine.sessions.modes
+    missing, record = missing_mode(record.custom, modes), with_current_mode(record, modes)
+    return StatusSnapshot(
+        record.custom or record.mode,
+        record.mode,
+        sitting.agent or record.agent or default_agent(record.mode),
+        sitting.model or record.model or sitting.shown_model,
+        record,
+        missing=missing,
+    )
+
+
+def read_snapshot(sitting: "SessionController", after: int) -> StatusSnapshot:
+    """Reads where things stand, and what happened after an event of the session; in a thread."""
+    engine, known = sitting.engine, sitting.record
+    waiting = tuple(engine.pending_questions.pending())
+    record = engine.sessions.load(known.session) if known else None
+    plan_id = sitting.chosen_plan or (record.plan_id if record else "")
+    plan = engine.plans.repository().load(plan_id) if plan_id else None
+    standing = msgspec.structs.replace(
+        initial_snapshot(sitting, record),
+        plan=plan,
+        approved=plan is not None and engine.approvals.is_approved(plan),
+        undone=undone_amount(engine, plan),
+        waiting=waiting,
+    )
+    if record is None:
+        return standing
+    return msgspec.structs.replace(
+        standing,
+        cut_off=record.working and not record.rewound and not engine.sessions.is_at_work(record),
+        news=tuple(engine.sessions.events(record, after)),
+    )
+
+
+def undone_amount(engine: "Engine", plan: PlanRecord | None) -> "UndoneAmount":
+    """Says how much of what a plan did last was taken back; in a thread."""
+    if plan is None or plan.state is not PlanState.COMPLETED or not plan.runs:
+        return ""
+    return engine.history.undone(plan.runs[-1].run)
+
+
+# The status line: mode, agent, model, plan, tokens and cost, at any width.
+
+
+DIGEST: Final = 8
+MIN_MODEL_CHARS: Final = 8  # letters that are left of a model's name
+GAP: Final = " │ "
+_STATES: Final = {
+    PlanState.DRAFTING: "drafting",
+    PlanState.AWAITING_APPROVAL: "awaits you",
+    PlanState.EXECUTING: "executing",
+    PlanState.COMPLETED: "completed",
+    PlanState.HALTED: "halted",
+    PlanState.DISCARDED: "discarded",
+}
+_UNDONE: Final = {"": "", "some": "partly undone", "all": "undone"}
+# Colour only repeats the word: reversed, so that the mode is seen in the corner of the eye.
+_MODES: Final = {
+    "dark": {"plan": "black on #90caf9", "ask": "black on #a5d6a7", "auto-edit": "black on #ffd54f",
+             "yolo": "bold black on #ff8a80"},
+    "light": {"plan": "white on #0d47a1", "ask": "white on #1b5e20",
+              "auto-edit": "black on #ffb300", "yolo": "bold white on #b71c1c"},
+}  # fmt: skip
+
+
+class StatusParts(msgspec.Struct, frozen=True):
+    """The status line in its parts, each as short as it has to be."""
+
+    mode: str
+    rest: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f" {self.mode} {GAP.join(('', *self.rest))[1:]}"
+
+
+def status_parts(standing: StatusSnapshot, width: int, *, working: bool = False) -> StatusParts:
+    """Returns the parts of the status line; what is long is shortened, and nothing is left out."""
+    mode = standing.mode if standing.mode in MODES else f"{standing.mode} ({standing.base})"
+    mode = f"{standing.base} ({standing.missing} is gone)" if standing.missing else mode
+    shown = visible_line(mode)
+    agent, model = visible_line(standing.agent), visible_line(standing.model) or "no model"
+    usage = standing.usage
+    tokens = f"{short_token_count(usage.input)} in {short_token_count(usage.output)} out"
+    sparse = f"{short_token_count(usage.input + usage.output)} tok"
+    asked = len(standing.waiting)
+    waiting = f"{asked} to answer" if asked else ""
+    work = "working" if working else ""
+    # Where it is narrow, an agent that the mode says already is not said twice.
+    named = f"agent {agent}"
+    tight = "" if agent == default_agent(_base(standing)) else named
+    ways = (
+        (named, _model(model, 40), tokens),
+        (named, _model(model, 24), tokens),
+        (named, _model(model, 20), sparse),
+        (tight, _model(model, 24), tokens),
+        (tight, _model(model, 20), sparse),
+        (tight, _model(model, 14), sparse),
+        (tight[:16], _model(model, MIN_MODEL_CHARS), sparse),
+    )
+    paid = cost_text(standing.cost)
+    short = paid if standing.cost is not None else "cost ?"
+    for of_agent, of_model, of_tokens in ways:
+        spent = paid if of_tokens == tokens else short
+        rest = (work, waiting, of_agent, of_model, _plan(standing.plan, standing), of_tokens, spent)
+        pieces = StatusParts(shown, tuple(filter(None, rest)))
+        if cell_len(pieces.text) <= width:
+            return pieces
+    return pieces
+
+
+def _base(standing: StatusSnapshot) -> Mode:
+    """Returns which of the four modes holds; the strictest where nobody knows the word."""
+    return next((mode for mode in MODES if mode == standing.base), MODES[0])
+
+
+def _model(name: str, room: int) -> str:
+    """Returns the end of a model's name, which tells it from others, in so many letters."""
+    name = model_name(name)
+    if len(name) <= room:
+        return name
+    last = name.rpartition("/")[2]
+    return last if len(last) <= room else f"…{last[-(room - 1) :]}"
+
+
+def _plan(plan: PlanRecord | None, standing: StatusSnapshot) -> str:
+    if plan is None:
+        return "no plan"
+    state = "approved" if standing.approved else _UNDONE[standing.undone] or _STATES[plan.state]
+    return f"{state} {plan.digest[:DIGEST]}" if plan.digest else state
+
+
+class StatusLine(Static):
+    """One line at the bottom of the screen."""
+
+    DEFAULT_CSS = """
+    StatusLine { height: 1; dock: bottom; background: $panel; color: $text; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._standing = StatusSnapshot()
+        self._theme = "dark"
+        self._working = False
+
+    def show_snapshot(self, standing: StatusSnapshot, *, working: bool, theme: str) -> None:
+        """Shows where things stand."""
+        self._standing, self._working, self._theme = standing, working, theme
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def on_mount(self) -> None:
+        self._draw()
+        getattr(self.app, "draw_status", self._draw)()  # one that a panel brings knows nothing yet
+
+    def _draw(self) -> None:
+        pieces = status_parts(self._standing, self.size.width or 80, working=self._working)
+        look = _MODES.get(self._theme, {}).get(self._standing.base, "reverse")
+        text = Text(no_wrap=True, end="")
+        text.append(f" {pieces.mode} ", Look.parse(look))
+        text.append(pieces.text[len(pieces.mode) + 2 :], Look())
+        self.update(text, layout=False)

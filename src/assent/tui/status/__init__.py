@@ -1,1 +1,0 @@
-"""The status line, and the snapshot of session, plan and questions behind it."""

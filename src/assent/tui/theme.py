@@ -1,0 +1,179 @@
+"""Themes: the look of each line style in dark, light and plain, and which fits a terminal.
+
+The colours for Textual's widgets come from them too.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+from rich.style import Style as Look
+from textual.filter import Monochrome, NoColor
+from textual.theme import Theme
+
+from assent.core.permission.mode import Mode
+from assent.render.lines import Style
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+
+# What each line style looks like in the dark, light and plain theme.
+
+
+PREFIX: Final = "assent-"  # of the names that Textual knows them by
+
+LIGHT, DARK, PLAIN = "light", "dark", "plain"
+THEMES: Final = (DARK, LIGHT, PLAIN)
+
+# Colour only repeats what words and signs already say: `plain` has none, and loses nothing.
+_LOOKS: Final[dict[str, dict[Style, str]]] = {
+    DARK: {
+        "heading": "bold",
+        "risk": "bold #ff8a80",
+        "added": "#9ccc65",
+        "removed": "#ef9a9a",
+        "hunk": "#80cbc4",
+        "dim": "#9e9e9e",
+        "plain": "",
+        "prose": "",
+        "digest": "bold #ffd54f",
+        "said": "bold #90caf9",
+        "code": "#ce93d8",
+    },
+    LIGHT: {
+        "heading": "bold",
+        "risk": "bold #b71c1c",
+        "added": "#1b5e20",
+        "removed": "#b71c1c",
+        "hunk": "#00695c",
+        "dim": "#616161",
+        "plain": "",
+        "prose": "",
+        "digest": "bold #7a5c00",
+        "said": "bold #0d47a1",
+        "code": "#6a1b9a",
+    },
+    PLAIN: {
+        "heading": "bold",
+        "risk": "bold",
+        "added": "",
+        "removed": "",
+        "hunk": "",
+        "dim": "",
+        "plain": "",
+        "prose": "",
+        "digest": "bold",
+        "said": "bold",
+        "code": "",
+    },
+}
+_PARSED: Final = {
+    name: {style: Look.parse(words) for style, words in looks.items()}
+    for name, looks in _LOOKS.items()
+}
+CURSOR: Final = Look(reverse=True)
+FOUND: Final = Look(underline=True, bold=True, reverse=True)  # by a search
+MARK: Final = Look(bold=True)  # a sign in a gutter
+MODE_CLASSES: Final[dict[Mode, str]] = {
+    "plan": "mode-plan",
+    "ask": "mode-ask",
+    "auto-edit": "mode-auto",
+    "yolo": "mode-yolo",
+}
+
+
+def style_in_theme(theme: str, style: Style) -> Look:
+    """Returns how a style looks in a theme."""
+    return _PARSED[theme][style]
+
+
+def chosen_theme(registered: str) -> str:
+    """Returns dark, light or plain for the name that Textual knows a theme by."""
+    name = registered.removeprefix(PREFIX)
+    return name if name in THEMES else DARK
+
+
+# Detects the theme for a terminal, and registers our themes with Textual for its widgets.
+#
+# The app calls `register_themes(app)` once, and sets `app.theme = TEXTUAL[name]` whenever a person
+# chooses dark, light or plain. Line views follow the app's theme by themselves.
+
+
+TEXTUAL: Final = {name: PREFIX + name for name in THEMES}
+_LIGHT_GROUNDS: Final = ("7", "15")  # as terminals tell the colour behind their text
+
+
+def detect_theme(wanted: str, environment: Mapping[str, str]) -> str:
+    """Returns the theme that the person wants, else the one that their terminal seems to be."""
+    if wanted in THEMES:
+        return wanted
+    if environment.get("NO_COLOR") or environment.get("TERM") == "dumb":
+        return PLAIN
+    ground = environment.get("COLORFGBG", "").rpartition(";")[2]
+    return LIGHT if ground in _LIGHT_GROUNDS else DARK
+
+
+def register_themes(app: "App[int]") -> None:
+    """Has Textual know the themes."""
+    for theme in REGISTERED:
+        app.register_theme(theme)
+    # For NO_COLOR Textual makes grey of everything, and black on black of a terminal's own colours.
+    app._filters = [NoColor() if isinstance(f, Monochrome) else f for f in app._filters]
+
+
+# Colours of widgets for which Textual would mix some; plain takes the terminal's own for all.
+_OF_WIDGETS: Final = (
+    "border", "border-blurred", "scrollbar", "scrollbar-hover", "scrollbar-active",
+    "scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active",
+    "scrollbar-corner-color", "input-cursor-foreground", "input-cursor-background",
+    "input-selection-foreground", "input-selection-background", "block-cursor-foreground",
+    "block-cursor-background", "screen-selection-foreground", "screen-selection-background",
+    "footer-key-foreground", "block-hover-background", "ansi-background", "ansi-foreground",
+)  # fmt: skip
+_OWN: Final = "ansi_default"
+REGISTERED: Final = (
+    Theme(
+        name=TEXTUAL[DARK],
+        primary="#90caf9",
+        secondary="#80cbc4",
+        warning="#ffd54f",
+        error="#ff8a80",
+        success="#9ccc65",
+        accent="#ce93d8",
+        foreground="#e6e6e6",
+        background="#14161a",
+        surface="#1d2026",
+        panel="#3a3f4a",
+        dark=True,
+    ),
+    Theme(
+        name=TEXTUAL[LIGHT],
+        primary="#0d47a1",
+        secondary="#00695c",
+        warning="#7a5c00",
+        error="#b71c1c",
+        success="#1b5e20",
+        accent="#6a1b9a",
+        foreground="#1b1b1b",
+        background="#fbfbf9",
+        surface="#f0f0ec",
+        panel="#c9c9c3",
+        dark=False,
+    ),
+    Theme(
+        name=TEXTUAL[PLAIN],
+        ansi=True,
+        primary=_OWN,
+        secondary=_OWN,
+        warning=_OWN,
+        error=_OWN,
+        success=_OWN,
+        accent=_OWN,
+        foreground=_OWN,
+        background=_OWN,
+        surface=_OWN,
+        panel=_OWN,
+        boost=_OWN,
+        variables=dict.fromkeys(_OF_WIDGETS, _OWN) | {"input-cursor-text-style": "reverse"},
+    ),
+)

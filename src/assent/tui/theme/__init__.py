@@ -1,1 +1,0 @@
-"""Themes: dark, light and plain."""

@@ -1,1 +1,0 @@
-"""Worker threads: background tasks, and the messages they send to the screen."""
