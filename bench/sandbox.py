@@ -10,10 +10,9 @@ from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
 from assent.core.shell.process import ProcessLimits, ProcessResult, Program
-from assent.sandbox.profile.builder import ProfileBuilder
-from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.profile.profile import ProfileBuilder, SandboxProfile
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.status import find_bwrap
 
 SYSTEM = (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64", b"/etc")
 TRUE = b"/usr/bin/true"

@@ -26,9 +26,9 @@ from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
 from assent.llm.catalog import ModelCatalog
 from assent.llm.providers import PROVIDERS
-from assent.permissions.commands.read_only.registry import TABLES
+from assent.permissions.commands.read_only.classifier import TABLES
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
-from assent.permissions.commands.read_only.tables import versions
+from assent.permissions.commands.read_only.tables import system as versions
 from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED
 from assent.sandbox.selftest.limit_tests import LIMIT_TESTS
 from assent.tools.aliases import ALIASES

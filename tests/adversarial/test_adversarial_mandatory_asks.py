@@ -12,8 +12,7 @@ from tests.cli.harness import TRUSTING, files_below
 from tests.sandbox.profiles import needs_bubblewrap
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.selftest.status_cache import FILE, CachedStatus, cache_key
+from assent.sandbox.status import FILE, CachedStatus, cache_key, find_bwrap
 
 Made = tuple[str, dict[str, Any]]
 MODES = ("ask", "auto-edit", "yolo")

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.harness import PROGRAM, Answer, World
 from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 
-from assent.sandbox.runner.bwrap_program import TOOLS, find_bwrap
+from assent.sandbox.status import TOOLS, find_bwrap
 
 READ = ("read", {"path": "script.json"})
 WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})

@@ -9,8 +9,7 @@ from tests.cli.harness import PROGRAM, World
 from tests.cli.terminal import Terminal
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.selftest.status_cache import cache_key
+from assent.sandbox.status import cache_key, find_bwrap
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:

@@ -25,11 +25,11 @@ from assent.doctor.sandbox import escape_checks, limit_checks
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
 from assent.runs.runs import RunReport
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.selftest.checker import SandboxChecker
 from assent.sandbox.selftest.escape_tests import ESCAPE_TESTS
 from assent.sandbox.selftest.selftest import ConfinementFactory
-from assent.sandbox.selftest.status_cache import FILE
+from assent.sandbox.status import FILE
 
 LACK = SandboxStatus(SandboxState.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
 

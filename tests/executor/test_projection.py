@@ -11,8 +11,7 @@ from tests.executor.disk_doubles import WatchedDisk, content_of, failing, put, t
 
 from assent.core.errors import InvalidPlan, Refused, UsageError, WorkspaceError
 from assent.executor.disk import Disk
-from assent.executor.projection import MAX_OUTPUTS, LocalProjection, hiding_state
-from assent.executor.projection_files import LIMIT
+from assent.executor.projection import LIMIT, MAX_OUTPUTS, LocalProjection, hiding_state
 from assent.ports import PlanFile, Projection
 
 IGNORE = b".opencode/.gitignore"

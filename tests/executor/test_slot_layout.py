@@ -17,7 +17,7 @@ from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, Writ
 from assent.core.run.slot_move import SlotLayout
 from assent.executor.disk import Disk
 from assent.executor.file_writer import LocalFileWriter
-from assent.executor.slot_layout import mounts_below
+from assent.executor.slots import mounts_below
 
 WAS, IS = file_state(b"old"), file_state(b"new")
 OPERATIONS = (

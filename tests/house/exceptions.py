@@ -102,7 +102,7 @@ LATE = {
     ),
     "assent.app.rules": (
         "assent.permissions.commands.classifier",
-        "assent.permissions.commands.read_only.read_files",
+        "assent.permissions.commands.read_only.classifier",
         "assent.permissions.commands.read_only_line",
     ),
     "assent.app.settings": (

@@ -5,7 +5,7 @@ import re
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import PermissionPattern
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 
 DANGER = "curl x | sh"
 UNCERTAIN = "$tool a"

@@ -4,12 +4,12 @@ import pytest
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord, parse_command_line
-from assent.permissions.commands.read_only.argument_parser import parse_arguments
 from assent.permissions.commands.read_only.spec import (
     OperandSpec,
     OptionSpec,
     ParsedArguments,
     ReadOnlyCommandSpec,
+    parse_arguments,
 )
 
 OPTIONS = OptionSpec.of("abv --all --verbose", "nk --lines", "f --file", "U --color", number=True)

@@ -9,7 +9,7 @@ from tests.permissions.real_programs import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord
-from assent.permissions.commands.read_only.languages.awk import check_awk, read_awk
+from assent.permissions.commands.read_only.tables.awk import check_awk, read_awk
 
 AWKS = ("gawk", "mawk")
 

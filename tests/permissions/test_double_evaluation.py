@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from tests.permissions.real_bash import shows
 
-from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.expansion import MAX_LINE
+from assent.permissions.commands.classifier import MAX_LINE, classify_command_line
 
 P = "x='$(touch PWN)'; "
 A = "x='a[$(touch PWN)]'; "

@@ -4,7 +4,7 @@ import pytest
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord, parse_command_line
-from assent.permissions.commands.read_only.languages.find import ACTIONS, read_find
+from assent.permissions.commands.read_only.tables.search import ACTIONS, read_find
 
 RUNS = r"""
 find

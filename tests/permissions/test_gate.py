@@ -17,9 +17,9 @@ from assent.core.tool import (
     Verdict,
 )
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
-from assent.permissions.hosts import is_private_host
+from assent.permissions.resource_names import is_private_host
 
 GATE = RuleGate(PermissionPolicy(), told, files_read_by)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY

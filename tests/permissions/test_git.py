@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from assent.permissions.commands.read_only.classifier import (
+    REGISTRY,
     check_spec_examples,
     classify_read_only,
     read_only_stages,
 )
-from assent.permissions.commands.read_only.registry import REGISTRY
 from assent.permissions.commands.read_only.spec import OptionSpec, ReadOnlyCommandSpec
 
 WITHOUT = ("--no-ext-diff", "--no-textconv")

@@ -3,7 +3,7 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
-from assent.permissions.commands.installs import installs
+from assent.permissions.commands.predicted_effects import installs
 
 
 @pytest.mark.parametrize(

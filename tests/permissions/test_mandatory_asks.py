@@ -20,7 +20,7 @@ from assent.core.permission.sensitive_paths import configures_agents
 from assent.core.session.agent import Agent
 from assent.core.tool import Action, Decision, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY

@@ -20,7 +20,7 @@ from assent.core.tool import (
     ResourceAccess,
     Verdict,
 )
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
 
 WORDS = st.sampled_from(["*", "read", "edit", "bash", "webfetch", "tool", "task", "mcp_*", "e*"])

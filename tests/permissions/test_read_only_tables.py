@@ -6,11 +6,12 @@ import pytest
 
 from assent.core.errors import Refused
 from assent.permissions.commands.read_only.classifier import (
+    REGISTRY,
+    TABLES,
     ReadOnlyVerdict,
     check_spec_examples,
     classify_read_only,
 )
-from assent.permissions.commands.read_only.registry import REGISTRY, TABLES
 from assent.permissions.commands.read_only.spec import OperandSpec, OptionSpec, ReadOnlyCommandSpec
 
 FINE = ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")

@@ -10,8 +10,8 @@ from tests.permissions.real_programs import CANARY, prepare, run, state
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord
-from assent.permissions.commands.read_only.languages.sed import check_sed
 from assent.permissions.commands.read_only.spec import ParsedArguments
+from assent.permissions.commands.read_only.tables.scripts import check_sed
 
 RUNS = r"""
 p

@@ -3,8 +3,7 @@
 import pytest
 
 from assent.core.permission.sensitive_paths import PROTECTED_PATHS
-from assent.permissions.check import why_secret_path
-from assent.permissions.sensitive_files import why_sensitive
+from assent.permissions.check import why_secret_path, why_sensitive
 
 OBEYED = (
     ".envrc", ".npmrc", ".zshrc", ".bashrc", ".profile", ".idea/x.xml", ".nvimrc", ".vimrc",

@@ -4,7 +4,7 @@ import pytest
 
 from assent.permissions.commands.read_only.classifier import check_spec_examples, classify_read_only
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
-from assent.permissions.commands.read_only.tables.versions import VERSION_COMMANDS
+from assent.permissions.commands.read_only.tables.system import VERSION_COMMANDS
 
 
 @pytest.mark.parametrize("spec", VERSION_COMMANDS, ids=lambda spec: spec.name)

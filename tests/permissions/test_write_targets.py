@@ -4,8 +4,11 @@ import pytest
 
 from assent.core.plan.operation import RunCommand
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
-from assent.permissions.commands.write_targets import write_targets
+from assent.permissions.commands.predicted_effects import (
+    command_line_text,
+    predict_effects,
+    write_targets,
+)
 from assent.permissions.operation_risks import RiskInput, operation_risks
 
 ROOT = "/srv/app"

@@ -13,13 +13,12 @@ from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult,
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner import bubblewrap
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
-from assent.sandbox.selftest.confinement import bubblewrap_confinement, profile_factory
-from assent.sandbox.selftest.decoy_plan import SelfTestPaths
+from assent.sandbox.runner.unconfined import NoSandboxRunner
+from assent.sandbox.selftest.canaries import SelfTestPaths
+from assent.sandbox.selftest.checker import bubblewrap_confinement, profile_factory
 from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
-from assent.sandbox.selftest.probe_environment import PipelineRunner
-from assent.sandbox.selftest.selftest import ConfinementFactory
+from assent.sandbox.selftest.selftest import ConfinementFactory, PipelineRunner
+from assent.sandbox.status import find_bwrap
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 

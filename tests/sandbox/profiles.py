@@ -12,10 +12,9 @@ import pytest
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.runner.bind_mounts import bind_arguments
-from assent.sandbox.runner.bubblewrap import NAMESPACE_OPTIONS, BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.bubblewrap import NAMESPACE_OPTIONS, BubblewrapRunner, bind_arguments
+from assent.sandbox.runner.unconfined import NoSandboxRunner
+from assent.sandbox.status import find_bwrap
 
 TOOL = find_bwrap()
 needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not installed")

@@ -9,16 +9,18 @@ from tests.sandbox.profiles import HOME, Outcome, inside, needs_bubblewrap, prof
 
 from assent.core.errors import Refused
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.runner.bind_mounts import (
+from assent.sandbox.runner.bubblewrap import (
+    MIN_VERSION,
     PathInfo,
     PathKind,
     PathLookup,
     bind_arguments,
+    bwrap_version,
     mount_points,
+    sandbox_unavailable,
     tmp_folder,
 )
-from assent.sandbox.runner.bubblewrap import MIN_VERSION, bwrap_version, sandbox_unavailable
-from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.status import find_bwrap
 
 FOLDER, FILE, MISSING = (
     PathInfo(PathKind.FOLDER),

@@ -11,18 +11,16 @@ import pytest
 from tests.sandbox.leaky_sandboxes import ENVIRONMENT, confined, real_tool, script, unconfined
 
 from assent.core.shell.process import SandboxState, SandboxStatus
-from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.confinement import bubblewrap_confinement
-from assent.sandbox.selftest.decoy_plan import SelfTestPaths
-from assent.sandbox.selftest.kernel_restrictions import (
+from assent.sandbox.selftest.canaries import SelfTestPaths
+from assent.sandbox.selftest.checker import (
     KERNEL_RESTRICTIONS,
     KernelRestriction,
+    SandboxChecker,
+    bubblewrap_confinement,
     restricted_status,
 )
-from assent.sandbox.selftest.package_install import install_command
-from assent.sandbox.selftest.probe_environment import PipelineRunner
-from assent.sandbox.selftest.selftest import ConfinementFactory
-from assent.sandbox.selftest.status_cache import FILE, CachedStatus, cache_key
+from assent.sandbox.selftest.selftest import ConfinementFactory, PipelineRunner
+from assent.sandbox.status import FILE, CachedStatus, cache_key, install_command
 
 HELD = SandboxStatus(SandboxState.HELD)
 
@@ -180,7 +178,7 @@ def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
 def test_in_a_container_it_is_tested_anew() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; "
-        "from assent.sandbox.selftest.status_cache import cache_key; "
+        "from assent.sandbox.status import cache_key; "
         "print(cache_key(sys.argv[1].encode()))"
     )
     tool = os.fsdecode(real_tool())

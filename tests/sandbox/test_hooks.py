@@ -15,10 +15,9 @@ from assent.core.hook import Hook
 from assent.ports import HookResults
 from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import sandbox_unavailable
-from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.confinement import bubblewrap_confinement
+from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 
 NOT_DONE = " What a hook could not look at is not done."
 LATER = ("after_tool", "plan_proposed", "plan_approved", "run_finished")

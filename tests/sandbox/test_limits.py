@@ -20,9 +20,8 @@ from tests.sandbox.profiles import (
 
 from assent.core.shell.process import PLAN_COMMAND_LIMITS, ProcessLimits, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
-from assent.sandbox.runner.resource_usage import ResourceUsage
-from assent.sandbox.runner.rlimits import prlimit_prefix
+from assent.sandbox.runner.resource_limits import ResourceUsage, prlimit_prefix
+from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 Runner = BubblewrapRunner | NoSandboxRunner
 MEBIBYTE = 1 << 20

@@ -10,7 +10,7 @@ from assent.sandbox.selftest.machine import (
     missing_programs,
     versions,
 )
-from assent.sandbox.selftest.package_install import INSTALLERS, install_command
+from assent.sandbox.status import INSTALLERS, install_command
 
 
 def test_versions_name_what_is_here() -> None:

@@ -11,8 +11,7 @@ from tests.sandbox.profiles import left_over
 
 from assent.core.errors import AssentError, Refused
 from assent.core.mcp import McpResult, McpTool, mcp_tool_name
-from assent.sandbox.mcp_client import McpClient
-from assent.sandbox.stdio_transport import StdioTransport
+from assent.sandbox.mcp_client import McpClient, StdioTransport
 
 PROGRAM = str(Path(__file__).with_name("serving.py"))
 PICTURE = "[image, image/png, 4 characters; not shown]"

@@ -1,6 +1,6 @@
 """Mounts of the machine are told from mounts of files."""
 
-from assent.sandbox.profile.mounts import Mount, mounts
+from assent.sandbox.profile.file_system import Mount, mounts
 
 TABLE = rb"""22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 31 22 0:44 / /home/ada/my\040root/proc rw shared:7 master:2 - proc none rw

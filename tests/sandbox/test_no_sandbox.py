@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.sandbox.profiles import Outcome, outside, python, run, shell
 
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 
 def test_home_is_empty_private_and_gone_afterwards() -> None:

@@ -17,7 +17,7 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import MAX_MASKS, ProfileBuilder
+from assent.sandbox.profile.profile import MAX_MASKS, ProfileBuilder
 from assent.sandbox.selftest.checker import SandboxChecker
 
 ENVIRONMENT = {"PATH": os.defpath}

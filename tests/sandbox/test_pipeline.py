@@ -22,8 +22,8 @@ from tests.sandbox.profiles import (
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program, StderrMode
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
-from assent.sandbox.runner.resource_usage import child_pids
+from assent.sandbox.runner.resource_limits import child_pids
+from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 Runner = BubblewrapRunner | NoSandboxRunner
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS
-from assent.sandbox.selftest.interpreter import COMMAND, PACKAGE, PROBE
+from assent.sandbox.selftest.host_paths import COMMAND, PACKAGE, PROBE
 from assent.sandbox.selftest.probe import PROBES
 from assent.sandbox.selftest.probes.request import NothingToTry, ProbeRequest, first_success
 

@@ -25,7 +25,7 @@ from tests.sandbox.profiles import (
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.unconfined import NoSandboxRunner
 
 Runner = BubblewrapRunner | NoSandboxRunner
 

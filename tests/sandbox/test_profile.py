@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.profile.builder import ProfileBuilder
-from assent.sandbox.profile.profile import SandboxProfile
+from assent.sandbox.profile.profile import ProfileBuilder, SandboxProfile
 
 
 class Machine:

@@ -29,13 +29,18 @@ from assent.core.shell.process import (
 )
 from assent.sandbox.profile.profile import SandboxProfile
 from assent.sandbox.runner.seccomp import is_supported, seccomp_filter
+from assent.sandbox.selftest.canaries import SelfTestPaths
 from assent.sandbox.selftest.checker import status_from_results
-from assent.sandbox.selftest.decoy_plan import SelfTestPaths
 from assent.sandbox.selftest.escape_tests import APPROVE, ESCAPE_TESTS, UNCHANGED, EscapeOutcome
-from assent.sandbox.selftest.interpreter import COMMAND
+from assent.sandbox.selftest.host_paths import COMMAND
 from assent.sandbox.selftest.limit_tests import FORK, QUICK, run_limit_tests
-from assent.sandbox.selftest.probe_environment import PipelineRunner, ProbeClaim, ProbeObservation
-from assent.sandbox.selftest.selftest import evaluate_attempt, run_selftest
+from assent.sandbox.selftest.selftest import (
+    PipelineRunner,
+    ProbeClaim,
+    ProbeObservation,
+    evaluate_attempt,
+    run_selftest,
+)
 
 TRIES = 10
 EVERYTHING = {trial.name for trial in (*ESCAPE_TESTS, APPROVE, UNCHANGED)}

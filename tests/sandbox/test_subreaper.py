@@ -21,7 +21,7 @@ import os, sys
 sys.path[:0] = sys.argv[2:]
 from assent.core.shell.process import (ProcessResult, ProcessLimits, Program)
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
+from assent.sandbox.status import find_bwrap
 from assent.sandbox.profile.profile import SandboxProfile
 root = os.fsencode(sys.argv[1])
 shown = tuple(p for p in (b"/usr", b"/bin", b"/lib", b"/lib64") if os.path.lexists(p))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.selftest.temp_folder import temp_folder
+from assent.sandbox.temp_folder import temp_folder
 
 
 def test_it_is_the_owners_alone_and_goes_away(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from assent.sandbox.profile.credentials import credential_paths
-from assent.sandbox.profile.symlinks import is_covered
+from assent.sandbox.profile.exposure import credential_paths
+from assent.sandbox.profile.file_system import is_covered
 from assent.sandbox.profile.toolchains import (
     active_environments,
     base_programs,

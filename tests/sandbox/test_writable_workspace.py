@@ -13,9 +13,8 @@ from tests.sandbox.workspace import Room, furnished
 
 from assent.core.errors import Refused
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
-from assent.sandbox.runner.command import shell_program, user_environment
-from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.confinement import bubblewrap_confinement
+from assent.sandbox.runner.unconfined import shell_program, user_environment
+from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 from assent.sandbox.selftest.escape_tests import EscapeOutcome
 from assent.sandbox.selftest.write_tests import WRITE_TESTS, run_write_tests
 

@@ -8,7 +8,7 @@ from tests.sandbox.profiles import Outcome, gathered
 
 from assent.core.shell.process import CommandSpec, ProcessLimits, SandboxState, SandboxStatus
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.selftest.checker import SandboxChecker
 
 

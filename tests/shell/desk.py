@@ -25,11 +25,10 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.confinement import bubblewrap_confinement
+from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
+from assent.sandbox.status import find_bwrap
 
 CANARY = "the canary's own words"
 PATH = "/usr/local/bin:/usr/bin:/bin"  # the tester's own folders are not part of the test

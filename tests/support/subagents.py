@@ -27,7 +27,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
 from assent.ports import Turn
 from assent.store.clock import SystemClock

@@ -14,7 +14,7 @@ from assent.core.session.question import PermissionAnswer
 from assent.core.shell.process import SandboxState
 from assent.core.tool import Decision, EditEffect, PermissionContext, ResourceAccess, ToolOutcome
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
 from assent.tools.dispatcher import ToolCallResult, ToolDispatcher, ToolPermissionRequest
 from assent.tools.registry import TOOLS

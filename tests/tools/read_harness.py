@@ -20,10 +20,10 @@ from assent.core.shell.process import (
 )
 from assent.core.tool import PermissionContext, ToolOutcome
 from assent.ports import FetchResponse
-from assent.sandbox.profile.builder import ProfileBuilder
+from assent.sandbox.profile.profile import ProfileBuilder
 from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.unconfined import NoSandboxRunner
+from assent.sandbox.status import find_bwrap
 from assent.store.memory import MemoryBlobStore
 from assent.tools.overlay import Overlay
 from assent.tools.tool import Tool, ToolContext

@@ -43,9 +43,7 @@ from assent.executor.command import NoPlanCommandRunner
 from assent.executor.executor import Executor
 from assent.planning.ports import NoHookRunner, Ports, RetentionLimits, WorkspaceConfig
 from assent.ports import HookRunner, LogCheck, PlanCommandRunner, ProcessRunner, Signer, TrustedKeys
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.selftest.package_install import install_command
-from assent.sandbox.selftest.status_cache import FILE, cached_status
+from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
 
 # What records take from the machine: a folder's identity, the user and the time.
 #

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from assent.sandbox.selftest.temp_folder import temp_folder
+from assent.sandbox.temp_folder import temp_folder
 
 GOAL: Final = "Let people order tea in several sizes"
 WELCOME: Final = (

@@ -15,9 +15,8 @@ from assent.core.errors import AssentError
 from assent.core.mcp import MAX_NAME, KnownMcpTool, mcp_tool_name
 from assent.core.paths import is_inside
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.sandbox.mcp_client import McpClient
+from assent.sandbox.mcp_client import McpClient, StdioTransport
 from assent.sandbox.runner.user_program import START, user_program
-from assent.sandbox.stdio_transport import StdioTransport
 from assent.tools.aliases import is_reserved_name
 from assent.tools.outcome import limited_outcome
 from assent.tools.tool import RawArguments, Tool, ToolContext

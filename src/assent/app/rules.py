@@ -172,7 +172,7 @@ def _line(policy: PermissionPolicy, text: str) -> CommandAnalysis:
 
 
 def _operands(text: str) -> tuple[str, ...]:
-    from assent.permissions.commands.read_only.read_files import files_read_by
+    from assent.permissions.commands.read_only.classifier import files_read_by
 
     return files_read_by(text)
 

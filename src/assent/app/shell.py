@@ -21,13 +21,12 @@ from assent.core.hook import Hook
 from assent.llm.providers import PROVIDERS
 from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.builder import ProfileBuilder
-from assent.sandbox.profile.system_paths import PROGRAMS
+from assent.sandbox.profile.profile import ProfileBuilder
+from assent.sandbox.profile.toolchains import PROGRAMS
 from assent.sandbox.runner.mount_points import MountPoints
 from assent.sandbox.runner.watchdog import CommandLocks
-from assent.sandbox.selftest.checker import SandboxChecker
-from assent.sandbox.selftest.confinement import bubblewrap_confinement
-from assent.sandbox.selftest.decoy_plan import DecoyPlan, SelfTestPaths
+from assent.sandbox.selftest.canaries import DecoyPlan, SelfTestPaths
+from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
 
 
 def open_shell(folder: str) -> LocalReadOnlyShell:

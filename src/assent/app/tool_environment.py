@@ -69,7 +69,7 @@ class LazyOutsideFiles:
 
 def refused_paths(here: AppPaths) -> list[bytes]:
     """Lists where Assent's own files and credentials lie, in every home of this machine."""
-    from assent.sandbox.profile.credentials import credential_paths
+    from assent.sandbox.profile.exposure import credential_paths
 
     own = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     return [*own, *(place for home in _homes() for place in credential_paths(home))]

@@ -33,7 +33,7 @@ def list_files(folder: str) -> list[str]:
 
 def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
     """Opens a file of the workspace in the person's editor, and waits until it is closed."""
-    from assent.sandbox.runner.foreground import run_in_foreground
+    from assent.sandbox.runner.user_program import run_in_foreground
 
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or DEFAULT_EDITOR
     try:

@@ -18,7 +18,7 @@ from assent.doctor.check import (
     run_check,
 )
 from assent.doctor.workspace import DoctorWorkspace, doctor_workspace
-from assent.sandbox.selftest.decoy_plan import SelfTestPaths
+from assent.sandbox.selftest.canaries import SelfTestPaths
 from assent.sandbox.selftest.selftest import ConfinementFactory
 
 WRITING: Final = (

@@ -10,7 +10,7 @@ from assent.config.paths import AppPaths
 from assent.core.plan.record import PlanRecord
 from assent.core.run.journal import drive_to_end
 from assent.runs.runs import RunReport
-from assent.sandbox.selftest.temp_folder import TempFolder, temp_folder
+from assent.sandbox.temp_folder import TempFolder, temp_folder
 
 PROJECT = "project"
 CHANNEL = "doctor"

@@ -1,20 +1,23 @@
-"""The executor's loop for apply, resume and undo: read the journal, do the next step, record it."""
+"""The executor's loop: check the plan, read the journal, do the next step, record it."""
 
 from collections.abc import Generator, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from assent.core.errors import DigestMismatch, Refused
 from assent.core.paths import display_path
 from assent.core.plan.approval import ApprovedPlan
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import FileOperation, RunCommand
 from assent.core.plan.plan import Plan
 from assent.core.run.journal import (
+    AbortedEntry,
     CommandEndedEntry,
     CommandStartedEntry,
     FinishedEntry,
     HaltedEntry,
     JournalEntry,
+    OperationResult,
     PathConflict,
     RecoveringEntry,
     RecoveryChoice,
@@ -32,17 +35,108 @@ from assent.core.run.orphan_slot import OrphanCleanup, OrphanSlot
 from assent.core.run.permit import PermittedPlan
 from assent.core.run.results import DisplacedLookup, kept_slots, made_folders, no_displaced
 from assent.core.run.slot_move import SlotLayout
-from assent.core.run.state import RunState, fold_run
+from assent.core.run.state import RunState, fold_run, segment_ranges
 from assent.core.run.workspace_changes import state_changes
-from assent.executor.command import CommandExecution, DueCommand, NoPlanCommandRunner
+from assent.core.shell.process import shell_line
+from assent.executor.command import CommandExecution, DueCommand, NoPlanCommandRunner, failure_text
+from assent.executor.drift import check_blobs, check_disk, first_segment_files
 from assent.executor.orphan_slots import clear_orphan_slots, remove_probes
-from assent.executor.preflight import check_start
 from assent.executor.reconciliation import completed_operations, contradictions, unlike_start
 from assent.executor.rollback import JournaledRun, changes_reader, plan_rollback, read_rollbacks
-from assent.executor.run_result import RunPosition, command_label, final_results, halt_reason
-from assent.executor.segment import SegmentRun, enter_segment, plan_index, slot_layout
+from assent.executor.segment import (
+    SegmentRun,
+    enter_segment,
+    plan_index,
+    result_on_disk,
+    slot_layout,
+)
 from assent.ports import BlobStore, Journal, PlanCommandRunner
 from assent.ports.file_writer import FileWriter
+
+# Preflight: checks a plan before its run starts, so that a failure does not use the approval.
+
+
+def check_start(
+    plan: Plan, hands: FileWriter, blobs: BlobStore, commander: PlanCommandRunner
+) -> tuple[FileOperation, ...]:
+    """Refuses a plan that could not be carried out; returns the files that it begins with.
+
+    What stands under the names of later segments, commands decide; it is looked at when they begin.
+    """
+    commands = [op for op in plan.operations if type(op) is RunCommand]
+    if commands:
+        meant = state_changes(op for op in plan.operations if not isinstance(op, RunCommand))
+        for command in commands:
+            commander.check(command, meant)
+    course = segment_ranges(plan.operations)
+    for span in course:
+        check_blobs(span.files, blobs)
+    files = first_segment_files(plan)
+    check_disk(plan, files, hands)
+    return () if course and course[0].command else files
+
+
+# How a run halts or ends: the reason, and the result of each operation.
+
+
+class RunPosition(msgspec.Struct, frozen=True):
+    """Where a run is: its name, its plan, what it has written, and what follows from that."""
+
+    run: str
+    plan: Plan
+    history: JournaledRun
+    course: RunState
+
+
+def final_results(place: RunPosition, hands: FileWriter) -> tuple[OperationResult, ...]:
+    """Says what became of each operation; where the journal cannot tell, the disk does."""
+    found = list(place.history.results)
+    for index in _doubtful(place, found):
+        op = place.plan.operations[index]
+        found[index] = "unknown" if isinstance(op, RunCommand) else result_on_disk(hands, op)
+    return tuple(found)
+
+
+def _doubtful(place: RunPosition, found: Sequence[OperationResult]) -> set[int]:
+    """Returns the operations of which a person accepted what stands, whatever that is."""
+    now = place.course
+    if now.phase == "files":
+        if not now.segment_outcome.accepted:
+            return set()
+        indices = range(now.segment.first, now.segment.first + len(now.segment.operations))
+        about = now.back.about if now.back else [(at,) for at in range(indices.stop)]
+        return {original for index in indices for original in about[index]}
+    accepted = now.word == "accept" and now.back is not None
+    return {at for at, result in enumerate(found) if accepted and result == "conflict"}
+
+
+def halt_reason(place: RunPosition) -> HaltedEntry:
+    """Says what stopped the run: a command, files that could not be changed, or foreign changes."""
+    now = place.course
+    if now.phase != "failed":
+        return HaltedEntry(now.back.left if now.back else ())
+    stops = (
+        e
+        for e in reversed(place.history.entries)
+        if isinstance(e, CommandEndedEntry | AbortedEntry)
+    )
+    match next(stops):
+        case CommandEndedEntry(index) as ended:
+            done = f"{command_label(now)} did not succeed: " if now.back else ""
+            reason = done + failure_text(ended)
+            conflict = PathConflict(plan_index(now, index), b"", b"", reason)
+        case AbortedEntry(_, index, path, reason):
+            at = plan_index(now, now.segment.first + index)
+            conflict = PathConflict(at, path, b"", reason)
+    return HaltedEntry((conflict,))
+
+
+def command_label(now: RunState) -> str:
+    """Says which command is due on the way back; forward, the operation itself tells."""
+    if now.back is None or now.segment.command is None:
+        return "it"
+    return f"its undo, $ {shell_line(now.segment.command.argv)},"
+
 
 StepUpdates = Generator[RunUpdate, None, JournalEntry]
 RunUpdates = Generator[RunUpdate, None, None]

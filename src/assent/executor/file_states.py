@@ -11,9 +11,8 @@ from assent.core.digest import sha256
 from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import PathState
-from assent.executor.disk import Disk
+from assent.executor.disk import Disk, UnsupportedFileType
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import UnsupportedFileType
 
 CHUNK = 1 << 20  # read at once
 OPEN_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

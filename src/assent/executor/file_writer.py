@@ -1,28 +1,219 @@
-"""The file writer on a local disk (law 1): slots, renames, folders, sync."""
+"""The file writer on a local disk (law 1): slots, renames, folders, removal, sync."""
 
+import errno
 import os
 from collections.abc import Container, Iterable, Mapping, Sequence
 from errno import EBUSY, EEXIST, ENOTEMPTY
+from stat import S_ISDIR, S_ISGID
+from threading import Thread
+from typing import TypeAlias
 
 import msgspec
 
-from assent.core.paths import STAGE, is_inside, parent
-from assent.core.plan.operation import FileOperation, FileState, WriteFile
+from assent.core.paths import STAGE, casefolded, is_inside, one_line, parent
+from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.run.orphan_slot import PROBES
-from assent.core.run.slot_move import PathState, SlotContent, SlotLayout
-from assent.executor.case_collisions import refuse_case_collisions
-from assent.executor.disk import Disk
+from assent.core.run.slot_move import (
+    PathState,
+    SlotContent,
+    SlotLayout,
+    added_folders,
+    needed_folders,
+    removed_folders,
+)
+from assent.executor.disk import Disk, SymlinkInPath
 from assent.executor.displaced_files import LocalDisplacedFiles
-from assent.executor.file_attributes import OwnershipRights, process_rights
+from assent.executor.file_attributes import OwnershipRights, attributes_of, process_rights
 from assent.executor.file_states import DigestCache, FileStates
-from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import SymlinkInPath
+from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
 from assent.executor.pending_sync import PendingSync
-from assent.executor.removal import PARALLEL_THRESHOLD, remove_in_parallel
-from assent.executor.renames import FLAG_UNSUPPORTED, finish_link, rename_without_flag
-from assent.executor.slot_layout import mounts_below, slot_layout_for
-from assent.executor.slots import SlotWriter
-from assent.executor.whole_folders import whole_folders, without_folders_of
+from assent.executor.slots import SlotWriter, mounts_below, slot_layout_for
+
+# Refuses plans in which two names are one file on a case-insensitive file system.
+
+
+def refuse_case_collisions(
+    disk: Disk, folders: FolderHandles, operations: Iterable[FileOperation]
+) -> None:
+    """Raises OSError if two operations are about one file; a move may change the case alone."""
+    if not _caseless(disk, folders):
+        return
+    known: dict[bytes, tuple[int, bytes]] = {}
+    for index, op in enumerate(operations):
+        for path, *_ in footprint(op):
+            owner, name = known.setdefault(casefolded(path), (index, path))
+            if owner != index:
+                told = f"{one_line(name)} and {one_line(path)} are one file here"
+                raise OSError(EEXIST, told)
+
+
+def _caseless(disk: Disk, folders: FolderHandles) -> bool:
+    """Tells whether a folder of our own is found under its name in other case, too."""
+    above, _, name = STAGE.rpartition(b"/")
+    at = folders.open(above)
+    try:
+        return disk.lstat(name.upper(), at).st_ino == disk.lstat(name, at).st_ino
+    except FileNotFoundError:
+        return False
+
+
+# Renames that never replace a file, also where kernel or file system have no flag for it.
+
+
+FLAG_UNSUPPORTED = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
+
+_NO_LINK = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EMLINK)
+
+RenameEnd: TypeAlias = tuple[bytes, int]  # a name and the descriptor of its folder
+
+
+def rename_without_flag(disk: Disk, source: RenameEnd, target: RenameEnd, *, private: bool) -> None:
+    """Renames with other calls; a `private` target is a name that only we use."""
+    found = disk.lstat(*source)
+    if private or S_ISDIR(found.st_mode):
+        _check_and_rename(disk, source, target)
+        return
+    try:
+        disk.link(*source, *target)  # unlike a rename, it fails if the name was taken meanwhile
+    except OSError as error:
+        if error.errno not in _NO_LINK:
+            raise
+        _check_and_rename(disk, source, target)
+        return
+    disk.unlink(*source)
+
+
+def finish_link(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
+    """Finishes a rename that a crash cut between link and unlink, if that is what happened."""
+    try:
+        one, other = disk.lstat(*source), disk.lstat(*target)
+    except FileNotFoundError:
+        return
+    same = (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+    if same and one.st_nlink > 1 and not S_ISDIR(one.st_mode):
+        disk.unlink(*source)
+
+
+def _check_and_rename(disk: Disk, source: RenameEnd, target: RenameEnd) -> None:
+    try:
+        disk.lstat(*target)
+    except FileNotFoundError:
+        disk.rename(*source, *target)
+        return
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target[0])
+
+
+# Removes large numbers of files in parallel, because most of that time is spent in the kernel.
+
+
+PARALLEL_THRESHOLD = 512  # with fewer files than this, starting threads gains nothing
+
+_THREADS = 8  # they mostly wait, so more than there are processors
+_BATCH = 64  # folders that are open at once
+
+RemovalJob: TypeAlias = tuple[
+    int, bytes, bytes
+]  # the descriptor of a folder, a name in it, the path
+
+
+def remove_in_parallel(disk: Disk, folders: FolderHandles, paths: Sequence[bytes]) -> list[bytes]:
+    """Removes files, in any order; returns those that could not be."""
+    by_folder: dict[bytes, list[bytes]] = {}
+    for path in paths:
+        by_folder.setdefault(path.rpartition(b"/")[0], []).append(path)
+    left: list[bytes] = []
+    every = list(by_folder.items())
+    for at in range(0, len(every), _BATCH):
+        left += _remove_batch(disk, folders, dict(every[at : at + _BATCH]))
+    return left
+
+
+def _remove_batch(
+    disk: Disk, folders: FolderHandles, by_folder: dict[bytes, list[bytes]]
+) -> list[bytes]:
+    jobs: list[RemovalJob] = []
+    left: list[bytes] = []
+    threads: list[Thread] = []
+    own: list[int] = []  # a descriptor of `folders` is good until the next call only
+    try:
+        for folder, paths in by_folder.items():
+            try:
+                own.append(disk.open(b".", OPEN_FOLDER, 0, folders.open(folder)))
+            except OSError:
+                left += paths
+                continue
+            jobs += [(own[-1], path.rpartition(b"/")[2], path) for path in paths]
+        shares = [jobs[at::_THREADS] for at in range(_THREADS)]
+        threads = [Thread(target=_remove, args=(disk, share, left)) for share in shares]
+        _finish(threads)
+    finally:
+        # While one still works, after an interrupt, its descriptors must not come to mean others.
+        for fd in own if not any(thread.is_alive() for thread in threads) else ():
+            disk.close(fd)
+    return left
+
+
+def _finish(threads: Sequence[Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    finally:
+        for thread in threads:
+            thread.join()
+
+
+def _remove(disk: Disk, jobs: Sequence[RemovalJob], left: list[bytes]) -> None:
+    for at, name, path in jobs:
+        try:
+            disk.unlink(name, at)
+        except OSError:
+            left.append(path)
+
+
+# Finds the folders that a run can move with one rename on this disk.
+
+
+_HANDED_DOWN = "system.posix_acl_default"
+
+
+def whole_folders(
+    disk: Disk, folders: FolderHandles, mounts: Sequence[bytes], operations: Sequence[FileOperation]
+) -> list[bytes]:
+    """Returns the folders that one rename brings, or takes away."""
+    wanted = _missing(folders, needed_folders(operations))
+    new = added_folders(operations, wanted)
+    if new and not _hands_nothing_down(disk, folders, STAGE):
+        new = []
+    new = [folder for folder in new if _hands_nothing_down(disk, folders, parent(folder))]
+    gone = removed_folders(operations, lambda folder: _files(folders, folder))
+    return [f for f in (*new, *gone) if not any(is_inside(mount, f) for mount in mounts)]
+
+
+def without_folders_of(layout: SlotLayout, found: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Leaves out folders with files whose slots have to lie beside them."""
+    aside = [path for path, _ in layout.beside]
+    return tuple(folder for folder in found if not any(is_inside(path, folder) for path in aside))
+
+
+def _missing(folders: FolderHandles, wanted: Sequence[bytes]) -> list[bytes]:
+    missing: dict[bytes, None] = {}
+    for folder in wanted:  # outermost first
+        if parent(folder) in missing or not folders.exists(folder):
+            missing[folder] = None
+    return list(missing)
+
+
+def _hands_nothing_down(disk: Disk, folders: FolderHandles, folder: bytes) -> bool:
+    """Tells whether a folder made elsewhere has the same group and rights as one made in here."""
+    fd = folders.open(folder)
+    return not disk.stat(fd).st_mode & S_ISGID and _HANDED_DOWN not in attributes_of(disk, fd)
+
+
+def _files(folders: FolderHandles, folder: bytes) -> list[bytes]:
+    return [path for path, kind in folders.below(folder) if kind != "folder"]
+
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together

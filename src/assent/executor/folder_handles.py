@@ -8,8 +8,7 @@ from contextlib import suppress
 from stat import S_ISLNK
 
 from assent.core.paths import STAGE, ancestors, is_inside, parent
-from assent.executor.disk import Disk, EntryKind
-from assent.executor.os_errors import SymlinkInPath, symlink_in_path
+from assent.executor.disk import Disk, EntryKind, SymlinkInPath, symlink_in_path
 
 LIMIT = 256  # descriptors kept open
 CLOSED_AT_ONCE = 32  # how many make room at once

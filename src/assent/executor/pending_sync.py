@@ -4,10 +4,9 @@ import errno
 from contextlib import suppress
 from threading import Thread
 
-from assent.executor.disk import Disk
+from assent.executor.disk import Disk, SymlinkInPath
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
-from assent.executor.os_errors import SymlinkInPath
 
 # Up to here fsync flushes only what is ours; beyond, one flush of the file system is cheaper than
 # many, although it also waits for what others wrote.

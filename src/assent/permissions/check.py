@@ -1,14 +1,21 @@
-"""Permission checks: one request with what its mode decides, before any rule or grant."""
+"""Permission checks: what a mode decides about a request, and what only a user may allow."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TypeAlias
+from posixpath import join, normpath
+from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.permission.mode import Mode
-from assent.core.permission.rule_match import mode_without_tool, tool_names
-from assent.core.permission.sensitive_paths import configures_agents, secret_reason
+from assent.core.permission.rule import PermissionPolicy, expand_home, matches_everything
+from assent.core.permission.rule_match import RuleMatch, mode_without_tool, tool_names
+from assent.core.permission.sensitive_paths import (
+    configures_agents,
+    protecting_pattern,
+    secret_reason,
+)
 from assent.core.plan.plan import Scope
 from assent.core.session.agent import Agent
 from assent.core.tool import (
@@ -19,8 +26,20 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
-from assent.permissions.hosts import host_of, is_private_host
-from assent.permissions.sensitive_files import why_sensitive
+from assent.permissions.resource_names import host_of, is_private_host
+
+# Sensitive files: a change to one makes other programs do things, so even auto-edit asks.
+
+
+def why_sensitive(path: str) -> str:
+    """Returns why a person wants to see a change of this file; nothing if they need not.
+
+    Nothing is said of secrets, which are asked about as such.
+    """
+    name = path.encode("utf-8", "surrogateescape")
+    row = protecting_pattern(name)
+    return row.because if row is not None and not secret_reason(name) else ""
+
 
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 RUNS = Decision(RUN)
@@ -248,3 +267,55 @@ CHECK_BUILDERS: dict[Action, CheckBuilder] = {
     Action.LOOP: _loop,
     Action.SEEK: _free,
 }
+
+
+# Mandatory asks: what only a user's answer, or their own rule that names the path, allows.
+#
+# These are looking outside the workspace, and changing what configures agents or Assent. The mode,
+# `--auto`, rules that name nothing, presets, rules of a project or an agent, grants for the whole
+# project and the scope of a text plan do not answer them.
+
+
+OWN_LAYERS: Final = ("user", "command line")  # layers in which the person themselves speaks
+PRESET_SOURCE: Final = "the preset "  # how the source of a preset's rule begins
+_HOME: Final = re.compile(r"(?:~|\$HOME|\$\{HOME\})(?=/|$)")
+_FAR: Final = re.compile(r"[/~]|\$\{?HOME\b")
+# They hold nothing, or what the program itself was given.
+_NOTHING: Final = re.compile(
+    r"/dev/(?:null|zero|full|random|urandom|tty|stdin|stdout|stderr|fd(?:/\d+)?)"
+)
+
+
+def outside_path(path: str, policy: PermissionPolicy) -> str:
+    """Returns where a path leads outside the workspace, by its text; nothing if it stays inside."""
+    text = _HOME.sub(lambda _: policy.home, path, count=1) if policy.home else path
+    if not text or _NOTHING.fullmatch(text):
+        return ""
+    root = policy.root.rstrip("/")
+    if not text.startswith("/") and _FAR.match(text):
+        return text  # a home that nobody knows
+    whole = normpath(join(root, text))
+    if not root:
+        return whole if whole.startswith(("/", "../")) or whole == ".." else ""
+    return "" if whole == root or whole.startswith(f"{root}/") else whole
+
+
+def names_path(opinion: RuleMatch, path: str, policy: PermissionPolicy) -> bool:
+    """Tells whether a rule is the person's own and names a path: by more than wildcards.
+
+    What stands before its first wildcard has to be the path or a folder around it, other than the
+    top of the disk; of agents' configuration, it has to be that configuration itself.
+    """
+    layer, rule = opinion.layer, opinion.rule
+    own = layer.trusted and layer.name in OWN_LAYERS and not rule.source.startswith(PRESET_SOURCE)
+    if not own or matches_everything(rule.permission):
+        return False
+    pattern = expand_home(rule.pattern, policy.home)
+    path = path.removeprefix(policy.root.rstrip("/") + "/") if policy.root else path
+    start = re.split(r"[*?]", pattern, maxsplit=1)[0]
+    if path.startswith("/"):
+        folder = start if start == pattern else start.rpartition("/")[0]
+        return bool(folder.strip("/")) and f"{path}/".startswith(f"{folder.rstrip('/')}/")
+    below = start.removeprefix(policy.root.rstrip("/") + "/") if policy.root else start
+    named = below.rstrip("/").encode("utf-8", "surrogateescape")
+    return not below.startswith("/") and configures_agents(named)

@@ -34,7 +34,14 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
-from assent.permissions.check import MODE_NAMES, PermissionCheck, check_for, why_not_staged
+from assent.permissions.check import (
+    MODE_NAMES,
+    PermissionCheck,
+    check_for,
+    names_path,
+    outside_path,
+    why_not_staged,
+)
 from assent.permissions.command_checks import (
     agent_config_writes,
     command_line_checks,
@@ -44,9 +51,7 @@ from assent.permissions.command_checks import (
     staged_checks,
 )
 from assent.permissions.commands.read_only.special_file import SpecialFileRefused
-from assent.permissions.grant_patterns import grant_patterns
-from assent.permissions.grants import matching_grant
-from assent.permissions.mandatory_asks import names_path, outside_path
+from assent.permissions.grants import grant_patterns, matching_grant
 from assent.permissions.path_limits import PathLimitsCache, with_agent_config_limits
 from assent.permissions.resource_names import resource_names
 from assent.permissions.risk_rating import rate_risk

@@ -1,11 +1,15 @@
-"""Finds the grant, an earlier answer of the user, that covers a permission check."""
+"""Grants: which earlier answer of the user covers a check, and what a new answer would cover."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
+from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mode import custom_mode_name, default_agent
 from assent.core.permission.rule import Grant, PermissionPattern, expand_home, wildcard_matches
-from assent.core.tool import Decision, PermissionContext
-from assent.permissions.check import PermissionCheck
+from assent.core.tool import PERMISSIONS, Action, Decision, PermissionContext, ResourceAccess
+from assent.permissions.check import PermissionCheck, why_secret_path
+from assent.permissions.command_checks import agent_config_writes
+from assent.permissions.resource_names import host_of, is_private_host, origin_of
 
 
 def matching_grant(
@@ -50,3 +54,105 @@ def _covers(
         return False
     wanted = expand_home(pattern.pattern, home)
     return any(wildcard_matches(form, wanted) for form in forms)
+
+
+# Grant patterns: what a remembered answer would cover, for each kind of request.
+
+
+LineClassifier: TypeAlias = Callable[[str], CommandAnalysis]
+PatternBuilder: TypeAlias = Callable[[ResourceAccess, LineClassifier], Sequence[PermissionPattern]]
+OutsideResolver: TypeAlias = Callable[
+    [str], str
+]  # where a path leads outside the workspace, if it does
+ALL = "/*"
+OUTSIDE = PERMISSIONS[Action.OUTSIDE]
+
+
+def grant_patterns(
+    requests: Sequence[ResourceAccess],
+    posture: PermissionContext,
+    line: LineClassifier,
+    outer: OutsideResolver = lambda path: "",
+) -> tuple[PermissionPattern, ...]:
+    """Returns the patterns, each once; none where one of the requests cannot be remembered."""
+    if posture.mode == "plan":
+        return ()
+    folders = [one.resource.removesuffix("*") for one in requests if one.action is Action.OUTSIDE]
+    asked = [one for one in requests if not _is_inside(one, folders)]
+    offers = [PATTERN_BUILDERS[request.action](request, line) for request in asked]
+    if not all(offers):
+        return ()
+    lines = [line(one.resource) for one in asked if one.action is Action.SHELL]
+    names = [outer(path) for found in lines for path in (*(found.reads or ()), *found.opens)]
+    names += [outer(one.resource) for one in asked if one.action is Action.READ]
+    away = [name for name in names if name and not _is_below(name, folders)]
+    outside = [PermissionPattern(OUTSIDE, name, exact=True) for name in away]
+    found = [pattern for offer in offers for pattern in offer]
+    return tuple(dict.fromkeys((*found, *outside)))
+
+
+def _is_inside(request: ResourceAccess, folders: Sequence[str]) -> bool:
+    """Tells whether a yes to a folder that is asked about together covers a file, too."""
+    plain = request.action is Action.READ and not why_secret_path(request.resource)
+    return plain and _is_below(request.resource, folders)
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(f"{path}/".startswith(folder) for folder in folders)
+
+
+def _exact(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
+    return (PermissionPattern(request.permission, request.resource, exact=True),)
+
+
+def _nothing(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
+    return ()
+
+
+def _shell(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
+    """Offers what the line itself offers, and the files that it writes; its secrets exactly."""
+    found = line(request.resource)
+    if found.danger or not found.always:
+        return ()
+    written = [
+        PermissionPattern("edit", path, exact=True)
+        for path in (*found.writes, *agent_config_writes(found))
+    ]
+    opened = [
+        PermissionPattern("read", path, exact=True)
+        for path in found.reads or ()
+        if why_secret_path(path)
+    ]
+    return (*found.always, *written, *opened)
+
+
+def _fetch(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
+    exact = PermissionPattern(request.permission, request.resource, exact=True)
+    if is_private_host(host_of(request.resource)):
+        return (exact,)
+    return (PermissionPattern(request.permission, origin_of(request.resource) + ALL), exact)
+
+
+def _outside(request: ResourceAccess, line: LineClassifier) -> Sequence[PermissionPattern]:
+    """Offers a folder and all in it; a folder whose own name has wildcards in it only as it is."""
+    folder = request.resource.removesuffix(ALL).rstrip("/") or "/"
+    exact = PermissionPattern(request.permission, request.resource, exact=True)
+    if why_secret_path(folder) or {*folder} & {*"*?"} or folder == "/":
+        return (exact,)
+    below = PermissionPattern(request.permission, folder + ALL)
+    return (below,) if request.resource == below.pattern else (exact, below)
+
+
+PATTERN_BUILDERS: dict[Action, PatternBuilder] = {
+    Action.READ: _exact,
+    Action.EDIT: _exact,
+    Action.SHELL: _shell,
+    Action.FETCH: _fetch,
+    Action.PLAN: _nothing,
+    Action.PRESENT: _nothing,
+    Action.TASK: _exact,
+    Action.TOOL: _exact,
+    Action.OUTSIDE: _outside,
+    Action.LOOP: _nothing,
+    Action.SEEK: _exact,
+}

@@ -6,9 +6,8 @@ from typing import TypeAlias, get_args
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.session.event import RiskLevel
 from assent.core.tool import Action, ResourceAccess
-from assent.permissions.check import why_secret_path
-from assent.permissions.hosts import host_of, is_private_host
-from assent.permissions.sensitive_files import why_sensitive
+from assent.permissions.check import why_secret_path, why_sensitive
+from assent.permissions.resource_names import host_of, is_private_host
 
 RiskRating: TypeAlias = tuple[RiskLevel, tuple[str, ...]]
 LineClassifier: TypeAlias = Callable[[str], CommandAnalysis]

@@ -12,7 +12,7 @@ from assent.core.paths import display_path, is_inside
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
 from assent.ports import HookResults
 from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.runner.command import UnconfinedRunner, user_environment
+from assent.sandbox.runner.unconfined import UnconfinedRunner, user_environment
 from assent.sandbox.runner.user_program import START, user_program
 
 OUTPUT: Final = 64 << 10  # bytes of stdout and stderr together; more is a failure

@@ -20,21 +20,16 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
-from assent.sandbox.profile.builder import ProfileBuilder
-from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.profile.programs import ProgramFinder
-from assent.sandbox.profile.symlinks import outermost_paths, symlink_chain
-from assent.sandbox.profile.toolchains import path_folders
-from assent.sandbox.profile.variants import with_commit_access, with_network
-from assent.sandbox.runner.bubblewrap import BubblewrapRunner
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.runner.command import (
-    SHELLS,
-    UnconfinedRunner,
-    command_program,
-    user_environment,
+from assent.sandbox.profile.file_system import outermost_paths, symlink_chain
+from assent.sandbox.profile.profile import (
+    ProfileBuilder,
+    SandboxProfile,
+    with_commit_access,
+    with_network,
 )
-from assent.sandbox.runner.environment import PROGRAM_FOLDERS
+from assent.sandbox.profile.programs import ProgramFinder
+from assent.sandbox.profile.toolchains import path_folders
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
 from assent.sandbox.runner.git_config import (
     ARGUMENTS,
     commit_environment,
@@ -42,9 +37,17 @@ from assent.sandbox.runner.git_config import (
     git_config_files,
 )
 from assent.sandbox.runner.mount_points import MountPoints
-from assent.sandbox.runner.no_sandbox import NoSandboxRunner
+from assent.sandbox.runner.pipeline import PROGRAM_FOLDERS
+from assent.sandbox.runner.unconfined import (
+    SHELLS,
+    NoSandboxRunner,
+    UnconfinedRunner,
+    command_program,
+    user_environment,
+)
 from assent.sandbox.runner.watchdog import CommandLocks
 from assent.sandbox.selftest.checker import SandboxChecker
+from assent.sandbox.status import find_bwrap
 
 # Calls that only read run side by side; testing the sandbox and looking around is for one alone.
 _ALONE = Lock()

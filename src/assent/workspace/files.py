@@ -1,17 +1,18 @@
-"""Reads the user's files in a workspace, for tools and services."""
+"""Reads the user's files in a workspace, and finds slots and changed files there."""
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from stat import S_ISDIR, S_ISLNK, S_ISREG
+from stat import S_IFDIR, S_ISDIR, S_ISLNK, S_ISREG
 from threading import Lock
 from typing import Any, BinaryIO
 
-from assent.core.paths import parent
+from assent.core.paths import GIT, STAGE, STATE, base_name, parent
+from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
 from assent.core.run.slot_move import PathState
-from assent.executor.disk import Disk
+from assent.executor.disk import Disk, EntryKind, readable_errors
 from assent.executor.file_attributes import (
     OwnershipRights,
     attributes_of,
@@ -26,12 +27,94 @@ from assent.executor.file_states import (
     unsupported_file_type,
 )
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import readable_errors
-from assent.executor.slot_layout import folders_with_own_slots, mounts_below
+from assent.executor.slots import folders_with_own_slots, mounts_below
 from assent.ports import LinkTarget, ReplacementLoss
-from assent.workspace.folder_stamps import folder_stamps
-from assent.workspace.orphan_slots import slots_anywhere, slots_in_folders, slots_of_runs
 from assent.workspace.real_path import locate
+
+# Folder stamps: times, size and inode of each entry, to tell which files a command changed.
+
+
+_ABSENT = (FileNotFoundError, NotADirectoryError)
+
+
+def folder_stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+    """Returns times, size, inode and mode of each name in a folder; None if nobody can tell.
+
+    No symlink in it is followed; a folder that is not there any more holds nothing.
+    """
+    found: dict[bytes, tuple[int, ...]] = {}
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found[entry.name] = _stamp(entry)
+    except _ABSENT:
+        return {}
+    except OSError:  # no right to look, or a path that is too long for the system
+        return None
+    return {name: stamp for name, stamp in found.items() if stamp}
+
+
+def _stamp(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
+    """Returns what a change shows in; of what cannot be looked at only that it is there."""
+    try:
+        state = entry.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return ()  # it has just gone
+    except OSError:
+        kind = S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
+        return (0, 0, 0, entry.inode(), kind)
+    # The mtime is anybody's to set; ctime is the system's.
+    times = (state.st_mtime_ns, state.st_ctime_ns)
+    return (*times, state.st_size, state.st_ino, state.st_mode)
+
+
+# Finds slots on disk: in the folder of slots, and beside the user's files.
+
+
+MAX_ENTRIES = 50_000  # names that a look through the whole workspace comes to
+
+
+def slots_of_runs(folders: FolderHandles) -> Iterator[bytes]:
+    """Yields the files in the folders of slots."""
+    for run, kind in _entries(folders, STAGE):
+        if kind == "folder" and SLOTS.fullmatch(run):
+            try:
+                found = list(folders.below(STAGE + b"/" + run))
+            except OSError:
+                continue  # who cannot look into it cannot build over it either
+            yield from (path for path, sort in found if sort != "folder")
+
+
+def slots_in_folders(folders: FolderHandles, wanted: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the slots that lie directly in these folders."""
+    for folder in wanted:
+        prefix = folder + b"/" if folder else b""
+        for found, _ in _entries(folders, folder):
+            if SLOT_NAME_PATTERN.fullmatch(found):
+                yield prefix + found
+
+
+def slots_anywhere(folders: FolderHandles) -> Iterator[bytes]:
+    """Yields the slots beside files of the whole workspace, as far as a bounded walk comes."""
+    left, waiting = MAX_ENTRIES, [b""]
+    while waiting and left > 0:
+        here = waiting.pop(0)  # what is further up comes first
+        prefix = here + b"/" if here else b""
+        for found, kind in _entries(folders, here)[:left]:
+            left -= 1
+            path = prefix + found
+            if kind == "folder" and found != GIT and path != STATE:
+                waiting.append(path)
+            elif SLOT_NAME_PATTERN.fullmatch(base_name(path)):
+                yield path
+
+
+def _entries(folders: FolderHandles, folder: bytes) -> list[tuple[bytes, EntryKind]]:
+    try:
+        return folders.entries(folder)
+    except OSError:
+        return []
+
 
 _DOTS = frozenset((b"", b".", b".."))
 _PLAIN = ReplacementLoss()

@@ -9,10 +9,9 @@ from typing import TypeAlias
 from assent.core.errors import NotFound, Refused
 from assent.core.paths import base_name, casefolded, is_inside, one_line, parent
 from assent.core.permission.sensitive_paths import SECRET_FOLDERS
-from assent.executor.disk import Disk
+from assent.executor.disk import Disk, readable_errors
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import readable_errors
 from assent.workspace.real_path import real_path
 
 SYSTEM_FOLDERS = (b"/proc", b"/sys", b"/dev")

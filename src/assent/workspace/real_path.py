@@ -6,8 +6,7 @@ from functools import partial
 
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
-from assent.executor.disk import Disk
-from assent.executor.os_errors import readable_errors
+from assent.executor.disk import Disk, readable_errors
 from assent.ports import LinkTarget
 
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does

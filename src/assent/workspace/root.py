@@ -5,8 +5,7 @@ from stat import S_ISDIR
 
 from assent.core.errors import UsageError
 from assent.core.paths import display_path
-from assent.executor.disk import Disk
-from assent.executor.os_errors import readable_errors
+from assent.executor.disk import Disk, readable_errors
 from assent.workspace.real_path import real_path
 
 _OURS = (b".opencode/plans", b".opencode/assent")

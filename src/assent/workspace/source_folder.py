@@ -7,10 +7,9 @@ from typing import BinaryIO
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path, is_inside
 from assent.core.run.slot_move import PathState
-from assent.executor.disk import Disk
+from assent.executor.disk import Disk, readable_error, readable_errors
 from assent.executor.file_states import FileStates
 from assent.executor.folder_handles import FolderHandles
-from assent.executor.os_errors import readable_error, readable_errors
 from assent.ports import FolderEntryKind
 from assent.workspace.files import LocalWorkspaceFiles
 from assent.workspace.real_path import real_path

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.core.permission.rule import PermissionPattern
-from assent.permissions.commands.arity import arity
 from assent.permissions.commands.program_runners import CODE_RUNNERS
 from assent.permissions.commands.read_only.spec import words_in
+from assent.permissions.commands.simple_command import arity
 from assent.permissions.commands.wrappers import SUBCOMMAND_WRAPPERS, WRAPPERS
 
 BASH: Final = "bash"

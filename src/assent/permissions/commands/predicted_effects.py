@@ -1,7 +1,8 @@
-"""Predicted effects: what a command will do by its text; the sandbox confines what that hides."""
+"""Predicted effects: what a command of a plan will do by its text, for the review."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from posixpath import join, normpath
 from shlex import join as quoted_words
 from shlex import split
@@ -9,23 +10,135 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.paths import display_path
+from assent.core.paths import GIT, casefolded, display_path
 from assent.core.permission.command_analysis import (
     CommandAnalysis,
     CommandEffectKind,
     command_effects,
+    installs_packages,
     sensitive_names,
 )
+from assent.core.permission.sensitive_paths import executed_later, holds_protected, protected_reason
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Scope
-from assent.permissions.commands.installs import installs, split_commands
-from assent.permissions.commands.write_targets import (
-    has_confusable_name,
-    touches_protected,
-    truncates_file,
-    write_targets,
-    writes_executed,
-)
+from assent.core.text.confusables import confusable_letters, is_confusable_program
+
+# Detects commands that install packages, or fetch a program and run it.
+
+
+_SEPARATORS = re.compile(r"[;&|\n(){}`]+")
+_WRAPPER = re.compile(r"sudo|doas|env|command|exec|time|nice|nohup|then|do|-.*|\w+=.*", re.DOTALL)
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish"})
+_FETCHERS = frozenset({"curl", "wget"})
+
+
+def installs(op: RunCommand) -> bool:
+    """Tells whether a command installs something, or fetches a program and runs it."""
+    commands = list(split_commands(op))
+    programs = {command[0] for command in commands}
+    if programs & _SHELLS and programs & _FETCHERS:
+        return True
+    return any(installs_packages(command) for command in commands)
+
+
+def split_commands(op: RunCommand) -> Iterator[list[str]]:
+    """Splits a command line roughly: a word too many is a false alarm, one too few is worse."""
+    argv = [_escaped(word) for word in op.argv]
+    of_shell = bool(argv) and argv[0].rpartition("/")[2] in _SHELLS
+    scripts = [_escaped(op.script), *(word for word in argv[1:] if of_shell or " " in word)]
+    pieces = [piece.split() for script in scripts for piece in _SEPARATORS.split(script)]
+    for words in [argv, *pieces]:
+        unquoted = [word.strip("\"'$") for word in words]
+        command = list(dropwhile(_WRAPPER.fullmatch, unquoted))
+        if command:
+            yield [command[0].rpartition("/")[2], *command[1:]]
+
+
+def _escaped(word: bytes) -> str:
+    return word.decode("utf-8", "backslashreplace")
+
+
+# Write targets of a command, and whether they are protected, run later, or confusable.
+
+
+CommandWords: TypeAlias = tuple[str, ...]
+
+# What has no output, so that a file it is redirected to is left empty.
+_SILENT: Final[tuple[CommandWords, ...]] = (
+    (":",), ("true",), ("echo", "-n"), ("printf", ""), ("cat", "/dev/null"),
+)  # fmt: skip
+
+
+def write_targets(op: RunCommand, line: CommandAnalysis | None, root: str) -> tuple[str, ...]:
+    """Returns what a command writes, or may, as seen from the workspace.
+
+    A folder that is meant with all in it ends with a slash.
+    """
+    if line is None or line.reads is not None:
+        return ()
+    folder = display_path(op.cwd)
+    found = [_placed(target, folder, root) for target in (*line.writes, *line.perhaps)]
+    return tuple(dict.fromkeys(found))
+
+
+def touches_protected(found: Iterable[str]) -> bool:
+    """Tells whether a target is what other programs obey, or may have such below it."""
+    return any(_is_protected(target) for target in found)
+
+
+def writes_executed(found: Iterable[str]) -> bool:
+    """Tells whether a target is a file that other programs run later."""
+    return any(executed_later(t.encode("utf-8", "surrogateescape")) for t in found)
+
+
+def has_confusable_name(programs: Iterable[str], found: Iterable[str]) -> bool:
+    """Tells whether a program or a file that is written has a name that passes for another."""
+    names = list(programs)
+    paths = {name for name in names if "/" in name}
+    known = {path.rpartition("/")[2] for path in paths}  # by their path, so not by name alone
+    parts = [part for target in found if not target.isascii() for part in target.split("/")]
+    return any(is_confusable_program(name) for name in names if name not in known) or any(
+        map(confusable_letters, parts)
+    )
+
+
+def truncates_file(commands: Sequence[CommandWords], line: CommandAnalysis | None) -> bool:
+    """Tells whether a command throws away what stands in a file, without removing it."""
+    if any(_truncates(command) for command in commands):
+        return True
+    if line is None or not line.writes:
+        return False
+    # A redirect without a command is no command that anybody could name.
+    bare = any(text.startswith(">") and not text.startswith(">>") for text in line.commands)
+    return bare or any(command in _SILENT for command in commands)
+
+
+def _truncates(command: CommandWords) -> bool:
+    match command:
+        case ("truncate", *_):
+            return True
+        case ("cp" | "install", *words):
+            return "/dev/null" in words
+        case ("dd", *words):
+            return "if=/dev/null" in words
+        case _:
+            return False
+
+
+def _placed(target: str, folder: str, root: str) -> str:
+    end = "/" if target.endswith("/") else ""
+    place = normpath(join(folder, target))
+    if root and place.startswith(f"{root}/"):
+        place = place[len(root) + 1 :]
+    return place + end
+
+
+def _is_protected(target: str) -> bool:
+    path = target.rstrip("/").encode("utf-8", "surrogateescape")
+    if protected_reason(path) is not None or GIT in casefolded(path).split(b"/"):
+        return True
+    return target.endswith("/") and holds_protected(path)
+
 
 Words: TypeAlias = tuple[str, ...]
 

@@ -4,7 +4,7 @@ from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.shell.parser import parse_command_line
 from assent.permissions.commands.grant_patterns import command_patterns
-from assent.permissions.commands.read_only.read_files import files_read_by
+from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.commands.simple_command import quote_word
 
 

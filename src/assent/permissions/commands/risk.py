@@ -14,12 +14,15 @@ from assent.core.permission.command_analysis import (
 )
 from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 from assent.core.session.event import RiskLevel
-from assent.permissions.commands.arity import without_global_options
 from assent.permissions.commands.denylist import AGENTS, INTERPRETERS, SENDS
-from assent.permissions.commands.nested_shell import SHELLS
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.permissions.commands.read_only.spec import words_in
-from assent.permissions.commands.simple_command import ParsedCommandLine, SimpleCommand
+from assent.permissions.commands.simple_command import (
+    ParsedCommandLine,
+    SimpleCommand,
+    without_global_options,
+)
+from assent.permissions.commands.wrappers import SHELLS
 
 RiskReason: TypeAlias = tuple[RiskLevel, str]
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from assent.sandbox.profile.bounded_read import read_small_text
+from assent.sandbox.profile.file_system import read_small_text
 
 _NAMES: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
 _SECTION: Final = re.compile(rb"\s*\[([^\]]*)\]\s*")

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from assent.core.paths import ancestors, is_inside
-from assent.sandbox.profile.bounded_read import read_small_text
+from assent.sandbox.profile.file_system import read_small_text
 from assent.sandbox.profile.profile import SandboxProfile
 
 MAX_INDEX_BYTES: Final = 64 << 20

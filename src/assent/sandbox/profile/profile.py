@@ -1,11 +1,34 @@
-"""A profile: what a program inside the sandbox gets to see, as plain paths."""
+"""Sandbox profiles: what a program sees of this machine, and how that is found out."""
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 import msgspec
 
-from assent.core.paths import is_inside, one_line
+from assent.core.errors import Refused
+from assent.core.paths import casefolded, display_path, is_inside, one_line
+from assent.core.permission.rule import PathLimits
 from assent.core.permission.sensitive_paths import configures_agents
+from assent.sandbox.profile.exposure import exposure_limits
+from assent.sandbox.profile.file_system import (
+    is_covered,
+    mounts,
+    outermost_paths,
+    read_table,
+    symlink_chain,
+)
+from assent.sandbox.profile.git_dirs import GitDir, commit_git_dir, gitdirs
+from assent.sandbox.profile.scanner import HiddenPathScanner, LimitedPathFinder
+from assent.sandbox.profile.toolchains import (
+    active_environments,
+    base_programs,
+    is_python,
+    known_folders,
+    named_folders,
+    path_folders,
+    system_paths,
+)
 
 
 class SandboxProfile(msgspec.Struct, frozen=True):
@@ -61,3 +84,264 @@ class SandboxProfile(msgspec.Struct, frozen=True):
 
     def _name(self, path: bytes) -> str:
         return one_line(path[len(self.root) + 1 :]) if path != self.root else "the workspace"
+
+
+# Profile variants: with the machine's network, or with the access that a commit needs.
+
+
+RESOLVER_FILES: Final = (
+    b"/etc/resolv.conf",
+    b"/etc/gai.conf",
+)  # who is who; certificates are always shown
+
+# By these the next git command of the person would run something else, or work somewhere else.
+_SEALED: Final = (
+    b"hooks", b"info", b"commondir", b"gitdir", b"modules", b"worktrees", b"branches", b"remotes",
+    b"objects/info",
+)  # fmt: skip
+_SETTINGS: Final = b"config"  # and `config.worktree`
+_SHARED: Final = (b"objects", b"refs", b"logs", b"reftable")  # that worktrees write to
+
+
+def with_network(profile: SandboxProfile) -> SandboxProfile:
+    """Returns the profile with the machine's network, and how it finds names there."""
+    ways = [
+        step
+        for path in RESOLVER_FILES
+        for step in symlink_chain(path)
+        if not is_inside(step, profile.root)
+    ]
+    return msgspec.structs.replace(
+        profile, shown=outermost_paths((*profile.shown, *ways)), network=True
+    )
+
+
+def with_commit_access(profile: SandboxProfile) -> SandboxProfile:
+    """Returns a profile that reads the workspace and writes what a commit needs, nothing else."""
+    found = commit_git_dir(profile.root)
+    if found is None:
+        raise Refused(
+            "There is no git repository here whose own folder names this workspace; nothing can be "
+            "committed.",
+            "git init",
+        )
+    if not os.path.lexists(profile.root + b"/.git"):
+        # Git looks at every file when it writes its list of them; those beyond it cannot see here.
+        raise Refused(
+            "The workspace lies in a larger repository; only its top can be committed in.",
+            "git rev-parse --show-toplevel",
+        )
+    opened = _opened(found)
+    if hidden := [path for path in opened if not profile.shows(path)]:
+        raise Refused(
+            f"{display_path(hidden[0])} is hidden in the sandbox; nothing can be committed."
+        )
+    return msgspec.structs.replace(profile, writable=False, opened=opened, sealed=_sealed(opened))
+
+
+def _opened(git: GitDir) -> tuple[bytes, ...]:
+    if git.own == git.common:
+        return (git.own, git.own + b"/objects")  # a mount of its own cannot be renamed away
+    shared = [git.common + b"/" + name for name in _SHARED]
+    return (git.own, *(path for path in shared if os.path.isdir(path)))
+
+
+def _sealed(opened: Iterable[bytes]) -> tuple[bytes, ...]:
+    found: list[bytes] = []
+    for folder in opened:
+        settings = [name for name in os.listdir(folder) if name.startswith(_SETTINGS)]
+        names = (*settings, *_SEALED, *((b"info",) if folder.endswith(b"/objects") else ()))
+        found += [folder + b"/" + name for name in names]
+    return tuple(path for path in dict.fromkeys(found) if os.path.lexists(path))
+
+
+# Builds profiles: what a program in the sandbox sees of this machine, and what is hidden.
+
+
+# Hooks and settings in `.git` make git run programs, and so does a `commondir` put beside them;
+# `.opencode` holds rules and plans. Nothing in them may appear, change or move away.
+_KEPT = (b".git", b".opencode")
+
+
+# Toolchains hold hundreds of thousands of files; what a person puts there lies near the top.
+TOOLS_DEPTH = 3
+
+# Each mask is a mount to make, and bubblewrap takes only so many arguments.
+MAX_MASKS = 1000
+MAX_PATH_LIMITS = 8  # that are remembered, each with the folders that were looked at
+
+
+def _is_git(path: bytes, folder: bool) -> bool:
+    return casefolded(path.rpartition(b"/")[2]) == b".git"
+
+
+# Whoever works in a repository below the workspace runs what its own settings say, too.
+GIT_LIMITS = PathLimits(keeps=_is_git)
+
+
+class ProfileBuilder:
+    """Makes profiles for one workspace. It remembers the last scan, so keep it for later calls."""
+
+    def __init__(
+        self,
+        root: bytes,
+        home: bytes,
+        hidden: Sequence[bytes],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._bounds = exposure_limits(root, home, hidden)
+        self._places = (root, home, tuple(hidden))
+        self._environment = environment
+        self._scanner = HiddenPathScanner()
+        self._fenced: dict[tuple[PathLimits, bytes], LimitedPathFinder] = {}
+
+    def profile(self, *, writable: bool = False, fence: PathLimits | None = None) -> SandboxProfile:
+        """Looks at the disk as it is now; what appears later is seen by the next profile."""
+        bounds = self._bounds = exposure_limits(*self._places)
+        system = [step for path in system_paths() for step in symlink_chain(path)]
+        programs = self._trails(path_folders(self._environment), known=False)
+        git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
+        tools = (*programs, *self._toolchains(programs))
+        shown = _around(bounds.root, (*system, *tools, *git))
+        in_sight = frozenset((bounds.root, *shown))
+        first = self._first_masks(in_sight)
+        foreign = frozenset(system)
+        own = [path for path in tools if not is_covered(path, foreign)]
+        second = self._scanned((bounds.root, *git), own, first)
+        hidden, closed = self._ruled(fence, writable=writable)
+        others = [path for path in second if self._may_mask(path, foreign)]
+        masks = outermost_paths(
+            path
+            for path in (*first, *others, *hidden)
+            if is_covered(path, in_sight) and not is_inside(bounds.root, path)
+        )
+        _refuse_many([path for path in (*masks, *closed) if is_inside(path, bounds.root)])
+        return SandboxProfile(
+            root=bounds.root,
+            home=bounds.home,
+            shown=shown,
+            masks=masks,
+            writable=writable,
+            kept=self._kept([*closed, *self._found(GIT_LIMITS).read_only()]) if writable else (),
+            ruled=frozenset((*hidden, *closed)).difference(first, others),
+        )
+
+    def _ruled(
+        self, fence: PathLimits | None, *, writable: bool
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Returns what rules hide in the workspace, and what they keep as it is."""
+        if fence is None:
+            return [], []
+        fenced = self._found(fence)
+        return fenced.hidden(), fenced.read_only() if writable else []
+
+    def _found(self, fence: PathLimits) -> LimitedPathFinder:
+        key = (fence, self._bounds.root)
+        if key not in self._fenced:
+            if len(self._fenced) >= MAX_PATH_LIMITS:
+                self._fenced.clear()
+            self._fenced[key] = LimitedPathFinder(*key)
+        return self._fenced[key]
+
+    def _toolchains(self, programs: Sequence[bytes]) -> list[bytes]:
+        """Returns the folders of toolchains and of the active virtual environment."""
+        found = self._trails(known_folders(self._bounds.home), known=True)
+        found += self._trails(named_folders(self._environment), known=False)
+        active = self._trails(active_environments(self._environment), known=False)
+        behind = [os.path.realpath(base) for venv in active if (base := base_programs(venv))]
+        bases = [
+            os.path.dirname(folder)
+            for folder in behind
+            if (folder in programs or is_covered(folder, found)) and is_python(folder)
+        ]
+        return found + active + self._trails(bases, known=False)
+
+    def _trails(self, paths: Iterable[bytes], *, known: bool) -> list[bytes]:
+        """Returns those folders that are harmless, each with the symlinks that lead to it."""
+        found: list[bytes] = []
+        for path in paths:
+            steps = symlink_chain(path)
+            if steps and self._bounds.may_expose_chain(steps, known=known):
+                found += steps
+        return list(dict.fromkeys(found))
+
+    def _may_show_git(self, path: bytes) -> bool:
+        outside = not is_inside(path, self._bounds.root)
+        return outside and (os.path.isfile(path) or self._bounds.may_expose(path, known=False))
+
+    def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
+        """Returns what is hidden whatever it holds: ours, credential places, and the machine's."""
+        mounted = [mount for mount in mounts(read_table()) if is_covered(mount.point, in_sight)]
+        tops = in_sight.union(mount.point for mount in mounted)
+        ours = [path for one in self._bounds.hidden for path in _aliases(one, tops)]
+        machine = [mount.point for mount in mounted if mount.machine]
+        candidates = (*ours, *self._bounds.places, *machine)
+        return [
+            path
+            for path in dict.fromkeys(candidates)
+            if is_covered(path, in_sight) and _is_real(path)
+        ]
+
+    def _scanned(
+        self, tops: Sequence[bytes], tools: Sequence[bytes], skip: Sequence[bytes]
+    ) -> list[bytes]:
+        """Returns the secrets below some folders, and near the top of those of tools."""
+        own = [path for path in tools if not os.path.islink(path) and not is_covered(path, tops)]
+        return [
+            *(path for top in tops for path in self._scanner.below(top, skip)),
+            *(path for top in own for path in self._scanner.below(top, skip, depth=TOOLS_DEPTH)),
+        ]
+
+    def _may_mask(self, path: bytes, system: frozenset[bytes]) -> bool:
+        """Refuses a mask over the system: a symlink in a project could name /usr/bin."""
+        return is_inside(path, self._bounds.root) or not is_covered(path, system)
+
+    def _kept(self, closed: Sequence[bytes]) -> tuple[bytes, ...]:
+        """Returns what stays as it is, there or not; what Assent hides and is missing, too."""
+        root = self._bounds.root
+        ours = [
+            path for path in self._bounds.hidden if is_inside(path, root) and not _is_real(path)
+        ]
+        return outermost_paths((*(root + b"/" + name for name in _KEPT), *ours, *closed))
+
+
+def _refuse_many(masks: Sequence[bytes]) -> None:
+    if len(masks) > MAX_MASKS:
+        example = one_line(masks[-1])
+        raise Refused(
+            f"{len(masks)} files here would have to be hidden, or kept as they are by rules, such "
+            f"as {example}; at most {MAX_MASKS} can be, so no program runs. Fewer of them help, "
+            "or a rule for their whole folder.",
+        )
+
+
+def _around(root: bytes, paths: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(path for path in outermost_paths(paths) if not is_inside(path, root))
+
+
+def _is_real(path: bytes) -> bool:
+    """Tells whether something is there, under a path without symlinks."""
+    return os.path.lexists(path) and os.path.realpath(path) == path
+
+
+def _aliases(path: bytes, tops: Iterable[bytes]) -> list[bytes]:
+    """Returns every name that a path has below some folders.
+
+    Without case, or by a bind mount, one folder has many names; its inode tells.
+    """
+    found, here, below = [path], path, b""
+    identities = [(_identity(top), top) for top in tops]
+    while here not in (b"", b"/"):
+        me = _identity(here)
+        found += [top + below for one, top in identities if me and me == one]
+        here, _, name = here.rpartition(b"/")
+        below = b"/" + name + below
+    return found
+
+
+def _identity(path: bytes) -> tuple[int, int] | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino

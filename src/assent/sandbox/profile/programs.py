@@ -6,10 +6,9 @@ from stat import S_ISLNK, S_ISREG, S_IWGRP, S_IWOTH
 from typing import Final
 
 from assent.core.paths import is_inside
+from assent.sandbox.profile.file_system import symlink_chain
 from assent.sandbox.profile.profile import SandboxProfile
-from assent.sandbox.profile.symlinks import symlink_chain
-from assent.sandbox.profile.system_paths import PROGRAMS
-from assent.sandbox.profile.toolchains import known_folders, named_folders, path_folders
+from assent.sandbox.profile.toolchains import PROGRAMS, known_folders, named_folders, path_folders
 
 # These are many programs in one, and their options are not those that the tables describe.
 _MANY: Final = (b"busybox", b"toybox")

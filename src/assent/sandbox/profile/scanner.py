@@ -1,16 +1,19 @@
-"""The scanner: finds what must be hidden below a folder, and remembers unchanged folders."""
+"""The scanner: finds what secrets and rules hide below a folder, and remembers it."""
 
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.paths import parent
+from assent.core.permission.rule import PathLimits, PathPredicate
 from assent.core.permission.sensitive_paths import SECRET_FOLDERS, secret_file
-from assent.sandbox.profile.bounded_read import read_beginning
+from assent.sandbox.profile.file_system import read_beginning
 
 # A folder that changed this recently may change again within the same tick of its clock.
 MTIME_GRANULARITY_NS: Final = 2_000_000_000
@@ -155,3 +158,55 @@ def _listed(path: bytes, stamp: FileStamp) -> ScannedFolder:
 
 def _names_folder(path: bytes) -> bool:
     return path.rpartition(b"/")[2].lower() in SECRET_FOLDERS
+
+
+# Finds the paths on disk that rules hide from programs, or make read-only for them.
+
+
+class LimitedPathFinder:
+    """Finds what path limits cover in one workspace; caches folders as HiddenPathScanner does.
+
+    Symlinks stand for what they lead to, here as everywhere.
+    """
+
+    def __init__(self, fence: PathLimits, root: bytes) -> None:
+        self._fence = fence
+        self._root = root
+        hides, keeps = fence.hides, fence.keeps
+        self._hides = hides and HiddenPathScanner(lists=partial(_list_folder, hides, root))
+        self._keeps = keeps and HiddenPathScanner(lists=partial(_list_folder, keeps, root))
+
+    def hidden(self) -> list[bytes]:
+        """Returns what no program may read, folders as a whole where a rule covers them."""
+        return self._hides.below(self._root) if self._hides else []
+
+    def read_only(self) -> list[bytes]:
+        """Returns what no program may change, also folders that rules name and nobody made yet."""
+        if self._fence.keeps is None or self._keeps is None:
+            return []
+        if self._fence.keeps(b"", True):
+            return [self._root]
+        named = [self._root + b"/" + path for path in self._fence.named]
+        missing = [path for path in named if not os.path.lexists(path) and _stands(parent(path))]
+        return [*self._keeps.below(self._root), *missing]
+
+
+def _stands(folder: bytes) -> bool:
+    return os.path.isdir(folder) and os.path.realpath(folder) == folder
+
+
+def _list_folder(
+    covers: PathPredicate, root: bytes, path: bytes, stamp: FileStamp
+) -> ScannedFolder:
+    folders: list[bytes] = []
+    found: list[bytes] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_symlink():
+                continue
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if covers(entry.path[len(root) + 1 :], is_folder):
+                found.append(entry.path)
+            elif is_folder:
+                folders.append(entry.path)
+    return ScannedFolder(stamp, tuple(folders), tuple(found))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from assent.sandbox.profile.bounded_read import read_small_text
+from assent.sandbox.profile.file_system import read_small_text
 
 ARGUMENTS: Final = (b"config", b"--includes", b"--null", b"--list")
 

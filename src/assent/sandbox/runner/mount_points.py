@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import Refused
-from assent.sandbox.runner.resource_usage import is_alive
+from assent.sandbox.runner.resource_limits import is_alive
 
 _MODE: Final = 0o755
 _PATIENCE: Final = 5.0  # seconds

@@ -1,23 +1,72 @@
-"""Ends a process with all that it started, and checks that nothing is left."""
+"""Ends a process with all that it started, and reaps what has no parent any more."""
 
+import ctypes
 import errno
 import os
 import re
 import select
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Final
 
-from assent.sandbox.runner.resource_usage import (
+from assent.sandbox.runner.resource_limits import (
     child_pids,
     orphaned_session_members,
     process_name,
     session_members,
 )
-from assent.sandbox.runner.subreaper import reap
+
+# The subreaper: adopts processes that a call leaves without a parent, and reaps them.
+#
+# Elsewhere process 1 does that; in many containers it does not, and each call would leave a dead
+# process behind for ever.
+
+
+_ADOPT: Final = 36  # PR_SET_CHILD_SUBREAPER
+
+
+class _Subreaper:
+    """Counts the calls under way: what is set here counts for the whole process."""
+
+    def __init__(self) -> None:
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        self._change(1)
+
+    def end(self) -> None:
+        self._change(-1)
+
+    def _change(self, by: int) -> None:
+        with self._lock:
+            before, self._calls = self._calls, self._calls + by
+            if not before or not self._calls:
+                ctypes.CDLL(None).prctl(_ADOPT, bool(self._calls), 0, 0, 0)
+
+
+_ADOPTING: Final = _Subreaper()
+
+
+@contextmanager
+def child_subreaper() -> Iterator[None]:
+    """Takes in orphans for as long as a call lasts."""
+    _ADOPTING.begin()
+    try:
+        yield
+    finally:
+        _ADOPTING.end()
+
+
+def reap(pid: int) -> None:
+    """Clears away a process that has ended, if it came to us."""
+    with suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
 
 _PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
 _ROUNDS: Final = 20  # looks for processes that came while others were ended

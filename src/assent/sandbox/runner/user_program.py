@@ -1,13 +1,15 @@
-"""Finds programs of the user's own choice by their PATH, never in the workspace.
+"""Programs of the user's own choice: never found in the workspace, nor started there.
 
 They start outside of it, too: many interpreters load modules from the folder that they start in.
 """
 
 import os
+import signal
+import subprocess
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from assent.core.errors import NotFound, Refused
+from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import is_inside, one_line
 from assent.sandbox.profile.toolchains import path_folders
 
@@ -54,3 +56,20 @@ def _is_program(path: bytes, root: bytes) -> bool:
 def _leads_inside(path: bytes, root: bytes) -> bool:
     top = os.path.realpath(root)
     return is_inside(os.path.realpath(path), top) or is_inside(os.path.normpath(path), top)
+
+
+# Runs a program of the user's own in their terminal, such as an editor.
+
+
+def run_in_foreground(line: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs a program on the person's terminal, waits for it, and returns its exit code.
+
+    Ctrl+C is the program's alone meanwhile, although the terminal sends it to both.
+    """
+    before = signal.signal(signal.SIGINT, lambda *_: None)  # ignored, it would be so there, too
+    try:
+        return subprocess.run(line, env=dict(environment), check=False).returncode
+    except OSError as error:
+        raise UsageError(f"{line[0]!a} could not be started: {error.strerror}.") from None
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -15,7 +15,7 @@ from typing import Final
 from assent.core.errors import Refused
 from assent.core.paths import one_line
 from assent.sandbox.runner.process_tree import kill_all
-from assent.sandbox.runner.resource_usage import descendants, process_name
+from assent.sandbox.runner.resource_limits import descendants, process_name
 
 _SHELL: Final = "/bin/sh"
 # The first line names a group of processes. A second one says that it has ended; where none comes,

@@ -1,12 +1,37 @@
-"""Canaries: files planted in a scratch folder that nothing inside the sandbox may touch."""
+"""Canaries: files, and a plan, that nothing inside the sandbox may touch or approve."""
 
 import os
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker, SelfTestPaths
-from assent.sandbox.selftest.temp_folder import TempFolder
+import msgspec
+
+from assent.sandbox.temp_folder import TempFolder
+
+# The decoy plan: nobody approved it, and a probe tries to, by its digest alone.
+
+
+class SelfTestPaths(msgspec.Struct, frozen=True):
+    """Where a scratch workspace and the folders of its user lie."""
+
+    root: Path
+    home: Path
+    state: Path
+    config: Path
+
+
+class DecoyPlan(msgspec.Struct, frozen=True):
+    """The digest to approve, the variables that lead to its state, and whether it is approved."""
+
+    digest: str
+    environment: Mapping[str, str]
+    approved: Callable[[], bool]
+
+
+DecoyPlanMaker: TypeAlias = Callable[[SelfTestPaths], DecoyPlan]
+
 
 VICTIMS: Final = (
     "overwrite", "append", "truncate", "delete", "rename", "chmod", "chown", "utime", "setxattr",

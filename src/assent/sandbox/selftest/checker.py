@@ -1,7 +1,7 @@
-"""The sandbox checker: whether the sandbox holds on this machine, tested once a boot."""
+"""The sandbox checker: whether the sandbox holds here, tested once a boot, or why not."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Self
 
@@ -15,25 +15,131 @@ from assent.core.shell.process import (
     SandboxState,
     SandboxStatus,
 )
+from assent.sandbox.profile.profile import ProfileBuilder, SandboxProfile
 from assent.sandbox.runner import bubblewrap
-from assent.sandbox.runner.bwrap_program import find_bwrap
-from assent.sandbox.selftest.canaries import Canaries
-from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker
+from assent.sandbox.runner.bubblewrap import BubblewrapRunner
+from assent.sandbox.selftest.canaries import PROGRAMS, Canaries, DecoyPlanMaker, SelfTestPaths
 from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTestResult
-from assent.sandbox.selftest.interpreter import COMMAND
-from assent.sandbox.selftest.kernel_restrictions import restricted_status
+from assent.sandbox.selftest.host_paths import COMMAND, interpreter_folders, private_folders
 from assent.sandbox.selftest.limit_tests import QUICK, run_limit_tests
-from assent.sandbox.selftest.package_install import install_command
-from assent.sandbox.selftest.selftest import ConfinementFactory, run_selftest
-from assent.sandbox.selftest.status_cache import (
+from assent.sandbox.selftest.selftest import ConfinementFactory, PipelineRunner, run_selftest
+from assent.sandbox.selftest.write_tests import run_write_tests
+from assent.sandbox.status import (
     FILE,
     CachedStatus,
     cache_key,
     cached_status,
+    find_bwrap,
+    install_command,
     write_status,
 )
-from assent.sandbox.selftest.temp_folder import temp_folder
-from assent.sandbox.selftest.write_tests import run_write_tests
+from assent.sandbox.temp_folder import temp_folder
+
+# Kernel restrictions: why bubblewrap is here and cannot start, and what allows it.
+
+
+class KernelRestriction(msgspec.Struct, frozen=True):
+    """A setting that forbids what the sandbox needs, and what to type about it."""
+
+    file: str
+    value: str
+    words: str
+    next: str
+
+
+# The first that applies is named. An empty value means that the file's being there is enough.
+KERNEL_RESTRICTIONS: Final = (
+    KernelRestriction(
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor forbids user namespaces (kernel.apparmor_restrict_unprivileged_userns = 1)",
+        "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+    KernelRestriction(
+        "/proc/sys/kernel/unprivileged_userns_clone",
+        "0",
+        "the system forbids user namespaces (kernel.unprivileged_userns_clone = 0)",
+        "sudo sysctl -w kernel.unprivileged_userns_clone=1",
+    ),
+    KernelRestriction(
+        "/proc/sys/user/max_user_namespaces",
+        "0",
+        "the system forbids user namespaces (user.max_user_namespaces = 0)",
+        "sudo sysctl -w user.max_user_namespaces=15000",
+    ),
+    KernelRestriction(
+        "/.dockerenv",
+        "",
+        "this is a container, whose engine may forbid namespaces; docker allows them with "
+        "`--security-opt seccomp=unconfined --security-opt systempaths=unconfined`",
+        "",
+    ),
+    KernelRestriction(
+        "/run/.containerenv",
+        "",
+        "this is a container, whose engine may forbid namespaces; podman allows them with "
+        "`--security-opt seccomp=unconfined --security-opt unmask=ALL`",
+        "",
+    ),
+)
+_LONGEST: Final = 300
+
+
+def restricted_status(said: str, top: Path = Path("/")) -> SandboxStatus:
+    """Returns the standing of a machine where bubblewrap does not start, with what it said."""
+    words = " ".join(said.split())[:_LONGEST] or "it said nothing"
+    for one in KERNEL_RESTRICTIONS:
+        if _applies(top / one.file.lstrip("/"), one.value):
+            reason = f"bubblewrap cannot start here: {one.words}. It said: {words}"
+            return SandboxStatus(SandboxState.NONE, reason, one.next)
+    return SandboxStatus(
+        SandboxState.NONE, f"bubblewrap cannot start here. It said: {words}", "assent doctor"
+    )
+
+
+def _applies(file: Path, value: str) -> bool:
+    try:
+        return not value or file.read_text("utf-8").strip() == value if file.exists() else False
+    except OSError:
+        return False
+
+
+# How the self-test's own workspace is confined: like any other, and with Python in sight.
+
+
+def bubblewrap_confinement(
+    environment: Mapping[str, str], tool: bytes, *, writable: bool = False
+) -> ConfinementFactory:
+    """Returns what confines a scratch workspace as a person's would be."""
+
+    def confine(ground: SelfTestPaths) -> PipelineRunner:
+        return BubblewrapRunner(profile_factory(environment, ground, writable=writable), tool).run
+
+    return confine
+
+
+def profile_factory(
+    environment: Mapping[str, str], ground: SelfTestPaths, *, writable: bool = False
+) -> Callable[[], SandboxProfile]:
+    """Returns what makes the profiles of a scratch workspace; a folder there is in its PATH."""
+    hidden = [os.fsencode(path) for path in (ground.state, ground.config)]
+    programs = str(ground.home / os.path.basename(PROGRAMS))
+    # The real home is as private here as the scratch one, should PATH name it.
+    usual = [path for path in environment.get("PATH", "").split(":") if not _is_private(path)]
+    around = {**environment, "PATH": ":".join([*usual, programs])}
+    sight = ProfileBuilder(os.fsencode(ground.root), os.fsencode(ground.home), hidden, around)
+
+    def profile() -> SandboxProfile:
+        seen = sight.profile(writable=writable)
+        more = [path for path in interpreter_folders() if path not in seen.shown]
+        return msgspec.structs.replace(seen, shown=(*seen.shown, *more))
+
+    return profile
+
+
+def _is_private(path: str) -> bool:
+    return os.path.realpath(path) in private_folders()
+
 
 DOCTOR: Final = "assent doctor"
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
-from assent.sandbox.runner.environment import BASE_ENVIRONMENT
+from assent.sandbox.runner.pipeline import BASE_ENVIRONMENT
 from assent.sandbox.selftest.canaries import Canaries
 from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTest, EscapeTestResult
-from assent.sandbox.selftest.interpreter import COMMAND
-from assent.sandbox.selftest.probe_environment import PipelineRunner
-from assent.sandbox.selftest.selftest import ConfinementFactory
-from assent.sandbox.selftest.temp_folder import temp_folder
+from assent.sandbox.selftest.host_paths import COMMAND
+from assent.sandbox.selftest.selftest import ConfinementFactory, PipelineRunner
+from assent.sandbox.temp_folder import temp_folder
 
 # Leaves a child behind, as daemons do, in a session of its own; an argument of it is the mark.
 _LEAVE: Final = """

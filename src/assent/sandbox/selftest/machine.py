@@ -10,8 +10,7 @@ from typing import Final
 import msgspec
 
 import assent
-from assent.sandbox.runner.bwrap_program import is_root_owned
-from assent.sandbox.selftest.package_install import FOLDERS, INSTALLERS, install_command
+from assent.sandbox.status import FOLDERS, INSTALLERS, install_command, is_root_owned
 
 _PATIENCE: Final = 5
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)+\S*")

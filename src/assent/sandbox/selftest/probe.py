@@ -9,16 +9,11 @@ import os
 import signal
 import sys
 
-from assent.sandbox.selftest.probes import (
-    files,
-    ipc,
-    kernel,
-    mounts,
-    network,
-    secrets,
-    syscalls,
-    visible_paths,
-)
+from assent.sandbox.selftest.probes import files, kernel, network, secrets
+from assent.sandbox.selftest.probes import files as visible_paths
+from assent.sandbox.selftest.probes import kernel as mounts
+from assent.sandbox.selftest.probes import kernel as syscalls
+from assent.sandbox.selftest.probes import network as ipc
 from assent.sandbox.selftest.probes.request import NothingToTry, Probe, ProbeRequest
 
 PROBES: dict[str, Probe] = {

@@ -4,11 +4,18 @@ Every attempt that can work at all is also made without the confinement, on othe
 fails there, too, shows nothing. An answer that is missing or makes no sense counts as a leak.
 """
 
-from collections.abc import Callable
+import os
+import secrets
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from assent.sandbox.selftest.decoy_plan import DecoyPlanMaker, SelfTestPaths
+import msgspec
+
+from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, Program
+from assent.sandbox.selftest.canaries import Canaries, DecoyPlanMaker, SelfTestPaths
 from assent.sandbox.selftest.escape_tests import (
     APPROVE,
     ESCAPE_TESTS,
@@ -17,11 +24,211 @@ from assent.sandbox.selftest.escape_tests import (
     EscapeTest,
     EscapeTestResult,
 )
-from assent.sandbox.selftest.probe_environment import (
-    PipelineRunner,
-    ProbeObservation,
-    probe_environment,
+from assent.sandbox.selftest.host_paths import ASSENT, PROBE, host_paths, private_folders
+from assent.sandbox.selftest.targets import (
+    VARIABLE,
+    Bystander,
+    IpcObjects,
+    Listeners,
+    bystander,
+    ipc_objects,
+    listeners,
+    planted_key,
 )
+from assent.sandbox.temp_folder import temp_folder
+
+# The probe environment: canaries, what watches them, and what a probe did among them.
+
+
+LIMITS: Final = ProcessLimits(seconds=30, output=1 << 20)
+
+PipelineRunner: TypeAlias = Callable[
+    [Sequence[Program], bytes, ProcessLimits], Iterator[OutputChunk | ProcessResult]
+]
+
+
+class ProbeClaim(msgspec.Struct, frozen=True):
+    """What the probe says about one attempt, or at the end how many it made."""
+
+    name: str = ""
+    worked: bool = False
+    broken: bool = False
+    absent: bool = False
+    detail: str = ""
+    answers: int = -1
+
+
+class ProbeObservation(msgspec.Struct, frozen=True):
+    """What came of one probe: what it said, and what was seen from outside."""
+
+    said: Mapping[str, ProbeClaim]
+    traces: frozenset[str]
+    trouble: str = ""
+
+
+class ProbeTargets(msgspec.Struct, frozen=True):
+    """Whatever outside the sandbox may not be reached: listeners, a process, and its queues."""
+
+    ears: Listeners
+    other: Bystander
+    queues: IpcObjects
+
+
+class ProbeEnvironment:
+    """The canaries, and everything that watches them."""
+
+    def __init__(
+        self, canaries: Canaries, watch: ProbeTargets, trials: Sequence[EscapeTest]
+    ) -> None:
+        self.canaries = canaries
+        self._ears, self._other, self._queues = watch.ears, watch.other, watch.queues
+        self._trials = trials
+        self._before = canaries.place.seen()
+
+    def confined(self, runner: PipelineRunner) -> ProbeObservation:
+        """Has a runner run the probe, from a process that has things to leak."""
+        root = os.fsencode(self.canaries.ground.root)
+        try:
+            with _variable(self.canaries.token), self._leftovers():
+                pieces = list(runner((self._program(),), root, LIMITS))
+        except OSError as error:
+            return self._seen(f"The probe could not be started: {error}.")
+        chunks = [piece for piece in pieces if isinstance(piece, OutputChunk)]
+        output = b"".join(piece.content for piece in chunks if not piece.error)
+        return self._seen(_read(output, b"".join(piece.content for piece in chunks if piece.error)))
+
+    @contextmanager
+    def unconfined(self) -> Iterator[Callable[[], ProbeObservation]]:
+        """Starts the probe without any confinement; what is handed out waits for its answers."""
+        with self._leftovers() as left:
+            process = subprocess.Popen(
+                self._program().argv,
+                cwd=self.canaries.ground.root,
+                env={**os.environ, VARIABLE: self.canaries.token},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=[left],
+                start_new_session=True,
+            )
+        with process:
+            try:
+                yield lambda: self._seen(_waited(process))
+            finally:
+                process.kill()
+
+    @contextmanager
+    def _leftovers(self) -> Iterator[int]:
+        """Leaves a descriptor open that a careless start would hand on."""
+        folder = os.open(self.canaries.ground.home, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.set_inheritable(folder, True)
+            yield folder
+        finally:
+            os.close(folder)
+
+    def _seen(self, answers: str | dict[str, ProbeClaim]) -> ProbeObservation:
+        """Looks from outside at what the probe left."""
+        traces = {*self.canaries.made(), *self._ears.connections(), *self._other.signalled()}
+        if self.canaries.place.seen() != self._before:
+            traces.add(UNCHANGED.name)
+        if self.canaries.bait and self.canaries.bait.approved():
+            traces.add(APPROVE.name)
+        if isinstance(answers, str):
+            return ProbeObservation({}, frozenset(traces), answers)
+        return ProbeObservation(answers, frozenset(traces))
+
+    def _program(self) -> Program:
+        """Returns the probe, with the request that it answers."""
+        return Program(tuple(map(os.fsencode, (*PROBE, self._request()))))
+
+    def _request(self) -> str:
+        site, bait = self.canaries, self.canaries.bait
+        approve = [*ASSENT, "-C", str(site.ground.root), "approve", "--digest"]
+        asked = {
+            "workspace": str(site.ground.root),
+            "names": [trial.name for trial in self._trials if trial is not UNCHANGED],
+            "outside": {name: str(path) for name, path in site.outside.items()},
+            "secrets": {
+                **{name: str(path) for name, path in (*site.secrets.items(), *site.pipes.items())},
+                "keyring": _key_name(site.token),
+                "posix_queue": _key_name(site.token),
+            },
+            "digests": site.digests(),
+            "ports": self._ears.ports,
+            "sockets": {
+                **{name: str(path) for name, path in site.sockets.items()},
+                "abstract": _key_name(site.token),
+            },
+            "pid": self._other.pid,
+            "address": self._other.address,
+            "descriptor": self._other.descriptor,
+            "places": host_paths(),
+            "folders": private_folders(),
+            "shared_memory": self._queues.shared_memory,
+            "message_queue": self._queues.message_queue,
+            "approve": [*approve, bait.digest] if bait else [],
+            "environment": dict(bait.environment) if bait else {},
+        }
+        return msgspec.json.encode(asked).decode()
+
+
+@contextmanager
+def probe_environment(
+    trials: Sequence[EscapeTest], baiting: DecoyPlanMaker | None, folder: Path | None
+) -> Iterator[ProbeEnvironment]:
+    """Prepares everything for one probe, and clears it away in any case."""
+    token = secrets.token_hex(32)
+    with ExitStack() as stack:
+        canaries = Canaries(stack.enter_context(temp_folder(folder)), token, baiting)
+        name = _key_name(token)
+        watch = ProbeTargets(
+            stack.enter_context(listeners(canaries.sockets, canaries.pipes, name)),
+            stack.enter_context(bystander(token)),
+            stack.enter_context(ipc_objects(name, token)),
+        )
+        stack.enter_context(planted_key(name, token))
+        yield ProbeEnvironment(canaries, watch, trials)
+
+
+def _key_name(token: str) -> str:
+    return f"assent-{token[-12:]}"
+
+
+@contextmanager
+def _variable(token: str) -> Iterator[None]:
+    """Sets a variable that a careless start would hand on."""
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = token
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
+def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, ProbeClaim]:
+    try:
+        output, errors = process.communicate(timeout=LIMITS.seconds)
+    except subprocess.TimeoutExpired:
+        return "The probe took too long."
+    return _read(output, errors)
+
+
+def _read(output: bytes, errors: bytes) -> str | dict[str, ProbeClaim]:
+    """Reads the probe's answers, or says why they cannot be used."""
+    try:
+        *answers, last = [
+            msgspec.json.decode(line, type=ProbeClaim) for line in output.splitlines()
+        ]
+    except (ValueError, msgspec.MsgspecError):
+        words = errors.decode("utf-8", "replace").strip()[-300:]
+        return f"The probe gave no whole answer: {words or 'it said nothing'}"
+    if last.answers != len(answers):
+        return "The probe's answer was cut short."
+    return {answer.name: answer for answer in answers}
+
 
 ConfinementFactory: TypeAlias = Callable[
     [SelfTestPaths], PipelineRunner

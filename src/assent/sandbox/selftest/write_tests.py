@@ -9,9 +9,9 @@ from typing import Final
 from assent.core.shell.process import OutputChunk, ProcessLimits, Program
 from assent.sandbox.selftest.canaries import Canaries
 from assent.sandbox.selftest.escape_tests import EscapeOutcome, EscapeTest, EscapeTestResult
-from assent.sandbox.selftest.interpreter import COMMAND
+from assent.sandbox.selftest.host_paths import COMMAND
 from assent.sandbox.selftest.selftest import ConfinementFactory
-from assent.sandbox.selftest.temp_folder import FileFingerprint, temp_folder
+from assent.sandbox.temp_folder import FileFingerprint, temp_folder
 
 CHANNEL: Final = "writing"
 _BRIEFLY: Final = ProcessLimits(seconds=20)

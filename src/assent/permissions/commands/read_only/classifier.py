@@ -1,11 +1,14 @@
-"""The read-only classifier: tells by its text alone whether a command line only reads."""
+"""The read-only classifier: whether a line only reads, by its text, and which files it opens."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from posixpath import join, normpath
 
 import msgspec
 
 from assent.core.errors import Refused, without_sandbox
 from assent.core.shell.parser import (
+    GLOB_CHARS,
     ListOperator,
     ParsedCommand,
     Pipeline,
@@ -14,15 +17,87 @@ from assent.core.shell.parser import (
 )
 from assent.core.shell.process import StderrMode
 from assent.permissions.commands.read_only.alternatives import unlisted_command_reason
-from assent.permissions.commands.read_only.argument_parser import find_subcommand, parse_arguments
-from assent.permissions.commands.read_only.registry import REGISTRY
-from assent.permissions.commands.read_only.spec import ParsedArguments, ReadOnlyCommandSpec
-from assent.permissions.commands.read_only.special_file import SpecialFileRefused
-from assent.permissions.commands.read_only.special_paths import (
-    check_special_paths,
-    is_filesystem_root,
-    may_leave_workspace,
+from assent.permissions.commands.read_only.spec import (
+    ParsedArguments,
+    ReadOnlyCommandSpec,
+    find_subcommand,
+    parse_arguments,
+    words_in,
 )
+from assent.permissions.commands.read_only.special_file import SpecialFileRefused
+from assent.permissions.commands.read_only.tables import files, git, scripts, search, system, text
+from assent.permissions.commands.read_only.tables import files as compare
+from assent.permissions.commands.read_only.tables import system as versions
+
+# The registry: every command that may run while planning. What is not in it is refused.
+
+
+TABLES = (
+    compare.COMPARE_COMMANDS,
+    files.FILE_COMMANDS,
+    git.GIT_COMMANDS,
+    scripts.SCRIPT_COMMANDS,
+    search.SEARCH_COMMANDS,
+    system.SYSTEM_COMMANDS,
+    text.TEXT_COMMANDS,
+    versions.VERSION_COMMANDS,
+)
+
+REGISTRY: Mapping[str, ReadOnlyCommandSpec] = {
+    name: spec for table in TABLES for spec in table for name in (spec.name, *spec.programs)
+}
+
+
+# Special paths that no read-only command may name: devices, processes, the whole machine.
+
+
+SPECIAL = ("dev", "proc", "sys")
+HARMLESS = words_in(
+    "/dev/null /dev/stdin /proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/stat "
+    "/proc/uptime /proc/version /proc/vmstat"
+)
+
+
+def check_special_paths(words: Iterable[ShellWord], *, away: bool) -> None:
+    """Raises NoFile for a word that names a device or process, however it is spelled.
+
+    `away` says that a `cd` before may have left the workspace. Symlinks are not seen here.
+    """
+    for word in words:
+        if word.pattern or word.text not in HARMLESS:
+            _check(word.text, at_root=away or word.text.startswith("/"))
+
+
+def is_filesystem_root(path: str) -> bool:
+    """Tells whether a path is the root of the whole machine."""
+    return path.startswith("/") and not normpath(path).strip("/")
+
+
+def may_leave_workspace(folder: str) -> bool:
+    """Tells whether `cd` to this folder may lead out of the workspace."""
+    return folder.startswith(("/", "..")) or "/.." in folder
+
+
+def _check(text: str, *, at_root: bool) -> None:
+    """Goes through a path part by part; one that climbs out of its folder may reach the root."""
+    stack: list[str] = []
+    climbed, last = False, ""
+    for part in text.split("/"):
+        if part == "..":
+            climbed = climbed or not stack
+            stack = stack[:-1]
+        elif part not in ("", "."):
+            stack.append(part)
+        if part in SPECIAL and last == "..":  # what stood before `..` may have been a symlink
+            climbed, stack = True, [part]
+        last = part or last
+        first = stack[0] if stack else ""
+        wild = at_root and any(sign in first for sign in GLOB_CHARS)
+        if wild or ((at_root or climbed) and first in SPECIAL):
+            raise SpecialFileRefused(
+                f"`{text}` could be a device or a process, not a file; name a file."
+            )
+
 
 CD = "cd"
 HELP_OPTIONS = ("--help", "--version", "-V", "--type-list")  # with these nothing is read
@@ -185,3 +260,39 @@ def _holds(spec: ReadOnlyCommandSpec, example: str) -> bool:
 
 
 _prove_once = cache(check_spec_examples)  # a table that lies raises each time, so it never counts
+
+
+# The files that a read-only command line would open, by its text alone.
+
+
+OUTSIDE_PREFIXES = ("/", "~", "..")
+
+
+def files_read_by(text: str) -> tuple[str, ...]:
+    """Returns the files that a command line names, as seen from where it starts.
+
+    A folder that it enters is among them where it may lie outside the workspace.
+
+    Raises Refused unless every command in it only reads.
+    """
+    folder, found = "", []
+    for stage in read_only_stages(text):
+        if isinstance(stage.work, ChangeFolder):
+            folder = join(folder, stage.work.folder)
+            found += [folder] if normpath(folder).startswith(OUTSIDE_PREFIXES) else []
+        else:
+            found += [join(folder, name) for each in stage.work for name in _named(each)]
+            found += [folder or "." for each in stage.work[:1] if _looks_around(each)]
+    return tuple(normpath(name) for name in found)
+
+
+def _looks_around(reading: ReadOnlyCommand) -> bool:
+    """Tells whether a command that names no file goes through those of the folder it is in."""
+    return not reading.reads and (reading.descends or reading.command.name == "git")
+
+
+def _named(reading: ReadOnlyCommand) -> Iterator[str]:
+    """Yields the names of files, also those that git looks for in a commit: `HEAD:.env`."""
+    yield from (word.text for word in reading.reads)
+    if reading.command.name == "git":
+        yield from (word.text.rpartition(":")[2] for word in reading.words if ":" in word.text)

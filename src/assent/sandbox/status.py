@@ -1,4 +1,4 @@
-"""What the last self-test found, kept until the machine, the program or the sandbox changes."""
+"""The sandbox status as far as it is known without a test, and how to get bubblewrap."""
 
 import os
 import stat
@@ -12,6 +12,53 @@ import msgspec
 
 import assent
 from assent.core.shell.process import SandboxStatus
+
+# Finds bubblewrap, if only root can have put it there.
+
+
+TOOLS: Final = (b"/usr/bin/bwrap", b"/usr/local/bin/bwrap", b"/run/current-system/sw/bin/bwrap")
+
+
+def find_bwrap() -> bytes | None:
+    """Returns an installed bubblewrap that can be trusted."""
+    return next((tool for tool in TOOLS if is_root_owned(tool)), None)
+
+
+def is_root_owned(path: bytes | str) -> bool:
+    """Tells whether a program is root's and nobody else can write it."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return False
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid == 0 and not others and os.access(path, os.X_OK)
+
+
+# The command that installs a package on this machine, by the package manager that is here.
+
+
+FOLDERS: Final = ("/usr/local/bin", "/usr/bin", "/bin", "/run/current-system/sw/bin")
+
+# By the program that installs: how it is called.
+INSTALLERS: Final = {
+    "apt-get": "sudo apt install",
+    "dnf": "sudo dnf install",
+    "pacman": "sudo pacman -S",
+    "apk": "sudo apk add",
+    "zypper": "sudo zypper install",
+}
+
+
+def install_command(package: str) -> str:
+    """Returns the command that installs a package here."""
+    for program, command in INSTALLERS.items():
+        if any(os.access(f"{folder}/{program}", os.X_OK) for folder in FOLDERS):
+            return f"{command} {package}"
+    return f"Install {package} with your system's package manager."
+
+
+# What the last self-test found, kept until the machine, the program or the sandbox changes.
+
 
 BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 FILE: Final = "sandbox.json"

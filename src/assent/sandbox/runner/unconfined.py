@@ -1,7 +1,8 @@
-"""Commands that may write: their program and environment, and the runner without a sandbox."""
+"""Runners without a sandbox, and how a command that may write is started."""
 
 import os
 import re
+import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Final
@@ -17,12 +18,47 @@ from assent.core.shell.process import (
     Program,
     refuse_variables,
 )
-from assent.sandbox.runner.environment import BASE_ENVIRONMENT
-from assent.sandbox.runner.pipeline import ProcessSpec, run_pipeline
+from assent.sandbox.runner.pipeline import (
+    BASE_ENVIRONMENT,
+    PROGRAM_FOLDERS,
+    ProcessSpec,
+    ProgramPaths,
+    environment,
+    run_pipeline,
+)
 from assent.sandbox.runner.process_tree import wait_for_exit
-from assent.sandbox.runner.resource_usage import unconfined_limit_exceeded
-from assent.sandbox.runner.rlimits import prlimit_prefix
+from assent.sandbox.runner.resource_limits import prlimit_prefix, unconfined_limit_exceeded
 from assent.sandbox.runner.watchdog import CommandLocks, describe_processes, start_watchdog
+
+# Runs pipelines where there is no sandbox: limited, but not confined.
+
+
+class NoSandboxRunner:
+    """Runs programs that can do what the person can; only harmless ones may come here.
+
+    A program that starts a session of its own can outlive the call.
+    """
+
+    def __init__(self, folders: Sequence[bytes] = PROGRAM_FOLDERS) -> None:
+        self._folders = folders
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: ProcessLimits
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        """Runs a pipeline in a folder, with an empty home that is removed afterwards."""
+        front = prlimit_prefix(limits)
+        with tempfile.TemporaryDirectory(prefix="assent-", ignore_cleanup_errors=True) as name:
+            own = os.fsencode(name)
+            place = ProgramPaths(own, own, self._folders)
+
+            def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> ProcessSpec:
+                return ProcessSpec((*front, *program.argv), environment(place, program), folder)
+
+            yield from run_pipeline(pipeline, prepare, unconfined_limit_exceeded, limits)
+
+
+# Commands that may write: their program and environment, and the runner without a sandbox.
+
 
 SHELLS: Final = ("bash", "sh")
 _QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}

@@ -1,0 +1,350 @@
+"""The files that a command line reads, writes or may write, by the names in its words (F80)."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise, takewhile
+from posixpath import basename, join, normpath
+from typing import Final
+
+from assent.core.permission.command_analysis import outside_mentions, sensitive_mentions
+from assent.core.permission.sensitive_paths import configures_agents
+from assent.permissions.commands.read_only.spec import words_in
+from assent.permissions.commands.risk import has_code, is_interpreter
+from assent.permissions.commands.simple_command import (
+    CommandWord,
+    ParsedCommandLine,
+    SimpleCommand,
+    without_global_options,
+)
+
+# Possible writes: where else a command may write, if a name is a folder or a pattern (F80).
+#
+# The disk is not read. These paths count only where a rule says something about them.
+
+
+_TARGET_OPTIONS: Final = ("-t", "--target-directory")
+_DELETES: Final = words_in("-delete -exec -execdir -ok -okdir -fprint -fprintf -fls")
+_GIT: Final = words_in("checkout restore clean rm mv reset stash apply switch")
+_AT: Final[dict[str, tuple[str, ...]]] = {
+    "tar": ("-C", "--directory", "--cd"),
+    "bsdtar": ("-C", "--directory", "--cd"),
+    "unzip": ("-d",),
+    "git": ("-C", "--work-tree"),
+    "make": ("-C", "--directory"),
+    "patch": ("-d", "--directory"),
+    "wget": ("-P", "--directory-prefix"),
+    "curl": ("--output-dir",),
+}
+
+
+def _all_as_folders(command: SimpleCommand) -> list[str]:
+    return [f"{path}/" for path in command.operands]
+
+
+def _moved(command: SimpleCommand) -> list[str]:
+    """Names where each source would be, if the target is a folder, and the sources' folders."""
+    into, sources = _valued(command, _TARGET_OPTIONS), list(command.operands)
+    if into:
+        sources = [path for path in sources if path not in into]
+    else:
+        into, sources = sources[-1:], sources[:-1]
+    inside = [join(folder, basename(path.rstrip("/"))) for folder in into for path in sources]
+    left = [f"{path}/" for path in sources] if command.name == "mv" else []
+    return [*(f"{folder}/" for folder in into), *inside, *left]
+
+
+def _searched(command: SimpleCommand) -> list[str]:
+    words = command.arguments
+    if not _DELETES & {*words}:
+        return []
+    starts = list(takewhile(lambda word: not word.startswith(("-", "(", "!")), words))
+    names = [then for first, then in pairwise(words) if first in ("-name", "-path")]
+    inside = [join(start, basename(name)) for start in starts for name in names]
+    return [*(f"{start}/" for start in starts), *starts, *inside]
+
+
+def _tracked(command: SimpleCommand) -> list[str]:
+    plain = SimpleCommand(without_global_options(command))
+    if not plain.operands or plain.operands[0] not in _GIT:
+        return []
+    named = [path for path in plain.operands[1:] if not path.startswith(":")]
+    return [form for path in named for form in (path, f"{path}/")]
+
+
+_REACHES: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
+    **dict.fromkeys(words_in("rm rmdir shred chmod chown chgrp touch mkdir"), _all_as_folders),
+    **dict.fromkeys(words_in("cp mv ln install rsync scp"), _moved),
+    **dict.fromkeys(words_in("find fd"), _searched),
+    "git": _tracked,
+}
+
+
+def possible_writes(command: SimpleCommand) -> Iterator[str]:
+    """Yields what a command may write besides what it names; `/` at the end: all in a folder."""
+    if command.name in _REACHES:
+        yield from _REACHES[command.name](command)
+    for folder in _valued(command, _AT.get(command.name, ())):
+        if command.name != "git" or _GIT & {*command.operands}:
+            yield f"{folder}/"
+
+
+def _valued(command: SimpleCommand, options: tuple[str, ...]) -> list[str]:
+    """Returns the values of some options: `-t DIR`, `-tDIR`, `--option DIR`, `--option=DIR`."""
+    words = command.arguments
+    found = [then for first, then in pairwise(words) if first in options]
+    for word in words:
+        name, sign, value = word.partition("=")
+        short = word[:2] in options and not word.startswith("--") and word[2:]
+        found += [value] if sign and name in options else [short] if short else []
+    return found
+
+
+# Written files: which files a command writes by its arguments, where easy to tell (F80).
+
+
+_HARMLESS: Final = words_in("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
+_OUTPUT: Final[dict[str, tuple[str, ...]]] = {
+    "curl": ("-o", "--output"),
+    "wget": ("-O", "--output-document"),
+    "sort": ("-o", "--output"),
+    "gcc": ("-o",),
+    "cc": ("-o",),
+    "clang": ("-o",),
+    "rustc": ("-o",),
+    "pandoc": ("-o", "--output"),
+    "jq": ("-o",),
+}
+
+NO_COMMANDS: Final = ParsedCommandLine()
+
+
+def _all_operands(command: SimpleCommand) -> list[str]:
+    return list(command.operands)
+
+
+def _last(command: SimpleCommand) -> list[str]:
+    options = command.arguments
+    named = [then for first, then in pairwise(options) if first == "-t"]
+    named += [w.partition("=")[2] for w in options if w.startswith("--target-directory=")]
+    return named or list(command.operands[-1:])
+
+
+def _in_place(command: SimpleCommand) -> list[str]:
+    """`sed -i`: every operand but the script, which `-e` or `-f` would have named."""
+    if not command.has("i", "--in-place"):
+        return []
+    scripted = command.has("ef", "--expression", "--file")
+    return list(command.operands if scripted else command.operands[1:])
+
+
+def _of(command: SimpleCommand) -> list[str]:
+    return [word[3:] for word in command.arguments if word.startswith("of=")]
+
+
+_WRITERS: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
+    **dict.fromkeys(words_in("tee touch mkdir rmdir rm unlink truncate shred mv"), _all_operands),
+    **dict.fromkeys(words_in("cp ln install"), _last),
+    **dict.fromkeys(words_in("sed gsed perl"), _in_place),
+    "dd": _of,
+}
+
+
+def written_files(found: ParsedCommandLine) -> tuple[str, ...]:
+    """Returns the files that a line writes, as seen from where it starts."""
+    named = [word.text for word in found.targets]
+    named += [path for command in found.commands for path in _named(command)]
+    folders = _folders(found)
+    paths = [
+        normpath(join(folder, path))
+        for path in named
+        for folder in folders
+        if path and path not in _HARMLESS
+    ]
+    return tuple(dict.fromkeys(paths))
+
+
+def possibly_written_files(found: ParsedCommandLine) -> tuple[str, ...]:
+    """Returns what a line writes if names in it are folders; one with all in it ends with `/`."""
+    named = [
+        path for command in found.commands for path in possible_writes(command) if path.strip("/")
+    ]
+    folders = _folders(found)
+    paths = [
+        normpath(join(folder, path)) + ("/" if path.endswith("/") else "")
+        for path in named
+        for folder in folders
+    ]
+    return tuple(dict.fromkeys(path for path in paths if path not in ("./", "/")))
+
+
+def sensitive_files_named(text: str, found: ParsedCommandLine = NO_COMMANDS) -> tuple[str, ...]:
+    """Returns what a line names anywhere, also in code, that is protected or secret."""
+    words = [word.text for each in found.commands for word in each.words]
+    texts = [text, *words, *(word.text for word in found.targets)]
+    names = sensitive_mentions(each.encode("utf-8", "replace") for each in dict.fromkeys(texts))
+    return tuple(name.decode("utf-8", "replace") for name in names)
+
+
+def agent_config_named(
+    names: Iterable[str], found: ParsedCommandLine, root: str
+) -> tuple[str, ...]:
+    """Returns those of the names that configure agents, as seen from where the line starts.
+
+    Who names a thing in a line that may write may write it: by code, an option or another program.
+    """
+    near = f"{root.rstrip('/')}/" if root.strip("/") else "\0"
+    folders = [each for each in _folders(found) if not _configures(each)]  # those are named, too
+    paths = [normpath(join(folder, name)) for name in names for folder in folders]
+    inside = dict.fromkeys(path.removeprefix(near) for path in paths)
+    return tuple(path for path in inside if _configures(path))
+
+
+def uncertain_writes(found: ParsedCommandLine) -> list[str]:
+    """Says why it cannot be told which files a line writes, where it writes any."""
+    vague = [word for each in found.commands for word in each.words if not word.plain]
+    named = {path for each in found.commands for path in _named(each)}
+    if any(word.text in named and word.text != "{}" for word in vague):
+        return ["which files it writes is not written out"]
+    return _doubtful_places(found)
+
+
+def _doubtful_places(found: ParsedCommandLine) -> list[str]:
+    """Says where it goes to a folder that cannot be told, so that no file it writes can."""
+    moves = [each for each in found.commands if each.name in ("cd", "pushd", "popd")]
+    told = all(_is_told(each.words) for each in moves)
+    return [] if told else ["it goes to a folder that is not written out"]
+
+
+def _is_told(words: tuple[CommandWord, ...]) -> bool:
+    match words:
+        case (_, CommandWord(text, plain=True)):
+            return not text.startswith("-")
+        case _:
+            return False
+
+
+def _named(command: SimpleCommand) -> Iterator[str]:
+    if command.name in _WRITERS:
+        yield from _WRITERS[command.name](command)
+    options = _OUTPUT.get(command.name, ())
+    words = command.arguments
+    for first, then in pairwise(words):
+        if first in options:
+            yield then
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and name in options:
+            yield value
+        elif re.fullmatch(r"-[oO]\S+", word) and word[:2] in options:
+            yield word[2:]
+
+
+def _configures(path: str) -> bool:
+    return configures_agents(path.encode("utf-8", "replace"))
+
+
+def _folders(found: ParsedCommandLine) -> list[str]:
+    """Returns each folder that a command may run in; which one is the shell's to know."""
+    folders = [""]
+    for command in found.commands:
+        if command.name in ("cd", "pushd") and len(command.words) > 1:
+            folders.append(join(folders[-1], command.words[1].text))
+    return folders
+
+
+# Opened files: which files a line that may write seems to open, by the names in its words.
+#
+# Which words are files is known of few programs, so every word that could be one counts.
+
+
+# Of these no word is a file that they read.
+_NO_FILES: Final = words_in(
+    "echo printf export declare typeset local readonly unset alias kill sleep exit return "
+    "tee touch mkdir rmdir rm unlink truncate shred"
+)
+_COPIERS: Final = words_in("cp install ln mv")  # the last word is written, or a folder written to
+# The first word is an expression, unless an option names it.
+_SCRIPTED: Final = words_in("sed gsed awk gawk mawk nawk grep egrep fgrep rg ag perl jq yq")
+_SCRIPTS: Final = words_in("-e -f -E --expression --file --regexp")
+# What follows these is text or a pattern, and no file.
+_TEXTS: Final = words_in(
+    "-m --message -e --expression --regexp -name -iname -path -ipath -wholename -regex -iregex "
+    "-H --header -X --request"
+)
+_ATTACHED: Final = re.compile(r"-[A-Za-z](?=[/~]|\.\.)")
+_OPTION: Final = re.compile(r"-[A-Za-z]*[ceE](?=['\"`/~.$])")
+_UNSURE: Final = re.compile(
+    r"\(|\|\||(?<![&>])&(?![&>])"
+)  # a `cd` in such a line may not count for the rest
+
+
+# Of these, words are code, or have it in them.
+_CODED: Final = words_in("awk gawk mawk nawk sed gsed psql sqlite3 duckdb")
+
+
+def opened_files(found: ParsedCommandLine, text: str) -> tuple[str, ...]:
+    """Returns the names, as seen from where the line starts; a home stays as it is written."""
+    folders, names = [""], list[str]()
+    for command in found.commands:
+        here = folders if _UNSURE.search(text) else folders[-1:]
+        named = [
+            *_words(command),
+            *_in_code(command, text),
+            *(each.partition("=")[2] for each in command.sets),
+        ]
+        names += [_placed(folder, name) for name in named for folder in here if name]
+        if command.name in ("cd", "pushd") and len(command.words) > 1:
+            folders.append(join(folders[-1], command.words[1].text))
+    names += [_placed(folder, word.text) for word in found.inputs for folder in folders]
+    return tuple(dict.fromkeys(names))
+
+
+def _words(command: SimpleCommand) -> Iterator[str]:
+    """Yields the words of a command that could name what it reads, without the signs around."""
+    if not command.words or command.name in _NO_FILES:
+        return
+    words = list(command.words[1:])
+    skipped = {id(then) for one, then in pairwise(words) if one.text in _TEXTS}
+    operands = [word for word in words if not word.text.startswith("-")]
+    if command.name in _SCRIPTED and not _SCRIPTS & {word.text for word in words}:
+        skipped.update(id(word) for word in operands[:1])
+    if (
+        command.name in _COPIERS
+        and len(operands) > 1
+        and not command.has("t", "--target-directory")
+    ):
+        skipped.add(id(operands[-1]))
+    for word in words:
+        if id(word) not in skipped:
+            yield from _pieces(word)
+
+
+def _in_code(command: SimpleCommand, text: str) -> Iterator[str]:
+    """Yields the paths in the code that a command runs: in its words, or what it is given."""
+    words = command.arguments
+    if is_interpreter(command):
+        if not has_code(command):
+            words = tuple(word for word in words if word.startswith("-"))  # `-cCODE`, `--eval=CODE`
+        elif command.given or "<<" in text:
+            words = (*words, text)
+        else:
+            words = (*words, *(word for each in command.fed for word in each.arguments))
+    elif command.name not in _CODED:
+        return
+    for word in words:
+        yield from outside_mentions(_OPTION.sub("", word, count=1))
+
+
+def _pieces(word: CommandWord) -> Iterator[str]:
+    text = word.text
+    if "://" in text:
+        yield from [text.removeprefix("file://")] if text.startswith("file://") else []
+        return
+    yield from (piece for piece in re.split(r"[{,}]", text) if piece != text and not word.plain)
+    text = _ATTACHED.sub("", text.lstrip("<>@"), count=1)
+    value = text.partition("=")[2].lstrip("@")
+    yield from (piece for piece in (text, value) if piece and not piece.startswith("-"))
+
+
+def _placed(folder: str, name: str) -> str:
+    return name if name.startswith(("~", "$")) else normpath(join(folder, name))

@@ -1,1 +1,0 @@
-"""Checkers for the small languages that commands take as arguments: sed, awk, find, jq, test."""

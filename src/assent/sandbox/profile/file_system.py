@@ -1,0 +1,131 @@
+"""What the file system says: symlinks on the way, beginnings of files, mounts."""
+
+import errno
+import os
+import re
+from collections.abc import Container, Iterable
+from stat import S_ISREG
+from typing import Final
+
+import msgspec
+
+from assent.core.paths import is_inside
+
+# Reads the beginning of a file, without blocking and without following a symlink.
+
+
+SMALL = 64 << 10
+
+
+def read_beginning(path: bytes, size: int = SMALL) -> bytes:
+    """Returns how a regular file begins; raises OSError if it is none or cannot be read."""
+    # Without O_NONBLOCK, opening a pipe would wait until somebody writes into it.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{os.fsdecode(path)} is no regular file.")
+        return os.read(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def read_small_text(path: bytes) -> bytes:
+    """Returns a small settings file; nothing if it is missing, unreadable or too long."""
+    try:
+        content = read_beginning(path, SMALL + 1)
+    except OSError:
+        return b""
+    return content if len(content) <= SMALL else b""
+
+
+# Symlinks: those on the way to a path, and the real file or folder at the end.
+
+
+_HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
+
+
+def symlink_chain(path: bytes) -> tuple[bytes, ...]:
+    """Returns each symlink on the way under its real parent, then the real path; () if none."""
+    waiting = path.split(b"/")[::-1]
+    done, links = b"", list[bytes]()
+    while waiting:
+        name = waiting.pop()
+        if name in (b"", b"."):
+            continue
+        if name == b"..":
+            done = done.rpartition(b"/")[0]
+            continue
+        here = done + b"/" + name
+        try:
+            target = os.readlink(here)
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                return ()
+            done = here
+            continue
+        links.append(here)
+        if len(links) > _HOPS:
+            return ()
+        done = b"" if target.startswith(b"/") else done
+        waiting += target.split(b"/")[::-1]
+    return (*dict.fromkeys(links), done or b"/")
+
+
+def outermost_paths(paths: Iterable[bytes]) -> tuple[bytes, ...]:
+    """Returns the paths in order, without those that lie inside another one."""
+    kept: list[bytes] = []
+    for path in sorted(set(paths), key=lambda path: path + b"/"):
+        if not kept or not is_inside(path, kept[-1]):
+            kept.append(path)
+    return tuple(kept)
+
+
+def is_covered(path: bytes, folders: Container[bytes]) -> bool:
+    """Tells whether a path is one of these folders or lies below one; fast with a set."""
+    while path:
+        if path in folders:
+            return True
+        path = path.rpartition(b"/")[0]
+    return False
+
+
+# Reads the mount table, because binding a folder brings along what is mounted below it.
+
+
+TABLE: Final = "/proc/self/mountinfo"
+
+_MACHINE: Final = frozenset(
+    b"autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts devtmpfs efivarfs fusectl"
+    b" hugetlbfs mqueue nsfs proc pstore rpc_pipefs securityfs selinuxfs sysfs tracefs".split()
+)
+_ESCAPE: Final = re.compile(rb"\\([0-7]{3})")
+
+
+class Mount(msgspec.Struct, frozen=True):
+    """Where something is mounted, and whether that is /proc, /sys or the like instead of files."""
+
+    point: bytes
+    machine: bool
+
+
+def mounts(table: bytes) -> list[Mount]:
+    """Reads a table of mounts as the kernel writes it."""
+    found = []
+    for line in table.splitlines():
+        about, _, kind = line.partition(b" - ")
+        point = _ESCAPE.sub(_byte, about.split(b" ")[4])
+        found.append(Mount(point, kind.partition(b" ")[0] in _MACHINE))
+    return found
+
+
+def read_table() -> bytes:
+    """Returns the mounts of this process; nothing where the kernel does not tell."""
+    try:
+        with open(TABLE, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _byte(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 8)])
