@@ -322,11 +322,11 @@ class PlanUpdates:
         before = self._desk.plans.text(known[-1]) if known else b""
         after = self._desk.plans.text(foreign[-1])
         diff = text_diff(before, after, "before", "after")
-        return ("edited", plan_update_text.edited_text(plan, diff)) if before != after else None
+        return ("edited", edited_text(plan, diff)) if before != after else None
 
     def _draft(self, recorded: StoredEvent, change: DraftChanged) -> UpdateText:
         if change.added:
-            return "staged", plan_update_text.staged_text(change.added)
+            return "staged", staged_text(change.added)
         plan_id = recorded.stream.rpartition("/")[2]
         history = self._history(plan_id, recorded.seq)
         drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
@@ -335,7 +335,7 @@ class PlanUpdates:
         operations = self._ledger.draft_operations(drafts[-1]) if known else ()
         ids = operation_ids(operations)
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
-        return "declined", plan_update_text.declined_text(gone)
+        return "declined", declined_text(gone)
 
     def _partly(self, recorded: StoredEvent, event: OperationsDeclined) -> str:
         """Says which operations a person left out when they approved the rest."""
@@ -346,9 +346,9 @@ class PlanUpdates:
         try:
             was = self._ledger.plan(PlanRun("", event.digest, frozen[-1]))
         except StoreError:  # it is long ago, and that plan is not kept any more
-            return plan_update_text.PARTLY_APPROVED
+            return PARTLY_APPROVED
         named = dict(zip(was.ids, was.operations, strict=True))
-        return plan_update_text.partly_approved_text(
+        return partly_approved_text(
             [named[i] for i in event.declined], [named[i] for i in event.followed]
         )
 
@@ -359,9 +359,7 @@ class PlanUpdates:
 
     def _ran(self, plan: PlanRecord, run: str, outcome: RunOutcome) -> str:
         spent = [c.approval for c in plan.consents if c.run == run]
-        return plan_update_text.run_text(
-            outcome, self._results(plan, run), spent[0] if spent else None
-        )
+        return run_text(outcome, self._results(plan, run), spent[0] if spent else None)
 
     def _results(self, plan: PlanRecord, run: str) -> list[tuple[OperationResult, Operation]]:
         """Returns what became of each operation; nothing of a run that has no journal."""
@@ -381,7 +379,7 @@ class PlanUpdates:
             taken, again = self._taken_back(undo)
             if not self._runs(record).isdisjoint(taken):
                 results = self._results(undo, recorded.event.run)
-                tell = plan_update_text.redone_text if again else plan_update_text.undone_text
+                tell = redone_text if again else undone_text
                 left = [reason for _, reason in undo.left_alone]
                 yield "run", tell(" ".join(sorted(taken)), results, left)
 
@@ -413,9 +411,7 @@ class PlanUpdates:
             return [], PlanLinked(link.plan_id, link.seq, home)
         plan = self._ledger.load(chosen[-1].plan_id)
         text = self._desk.plans.live_text(plan) or b""
-        return [("plan_used", plan_update_text.selected_text(plan, text))], PlanLinked(
-            plan.plan_id, plan.seq, home
-        )
+        return [("plan_used", selected_text(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
         agent = record.agent or default_agent(record.mode)
@@ -427,17 +423,15 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[UpdateText]:
     """Tells what a person decided about a plan."""
     match event:
         case PlanRejected() as no:
-            yield "rejected", plan_update_text.rejected_text(no)
+            yield "rejected", rejected_text(no)
         case PlanApproved() as yes:
-            yield "approved", plan_update_text.approved_text(yes)
+            yield "approved", approved_text(yes)
         case PlanRebased(paths=paths):
-            yield "rebased", plan_update_text.rebased_text(paths)
+            yield "rebased", rebased_text(paths)
         case PlanDiscarded(kept):
             yield (
                 "deleted",
-                plan_update_text.discarded_text(plan)
-                if kept
-                else plan_update_text.deleted_text(plan),
+                discarded_text(plan) if kept else deleted_text(plan),
             )
         case _:
             pass

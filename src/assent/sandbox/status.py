@@ -104,7 +104,7 @@ def _surroundings() -> tuple[object, ...]:
 def _source() -> str:
     """Returns the digest of the sandbox's own code, all of it."""
     whole = sha256()
-    package = os.path.dirname(os.path.dirname(__file__))
+    package = os.path.dirname(__file__)
     for folder, _, names in sorted(os.walk(package)):
         for name in sorted(name for name in names if name.endswith(".py")):
             with open(os.path.join(folder, name), "rb", buffering=0) as file:

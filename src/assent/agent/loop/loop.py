@@ -131,13 +131,13 @@ class AgentLoop:
         except (KeyboardInterrupt, Interrupted):
             end = interrupted_turn(turn.record.mode)
             yield from turn.append_events(*asking.aborted(), end)
-            raise Interrupted(end.words, turn_end.RESUME_COMMAND) from None
+            raise Interrupted(end.words, RESUME_COMMAND) from None
         except GeneratorExit:  # whoever listened has gone
             turn.append_events(*asking.aborted(), interrupted_turn(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:
             yield from turn.append_events(*asking.failed(error), TurnEnded("failed", error.message))
-            raise turn_end.error_with_advice(error, turn.record.mode) from error
+            raise error_with_advice(error, turn.record.mode) from error
         finally:
             self._underway.over()
 
@@ -150,7 +150,7 @@ class AgentLoop:
             self._underway.check()
             opened = self._model(turn)
             if spent := (yield from self._unpaid(turn, opened)):
-                yield from turn.append_events(turn_end.budget_end(spent, turn.record.mode))
+                yield from turn.append_events(budget_end(spent, turn.record.mode))
                 return
             last = yield from steps.take(turn)
             answered = yield from asking.answer(opened, last=last)
@@ -166,9 +166,7 @@ class AgentLoop:
             ):
                 taken = steps.taken if last else 0
                 mode = turn.record.mode
-                yield from turn.append_events(
-                    *turn_end.end_events(answered, opened.name, taken, mode)
-                )
+                yield from turn.append_events(*end_events(answered, opened.name, taken, mode))
                 return
             yield from self._settle(turn, answered, cut=cut > 0)
             if turn.is_over:
@@ -177,7 +175,7 @@ class AgentLoop:
 
     def _settle(self, turn: Turn, answered: ModelAnswer, *, cut: bool) -> Iterator[SessionOutput]:
         if cut:
-            yield from turn.append_events(*declined_calls(answered.calls, turn_end.ANSWER_CUT_OFF))
+            yield from turn.append_events(*declined_calls(answered.calls, ANSWER_CUT_OFF))
         else:
             yield from turn.run_calls(answered.calls)
 

@@ -120,7 +120,7 @@ MOVES: Final = {
     "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
 }  # fmt: skip
 
-Result = TypeVar("R")
+Result = TypeVar("Result")
 
 
 class DebouncedPanel(Panel[Result], Generic[Result]):

@@ -15,8 +15,10 @@ from assent.permissions.commands.read_only.spec import (
     ParsedArguments,
     ReadOnlyCommandSpec,
 )
-from assent.permissions.commands.read_only.tables import git_history
-from assent.permissions.commands.read_only.tables import git_history as git_diff
+from assent.permissions.commands.read_only.tables.git_history import (
+    GIT_DIFF_COMMANDS,
+    GIT_HISTORY_COMMANDS,
+)
 from assent.permissions.commands.read_only.tables.git_options import (
     lists_branches,
     lists_tags,
@@ -564,11 +566,11 @@ _GIT = ReadOnlyCommandSpec(
     ),
     rule=_only_version,
     children={
-        **git_history.GIT_HISTORY_COMMANDS,
-        **git_diff.GIT_DIFF_COMMANDS,
-        **git_refs.GIT_REF_COMMANDS,
-        **git_contents.GIT_CONTENT_COMMANDS,
-        **git_settings.GIT_SETTING_COMMANDS,
+        **GIT_HISTORY_COMMANDS,
+        **GIT_DIFF_COMMANDS,
+        **GIT_REF_COMMANDS,
+        **GIT_CONTENT_COMMANDS,
+        **GIT_SETTING_COMMANDS,
     },
 )
 
