@@ -55,6 +55,15 @@ def imports(of: Modules) -> Iterator[Import]:
             yield from (Import(dotted(path), name, late) for name in sorted(names))
 
 
+def imported_names(tree: ast.Module, package: str) -> Iterator[str]:
+    """Lists what a module imports from a package: `disk.Disk`, or `disk` for the whole module."""
+    for node, _ in _import_statements(tree):
+        for alias in node.names:
+            name = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
+            if name == package or name.startswith(f"{package}."):
+                yield name.removeprefix(package).removeprefix(".")
+
+
 def _import_statements(
     node: ast.AST, late: bool = False
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:

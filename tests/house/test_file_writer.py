@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from tests.house.source import Modules, imports, modules
+from tests.house.source import Modules, imported_names, imports, modules
 
 from assent.ports.file_writer import FileWriter
 from assent.ports.files import PathStateReader
@@ -22,10 +22,25 @@ SAME_WORD = {("core/run/slot_move.py", "exchange")}
 
 # What other packages may take from the executor; `app` chooses the rest, and `testing` tries it.
 TAKES_OF_THE_EXECUTOR = {
-    "planning": {"command", "drift", "executor"},
-    "runs": {"drift", "executor", "rollback"},
+    "planning": {
+        "command.NoPlanCommandRunner",
+        *("drift.check_disk", "drift.drifted_paths", "drift.first_segment_files"),
+        "drift.state_text",
+        "executor.Executor",
+    },
+    "runs": {
+        *("drift.check_disk", "drift.drifted_paths", "drift.first_segment_files"),
+        "executor.Executor",
+        *("rollback.JournaledRun", "rollback.changes_reader", "rollback.read_rollbacks"),
+    },
     "workspace": {
-        *("disk", "file_attributes", "file_states", "folder_handles", "os_errors", "slot_layout"),
+        *("disk.Disk", "disk.EntryKind", "disk.readable_error", "disk.readable_errors"),
+        *("file_attributes.OwnershipRights", "file_attributes.attributes_of"),
+        *("file_attributes.lost_attributes", "file_attributes.process_rights"),
+        *("file_states.CHUNK", "file_states.OPEN_READ", "file_states.DigestCache"),
+        *("file_states.FileStates", "file_states.unsupported_file_type"),
+        "folder_handles.FolderHandles",
+        *("slots.folders_with_own_slots", "slots.mounts_below"),
     },
 }
 
@@ -79,11 +94,11 @@ def test_only_the_executor_and_those_who_connect_it_import_the_file_writer() -> 
 
 def test_other_packages_take_from_the_executor_only_what_they_need() -> None:
     taken: dict[str, set[str]] = {}
-    for one in imports(modules()):
-        package = one.importer.removeprefix("assent.").split(".")[0]
-        if one.imported.startswith("assent.executor") and package != "executor":
-            taken.setdefault(package, set()).add(one.imported.removeprefix("assent.executor."))
-    del taken["app"], taken["testing"]
+    for path, tree in modules().items():
+        package = path.split("/")[0]
+        if package not in ("executor", "app", "testing"):
+            for name in imported_names(tree, "assent.executor"):
+                taken.setdefault(package, set()).add(name)
     assert taken == TAKES_OF_THE_EXECUTOR
 
 
