@@ -22,8 +22,8 @@ from assent.core.llm import (
 )
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import INTERRUPTED_PLANNING, MessageAdded, TurnEnded
-from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.ports import OpenedModel
+from assent.ports.cancellation import CancellableModelStream, CancelToken
 from assent.testing.memory_turn import MemoryTurn
 
 READ = ToolCall("c1", "read", {"path": "a"})
@@ -266,7 +266,7 @@ class Waiting:
     def stream(self, prompt: ModelRequest) -> CancellableModelStream:
         return CancellableModelStream(self._answer)
 
-    def _answer(self, cut: StreamCancelToken) -> Iterator[StreamEvent]:
+    def _answer(self, cut: CancelToken[str]) -> Iterator[StreamEvent]:
         yield StreamDelta("text", "ha")
         self._on_wait()
         cut.wait(30)

@@ -13,7 +13,7 @@ from tests.support.session import Answers, Person
 from tests.support.subagents import Actor, Answer, Cast, Family, task
 from tests.support.threads import PATIENCE_S, Worker, plain_process, until
 
-from assent.agent.cancellation.tools import ABANDONED_CALL, run_cancellable
+from assent.agent.cancellation import ABANDONED_CALL, run_cancellable
 from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
 from assent.core.errors import Interrupted
@@ -83,6 +83,25 @@ def test_f113_a_turn_that_waits_for_the_model_ends_as_interrupted(family: Family
     worker.ended()
     assert family.ends(root) == [("interrupted", INTERRUPTED_PLANNING)]
     assert is_over(engine, root)
+
+
+def test_f113_a_turn_after_one_whose_process_died_can_be_interrupted(family: Family) -> None:
+    engine = family.engine
+    root = engine.sessions.start("Do it", "plan")
+    engine.sessions._append(root, TurnStarted(1))  # and then the process died
+    waits, cast = Event(), Cast({"main": ["Never said."]})
+
+    def wait(turn: Turn, actor: Actor) -> None:
+        waits.set()
+        assert actor.stopped.wait(PATIENCE_S)
+
+    cast.before = wait
+    worker, _ = at_work(family, engine, root, cast)
+    assert waits.wait(PATIENCE_S)
+    assert engine.sessions.interrupt(root)
+    worker.ended()
+    assert [why for why, _ in family.ends(root)] == ["interrupted", "interrupted"]
+    assert family.ends(root)[1] == ("interrupted", INTERRUPTED_PLANNING)
 
 
 def test_f113_a_running_command_is_ended_and_the_next_turn_works(family: Family) -> None:

@@ -16,7 +16,6 @@ from assent.core.llm import (
     StreamEvent,
     TextPart,
 )
-from assent.llm.cancellation import StreamCancelToken
 from assent.llm.errors import ErrorContext
 from assent.llm.http.client import HttpClient
 from assent.llm.http.url import parse_url
@@ -27,6 +26,7 @@ from assent.llm.wires.chat import ChatWire
 from assent.llm.wires.responses import ResponsesWire
 from assent.llm.wires.wire import WireProtocol, WireTarget
 from assent.ports import Model
+from assent.ports.cancellation import CancelToken
 
 KEY = "sk-secret-key"
 HELLO = ModelRequest(("Be brief.",), (ChatMessage("user", (TextPart("Hello"),)),))
@@ -68,7 +68,7 @@ def pausing(
 ) -> RetryingModel:
     """A patient model, and what is done in its pauses."""
 
-    def sleep(cut: StreamCancelToken, seconds: float) -> None:
+    def sleep(cut: CancelToken[str], seconds: float) -> None:
         pause(seconds)
 
     return RetryingModel(inner, RetrySettings(tries=tries), sleep, lambda: chance)

@@ -9,11 +9,11 @@ from tests.llm.wire_responses import Reply
 
 from assent.core.errors import Interrupted, Unavailable
 from assent.core.llm import RequestRetried, RetrySettings, StreamDelta, StreamEvent, TextPart
-from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.client import HttpClient, HttpRequest
 from assent.llm.http.response_parser import HttpError
 from assent.llm.http.url import parse_url
 from assent.llm.retry import RetryingModel
+from assent.ports.cancellation import CancelToken
 
 PATIENCE_S = 60
 
@@ -89,7 +89,7 @@ def test_nobody_there() -> None:
         gone = server.url
     target = parse_url(gone, "url")
     with pytest.raises(HttpError, match="cannot be reached"):
-        client().send(HttpRequest(target, {}), StreamCancelToken())
+        client().send(HttpRequest(target, {}), CancelToken())
 
 
 @pytest.mark.parametrize("wire", NAMES)
@@ -170,7 +170,7 @@ def test_plain_http_goes_through_a_proxy_with_the_whole_url() -> None:
         environment = {"http_proxy": f"http://me:secret@127.0.0.1:{proxy.port}"}
         http = client(environment=environment)
         target = parse_url("http://model.test:99/v1/things", "url")
-        response = http.send(HttpRequest(target, {"a": "b"}, [b"{", b"}"]), StreamCancelToken())
+        response = http.send(HttpRequest(target, {"a": "b"}, [b"{", b"}"]), CancelToken())
         assert b"".join(response.pieces()) == b"hello"
         response.close()
         (heard,) = proxy.heard
@@ -184,7 +184,7 @@ def test_a_proxy_may_refuse_to_connect() -> None:
         http = client(environment={"HTTPS_PROXY": proxy.url})
         request = HttpRequest(parse_url("https://model.test/v1", "url"), {})
         with pytest.raises(HttpError, match=r"does not let model\.test:443 through") as caught:
-            http.send(request, StreamCancelToken())
+            http.send(request, CancelToken())
         assert caught.value.fatal
         assert [heard.line for heard in proxy.heard] == ["CONNECT model.test:443 HTTP/1.1"]
 

@@ -19,9 +19,9 @@ from assent.core.llm import (
     TextPart,
     ToolCall,
 )
-from assent.llm.cancellation import CancellableModelStream
 from assent.llm.scripted import ModelScript, ScriptedModel, ScriptedTurn
 from assent.ports import Model, ModelStream
+from assent.ports.cancellation import CancellableModelStream
 
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
 SHORT_S = 0.2

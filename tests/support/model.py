@@ -20,8 +20,8 @@ from assent.core.llm import (
     ToolCall,
 )
 from assent.core.session.agent import PromptContext
-from assent.llm.cancellation import CancellableModelStream
 from assent.ports import OpenedModel
+from assent.ports.cancellation import CancellableModelStream
 from assent.testing.memory_turn import MemoryTurn
 
 Move = StreamEvent | BaseException

@@ -5,7 +5,7 @@ from functools import partial
 
 import msgspec
 
-from assent.agent.cancellation.tools import run_cancellable
+from assent.agent.cancellation import run_cancellable
 from assent.agent.services import AgentServices
 from assent.agent.subagents.agent_types import subagents
 from assent.agent.subagents.ancestry import parent_sessions

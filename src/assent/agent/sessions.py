@@ -9,8 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from assent.agent.cancellation.token import RunningTurns
-from assent.agent.cancellation.watcher import CancelWatcher
+from assent.agent.cancellation import watch_log
 from assent.agent.hook_guard import fire_prompt_hooks
 from assent.agent.reminders import ModeSwitch, ReminderContext, fork_text, mode_events, reminder
 from assent.agent.rewind import RewindPreview, check_rewind, rewind_event, rewind_preview
@@ -50,6 +49,7 @@ from assent.core.session.rewind import UserMessage, chosen_message, rewind_targe
 from assent.core.session.transcript import Transcript
 from assent.core.text.secrets import redact
 from assent.ports import AgentDriver
+from assent.ports.cancellation import CancelRegistry
 from assent.render.log import event_row
 from assent.render.redaction import redacted_row
 
@@ -103,7 +103,7 @@ class Sessions(SessionLookup):
         super().__init__(desk.ports, desk.workspaces, desk.config.modes)
         self._desk = desk
         self._clock = desk.ports.clock
-        self._reins = RunningTurns()
+        self._running = CancelRegistry[TurnEnded]()  # turns, by session
 
     def start(
         self,
@@ -305,7 +305,7 @@ class Sessions(SessionLookup):
 
         What runs for it is ended, too. Tells whether there is such a turn.
         """
-        return self._reins.cancel(record.session, interrupted_turn(record.mode))
+        return self._running.cancel(interrupted_turn(record.mode), record.session)
 
     def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Keeps everybody else from working in a session."""
@@ -319,25 +319,23 @@ class Sessions(SessionLookup):
         with (
             self._desk.permits.telling(),
             self._desk.projections.throttled(),
-            self._reins.registered(record.session) as rein,
+            self._running.registered(record.session) as token,
         ):
-            with rein.attached(lambda end: self._desk.runs.interrupt()):
+            with token.attached(self._desk.runs.interrupt):
                 drive_to_end(self._desk.runs.recover_unfinished())
-            turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build)
-            turn.at_rest = rein.detach
+            turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build, token)
 
-            def pull(end: TurnEnded) -> None:
-                turn.cancel(end)
+            def stop() -> None:
+                if token.reason:
+                    turn.children.cancel(token.reason)
                 driver.stop()
 
             try:
-                with rein.attached(pull), CancelWatcher(turn.halted, rein.cancel):
+                with token.attached(stop), watch_log(turn.halted, token):
                     yield from turn.open()
                     yield from driver.drive(turn)
             except Interrupted as error:
-                if (
-                    not turn.cancel_reason
-                ):  # else a person elsewhere did it, and the session says so
+                if not token.is_cancelled:  # else a person elsewhere did it: the session says so
                     raise
                 yield from turn.fail(error)
             except AssentError as error:

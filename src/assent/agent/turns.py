@@ -1,8 +1,8 @@
 """The turn of a session, through which a driver reads it, appends events and runs calls."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 
-from assent.agent.cancellation.tools import cancellable_environment
+from assent.agent.cancellation import cancellable_environment
 from assent.agent.effects import EffectDone
 from assent.agent.permission_request import drain
 from assent.agent.plan_updates import OwnChanges, PlanUpdates
@@ -32,6 +32,7 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, with_current_mode
 from assent.core.session.transcript import LOST, Transcript
 from assent.core.tool import PermissionContext
+from assent.ports.cancellation import CancelToken
 from assent.tools.tool import ToolContext
 
 PROCESS_ENDED = "Its process ended."
@@ -51,12 +52,12 @@ class SessionTurn:
         session: str,
         tooling: ToolEnvironment,
         build: str = "",
+        token: CancelToken[TurnEnded] | None = None,
     ) -> None:
         self._desk = desk
         self._diary = diary
-        self._wanted: TurnEnded | None = None  # the end that a person elsewhere wants
-        self.at_rest: Callable[[], None] = lambda: None  # hears that the turn has come to its end
-        tooling = cancellable_environment(tooling, lambda: self._wanted.why if self._wanted else "")
+        self._token = token or CancelToken()  # with the end that a person elsewhere wants
+        tooling = cancellable_environment(tooling, self._token)
         self._tooling = tooling
         self._build = build
         self._surroundings = SessionContext(desk, tooling)
@@ -108,10 +109,12 @@ class SessionTurn:
         """Appends events to the session, behind what others said meanwhile."""
         if not events and not self._held:
             return ()
-        if self._wanted is not None:  # the driver only knows that it was interrupted
-            events = tuple(self._wanted if _is_broken_off(each) else each for each in events)
+        if wanted := self._token.reason:  # the driver only knows that it was interrupted
+            events = tuple(wanted if _is_broken_off(each) else each for each in events)
         held, self._held = self._held, ()
         self._record, recorded = self._diary.append(self._record, *held, *events)
+        if not self._record.working:
+            self._token.close()  # a later stop would hit the driver's next turn
         if recorded and recorded[0].position == self._quiet + 1:
             self._quiet = recorded[-1].position
         self._take(recorded, held)
@@ -126,7 +129,11 @@ class SessionTurn:
     def read_new_messages(self) -> tuple[StoredEvent, ...]:
         """Takes in what others did; where a person wants the work to stop, the turn is over."""
         told = (*self.children.new_events(), *self.read_updates())
-        halt = None if self._over else self._wanted or requested_end(self._desk.ports, self._record)
+        halt = (
+            None
+            if self._over
+            else self._token.reason or requested_end(self._desk.ports, self._record)
+        )
         if halt and self._record.working:
             return (*told, *self._end(halt.why, halt.words))
         return told
@@ -136,25 +143,12 @@ class SessionTurn:
 
         It may be called from any thread.
         """
-        if self._wanted is not None:
-            return self._wanted
+        if self._token.reason:
+            return self._token.reason
         record = self._record
         if not record.halt and self._desk.ports.store.last() == self._quiet:
             return None
         return requested_end(self._desk.ports, self._diary.load(record.session))
-
-    def cancel(self, end: TurnEnded) -> None:
-        """Has the turn and its children end like this; may be called from any thread."""
-        self.cancel_calls(end)
-        self.children.cancel(end)
-
-    def cancel_calls(self, end: TurnEnded) -> None:
-        """Has the turn alone end like this, its calls at once; the first who says so decides."""
-        self._wanted = self._wanted or end
-
-    @property
-    def cancel_reason(self) -> bool:
-        return self._wanted is not None
 
     def read_updates(self) -> tuple[StoredEvent, ...]:
         """Takes in what others said in the session, and tells what they did to its plan."""
@@ -233,7 +227,7 @@ class SessionTurn:
         """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
         if not self._record.working or isinstance(error, StoreError):
             return ()
-        wanted = self._wanted if isinstance(error, Interrupted) else None
+        wanted = self._token.reason if isinstance(error, Interrupted) else None
         return self.append_events(wanted or TurnEnded("failed", error.message))
 
     def tool_context(self) -> ToolContext:
@@ -295,8 +289,6 @@ class SessionTurn:
         match event:
             case PlanLinked():
                 self._plan_is_known = False
-            case TurnEnded():
-                self.at_rest()
             case SessionRewound():
                 self._seen.clear()  # the model has to look again
             case CallEnded(metadata=metadata):

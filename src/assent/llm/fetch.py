@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 
 from assent.core.errors import Refused, Unavailable, UsageError
-from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
 from assent.llm.http.url import HttpUrl, parse_url
 from assent.llm.limits import FETCH_S, MAX_REDIRECTS, MAX_URL_CHARS
 from assent.ports import FetchResponse
+from assent.ports.cancellation import CancelToken
 
 HEADERS = {"user-agent": "assent", "accept": "text/html, text/*, application/json, */*;q=0.5"}
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -52,7 +52,7 @@ class HttpPageFetcher:
     def _asked(self, where: HttpUrl, limit: int, until: float) -> FetchResponse | str:
         """Returns what came, or where a redirect leads."""
         try:
-            response = self._client.send(HttpRequest(where, HEADERS), StreamCancelToken())
+            response = self._client.send(HttpRequest(where, HEADERS), CancelToken())
             try:
                 return self._answer(where, response, limit, until)
             finally:

@@ -17,7 +17,6 @@ from assent.core.llm import (
     TextPart,
     ToolCall,
 )
-from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.llm.errors import (
     ErrorContext,
     connection_error,
@@ -37,6 +36,7 @@ from assent.llm.wires.wire import (
     StreamDecoder,
     WireProtocol,
 )
+from assent.ports.cancellation import CancellableModelStream, CancelToken
 
 OK = 200
 _NO_STREAM = ("text/html", "application/json", "text/xml", "application/xml")
@@ -69,34 +69,34 @@ class HttpModel:
 
     def stream(self, prompt: ModelRequest) -> CancellableModelStream:
         """Asks; the request goes out when the first part is wanted."""
-        return CancellableModelStream(lambda cut: self._answer(prompt, cut))
+        return CancellableModelStream(lambda token: self._answer(prompt, token))
 
     def connect_early(self) -> None:
         """Opens the connection that the first request will need."""
         self._client.connect_early(self._door.base)
 
-    def _answer(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
+    def _answer(self, prompt: ModelRequest, token: CancelToken[str]) -> Iterator[StreamEvent]:
         decoder = self._wire.decoder(f"call_{len(prompt.messages)}")
         response: HttpResponse | None = None
         try:
-            response = self._client.send(self._request(prompt), cut)
+            response = self._client.send(self._request(prompt), token)
             if response.again:
                 yield RequestRetried(
                     1, 0.0, "The connection was closed before an answer; asked again."
                 )
             spoken = yield from self._said(response, decoder)
             last, stopped = _end(decoder, spoken=spoken)
-            cut.on_cancel(_nothing)
+            token.detach()  # else the next request on this connection would be ended
             self._client.keep(response)
             response = None
             yield from last
             yield stopped
         except (ResponseLimitExceeded, SseEventTooLong) as error:
-            cut.raise_if_cancelled()
+            token.raise_if_cancelled()
             yield from decoder.unfinished_parts()
             raise response_too_long(self._door.who, error) from None
         except (HttpError, OSError, ResponseFailed, ModelError) as error:
-            cut.raise_if_cancelled()
+            token.raise_if_cancelled()
             raise self._told(error) from None
         finally:
             if response is not None:
@@ -207,7 +207,3 @@ def _bounded(response: HttpResponse) -> bytes:
     except HttpError:
         pass  # what came so far says more than that the rest did not
     return body[:MAX_ERROR_BYTES]
-
-
-def _nothing() -> None:
-    """Is what a cut does to an answer that is over."""

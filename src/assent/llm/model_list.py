@@ -4,13 +4,13 @@ from contextlib import closing
 
 import msgspec
 
-from assent.llm.cancellation import StreamCancelToken
 from assent.llm.errors import ErrorContext, connection_error, http_status_error
 from assent.llm.http.client import HttpClient, HttpRequest, HttpResponse
 from assent.llm.http.response_parser import HttpError
 from assent.llm.limits import MAX_MODEL_LIST_BYTES, MAX_MODEL_LIST_RECEIVED_BYTES
 from assent.llm.providers import ProviderAccount
 from assent.llm.wires.anthropic import VERSION
+from assent.ports.cancellation import CancelToken
 
 OK = 200
 
@@ -29,7 +29,7 @@ def list_model_names(account: ProviderAccount, client: HttpClient) -> list[str]:
     path = "/v1/models" if account.wire == "anthropic" else "/models"
     request = HttpRequest(account.base.below(path), _headers(account))
     try:
-        with closing(client.send(request, StreamCancelToken())) as response:
+        with closing(client.send(request, CancelToken())) as response:
             head, body = response.head, _whole(response)
     except HttpError as error:
         raise connection_error(who, str(error), fatal=error.fatal) from None

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
 from assent.core.llm import ModelRequest, RequestRetried, RetrySettings, StreamEnded, StreamEvent
-from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
 from assent.llm.limits import MAX_RETRY_AFTER_S
 from assent.ports import Model
+from assent.ports.cancellation import CancellableModelStream, CancelToken
 
 
 class RetryingModel:
@@ -21,7 +21,7 @@ class RetryingModel:
         self,
         model: Model,
         settings: RetrySettings,
-        sleep: Callable[[StreamCancelToken, float], object] = StreamCancelToken.wait,
+        sleep: Callable[[CancelToken[str], float], object] = CancelToken.wait,
         random: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._model = model
@@ -30,12 +30,12 @@ class RetryingModel:
         self._random = random
 
     def stream(self, prompt: ModelRequest) -> CancellableModelStream:
-        return CancellableModelStream(lambda cut: self._tried(prompt, cut))
+        return CancellableModelStream(lambda token: self._tried(prompt, token))
 
-    def _tried(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
+    def _tried(self, prompt: ModelRequest, token: CancelToken[str]) -> Iterator[StreamEvent]:
         for attempt in range(1, max(1, self._settings.tries) + 1):
             try:
-                yield from self._once(prompt, cut)
+                yield from self._once(prompt, token)
                 return
             except Unavailable as error:
                 wait = self._wait(attempt, error.after)
@@ -43,13 +43,13 @@ class RetryingModel:
                     raise self._given_up(error, attempt) from None
                 reason = error.message
             yield RequestRetried(attempt, wait, reason)
-            self._sleep(cut, wait)
-            cut.raise_if_cancelled()
+            self._sleep(token, wait)
+            token.raise_if_cancelled()
 
-    def _once(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
+    def _once(self, prompt: ModelRequest, token: CancelToken[str]) -> Iterator[StreamEvent]:
         """Passes one attempt on, up to its end."""
         answers = self._model.stream(prompt)
-        cut.on_cancel(answers.close)
+        token.attach(answers.close)
         try:
             for answer in answers:
                 yield answer

@@ -25,7 +25,7 @@ from assent.core.llm import (
     ToolCall,
     ToolResult,
 )
-from assent.llm.cancellation import CancellableModelStream, StreamCancelToken
+from assent.ports.cancellation import CancellableModelStream, CancelToken
 
 LIMIT = 64 << 20
 LIST = "assent models list"
@@ -132,16 +132,16 @@ class ScriptedModel:
         self._failed: set[tuple[str, int]] = set()
 
     def stream(self, prompt: ModelRequest) -> CancellableModelStream:
-        return CancellableModelStream(lambda cut: self._answer(prompt, cut))
+        return CancellableModelStream(lambda token: self._answer(prompt, token))
 
-    def _answer(self, prompt: ModelRequest, cut: StreamCancelToken) -> Iterator[StreamEvent]:
+    def _answer(self, prompt: ModelRequest, token: CancelToken[str]) -> Iterator[StreamEvent]:
         if prompt.kind in ("title", "compact"):
             yield from _aside(prompt)
             return
         number = prompt.turn or 1 + sum(m.role == "assistant" for m in prompt.messages)
         turn = self._turn(prompt.kind, number)
-        cut.wait(turn.delay_ms / 1000)
-        cut.raise_if_cancelled()
+        token.wait(turn.delay_ms / 1000)
+        token.raise_if_cancelled()
         fault = self._due(turn, prompt.kind, number)
         if fault in BEFORE:
             after = 1.0 if fault == "rate_limit_after" else -1.0

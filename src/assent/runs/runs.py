@@ -57,8 +57,8 @@ from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
 from assent.planning.rule_check import refuse_denied
 from assent.ports import BlobStore, EventBatch
+from assent.ports.cancellation import CancelRegistry
 from assent.runs.applied_changes import command_text
-from assent.runs.cancel_token import RunCancelToken
 from assent.runs.command_end import record_lost_end
 from assent.runs.disk_state import disk_state_lines, results_by_disk, slots_in_use
 from assent.runs.journal import JournalDamage, StoreJournal
@@ -124,8 +124,8 @@ class Runs:
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
         self._heard: set[str] = set()  # runs whose end hooks have heard of
-        self._under_way = RunCancelToken()
-        doors.command_runner.stop_when(self._under_way.is_cancelled)
+        self._running = CancelRegistry[str]()
+        doors.command_runner.stop_when(self._running.is_cancelled)
 
     def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> RunSteps:
         """Applies a plan that was approved, once, after everything was checked under the lock.
@@ -344,7 +344,7 @@ class Runs:
         The run then waits for a person's decision; files are never left halfway. Tells whether a
         run is under way in this process.
         """
-        return self._under_way.cancel()
+        return self._running.cancel("interrupted")
 
     def unfinished(self) -> tuple[str, PlanRun] | None:
         """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
@@ -489,7 +489,7 @@ class Runs:
     @contextmanager
     def _at_work(self, ledger: PlanRepository, owner: str) -> Iterator[None]:
         """Holds the workspace for a run that can be interrupted."""
-        with self._doors.locks.hold(ledger.workspace, owner), self._under_way:
+        with self._doors.locks.hold(ledger.workspace, owner), self._running.registered():
             yield
 
     def _lacks_an_end(self, ledger: PlanRepository) -> bool:

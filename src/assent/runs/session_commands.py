@@ -34,8 +34,8 @@ from assent.planning.snapshot.recorder import SnapshotRecorder
 from assent.planning.snapshot.snapshot import WorkspaceSnapshot
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.ports import ProcessRunner
+from assent.ports.cancellation import CancelRegistry
 from assent.runs.applied_changes import AppliedChanges
-from assent.runs.cancel_token import RunCancelToken
 from assent.runs.command_end import (
     LOST_END,
     MAX_LISTED,
@@ -133,7 +133,7 @@ class SessionCommands:
         self._runs = runs
         self._workspaces = workspaces
         self._recorder = SnapshotRecorder(doors.files, doors.blobs, place)
-        self._own = RunCancelToken()
+        self._own = CancelRegistry[str]()
         # Tells the model of a session what its person did themselves.
         self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
 
@@ -171,7 +171,7 @@ class SessionCommands:
         limits = replace(
             PLAN_COMMAND_LIMITS, seconds=USER_COMMAND_MAX_S, stopped=self._own.is_cancelled
         )
-        with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
+        with self._doors.locks.hold(ledger.workspace, "your command"), self._own.registered():
             self._settle(ledger)
             work, heard = self._freely(line, process, limits), SessionCommandOutput()
             try:
@@ -182,7 +182,7 @@ class SessionCommands:
 
     def interrupt(self) -> bool:
         """Ends the person's own command, from any thread; tells whether one runs here."""
-        return self._own.cancel()
+        return self._own.cancel("interrupted")
 
     def unfinished(self) -> CommandStarted | None:
         """Returns the last command if it began and its end is not on record."""

@@ -3,9 +3,9 @@
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
-from assent.agent.cancellation.request import RequestCancelToken
+from assent.agent.cancellation import CancellableModel
 from assent.agent.loop.budget import Budget, BudgetLimits, StepLimit
 from assent.agent.loop.compaction import transcript_text
 from assent.agent.loop.model_requests import ModelRequests
@@ -24,6 +24,7 @@ from assent.core.permission.mode import Mode
 from assent.core.session.agent import PromptContext
 from assent.core.session.event import SessionEvent, TurnEnded, interrupted_turn
 from assent.ports import Model, OpenedModel, Turn
+from assent.ports.cancellation import CancelToken
 
 # The events and messages with which a turn ends.
 
@@ -87,6 +88,7 @@ def error_with_advice(error: ModelError | UsageError, mode: Mode) -> ModelError 
     return type(error)(f"{error.message} {kept_work_text(mode)}", error.next or CONTINUE_COMMAND)
 
 
+STOPPED_ELSEWHERE = "The work was stopped from elsewhere."
 MAX_CUT_ANSWERS = 3  # answers in a row that were too long to be carried out; then the turn is over
 
 
@@ -105,21 +107,21 @@ class AgentLoop:
         self._limits = limits or BudgetLimits()
         self._clock = clock
         self._opened: dict[str, OpenedModel] = {}
-        self._underway = RequestCancelToken()
+        self._token = CancelToken[str]()  # of the turn that is driven, or else of the next one
         self.purse = Budget(self._limits, clock)
         self._is_child = False
         self._steps = 0  # most steps of a child's turn
 
     def child_driver(self, steps: int = 0) -> "AgentLoop":
         """Returns a driver for a child: it shares the budget, and makes at most so many steps."""
-        limits = msgspec.structs.replace(self._limits, max_turns=None)
+        limits = replace(self._limits, max_turns=None)
         other = AgentLoop(self._open_model, self._briefing, limits, self._clock)
         other.purse, other._is_child, other._steps = self.purse, True, steps
         return other
 
     def stop(self) -> None:
         """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
-        self._underway.cancel()
+        self._token.cancel(STOPPED_ELSEWHERE)
 
     def drive(self, turn: Turn) -> Iterator[SessionOutput]:
         """Takes a turn to its end; whichever that is, the session says so."""
@@ -139,7 +141,7 @@ class AgentLoop:
             yield from turn.append_events(*asking.failed(error), TurnEnded("failed", error.message))
             raise error_with_advice(error, turn.record.mode) from error
         finally:
-            self._underway.over()
+            self._token = CancelToken()
 
     def _turn(self, turn: Turn, asking: ModelRequests) -> Iterator[SessionOutput]:
         steps, cut = StepLimit(self._limits.max_turns or 0, self._steps), 0
@@ -147,7 +149,7 @@ class AgentLoop:
             yield from turn.read_new_messages()
             if turn.is_over:
                 return  # and has said so
-            self._underway.check()
+            self._token.raise_if_cancelled()
             opened = self._model(turn)
             if spent := (yield from self._unpaid(turn, opened)):
                 yield from turn.append_events(budget_end(spent, turn.record.mode))
@@ -192,8 +194,9 @@ class AgentLoop:
         """Returns the model that the newest message asks for, else its agent, else the settings."""
         name = turn.record.model or turn.agent.model
         if name not in self._opened:
-            self._opened[name] = self._underway.cancellable(self._open_model(name))
-        return self._opened[name]
+            self._opened[name] = self._open_model(name)
+        opened = self._opened[name]
+        return replace(opened, model=CancellableModel(opened.model, self._token))
 
 
 def _is_at_rest(answered: ModelAnswer, *, last: bool) -> bool:

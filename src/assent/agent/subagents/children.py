@@ -47,13 +47,17 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EffectResult, TaskEffect
+from assent.ports.cancellation import CancelToken
 
 GRACE_S = 3.0  # for children that were told to stop; one in a call may take longer
 CANCEL_AGAIN_S = 0.05  # between two times that a request is cut that may have begun just then
 PARENT_STOPPED = "The session that it works for was stopped. What was done so far is kept."
 PROCESS_ENDED = "Its process ended. What was done so far is kept."
 
-TurnFactory = Callable[[AgentServices, SessionRepository, str, ToolEnvironment, str], DrivenTurn]
+TurnFactory = Callable[
+    [AgentServices, SessionRepository, str, ToolEnvironment, str, CancelToken[TurnEnded]],
+    DrivenTurn,
+]
 RequestedTasks = Sequence[tuple[ToolCall, TaskEffect]]
 
 
@@ -283,7 +287,7 @@ class ChildSessions:
         """Waits until few enough others work, and holds the child's session."""
         record, locks = child.errand.record, self._desk.ports.locks
         with (
-            self._places.acquired(lambda: child.end is not None),
+            self._places.acquired(lambda: child.token.is_cancelled),
             locks.hold(f"session-{record.session}", f"sub-agent {record.slug}"),
         ):
             yield

@@ -7,8 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from assent.agent.cancellation.turn import CancellableTurn
-from assent.agent.cancellation.watcher import CancelWatcher
+from assent.agent.cancellation import watch_log
 from assent.agent.reminders import ReminderContext, child_rules, reminder
 from assent.agent.services import AgentServices
 from assent.agent.session_context import SessionContext
@@ -38,6 +37,7 @@ from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.secrets import redact
 from assent.core.tool import EffectResult, TaskEffect
 from assent.ports import AgentDriver, Turn
+from assent.ports.cancellation import CancelToken
 
 
 class CancellableChildren(Protocol):
@@ -60,9 +60,6 @@ class DrivenTurn(Turn, Protocol):
 
     def halted(self) -> TurnEnded | None: ...
 
-    def cancel_calls(self, end: TurnEnded) -> None:
-        """Wants it to end like this, its calls at once; returns at once, from any thread."""
-
     def fail(self, error: AssentError) -> tuple[StoredEvent, ...]: ...
 
 
@@ -82,21 +79,18 @@ class ChildWorker:
         self,
         errand: ChildTask,
         driver: AgentDriver,
-        turn: Callable[[], DrivenTurn],
+        turn: Callable[[CancelToken[TurnEnded]], DrivenTurn],
         place: Callable[["ChildWorker"], AbstractContextManager[None]],
         tell: Callable[["ChildWorker", StoredEvent | None], None],
     ) -> None:
         self.errand = errand
         self.over = False
         self.trouble = ""  # what kept it from working at all
-        self.end: TurnEnded | None = None  # that somebody else wants
+        self.token = CancelToken[TurnEnded]()  # with the end that somebody else wants
         self._driver = driver
         self._turn = turn
         self._place = place
         self._tell = tell
-        self._leash: CancellableTurn | None = None
-        self._kin: CancellableChildren | None = None
-        self._cut: Callable[[TurnEnded], None] | None = None
         # A daemon: a process that ends does not wait for it; its history is valid at any moment.
         self._thread = Thread(target=self._run, name=f"child {errand.record.slug}", daemon=True)
 
@@ -112,15 +106,7 @@ class ChildWorker:
 
     def cancel(self, end: TurnEnded) -> None:
         """Wants the child to end like this, before its next step or in the middle of a request."""
-        self.end = self.end or end
-        if self._leash is not None:
-            self._leash.cancel(self.end)
-        if self._cut is not None:
-            self._cut(self.end)
-        if self._kin is not None:
-            limit = end.why == "limit"  # of this child, not of those that work for it
-            self._kin.cancel(TurnEnded("interrupted", end.words) if limit else end)
-        self._driver.stop()
+        self.token.cancel(end)
 
     def _run(self) -> None:
         try:
@@ -132,15 +118,19 @@ class ChildWorker:
             self._tell(self, None)
 
     def _work(self) -> None:
-        turn = self._turn()
-        self._kin, self._leash, self._cut = turn.children, CancellableTurn(turn), turn.cancel_calls
-        if self.end is not None:
-            self.cancel(self.end)
+        turn = self._turn(self.token)
+
+        def stop() -> None:
+            if end := self.token.reason:
+                limit = end.why == "limit"  # of this child, not of those that work for it
+                turn.children.cancel(TurnEnded("interrupted", end.words) if limit else end)
+            self._driver.stop()
+
         timer = self._timer()
         try:
-            with CancelWatcher(turn.halted, self.cancel):
+            with self.token.attached(stop), watch_log(turn.halted, self.token):
                 self._hear(turn.open())
-                self._hear(self._driver.drive(self._leash))
+                self._hear(self._driver.drive(turn))
         except Interrupted:
             pass  # the session says so
         except Exception as error:

@@ -8,13 +8,13 @@ import time
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.llm import HttpSettings
-from assent.llm.cancellation import StreamCancelToken
 from assent.llm.http.response_parser import HttpError, ResponseHead, ResponseParser
 from assent.llm.http.url import HttpUrl, parse_url
 from assent.llm.limits import (
@@ -25,6 +25,7 @@ from assent.llm.limits import (
     SEND_BYTES,
     STALE_CONNECTION_S,
 )
+from assent.ports.cancellation import CancelToken
 
 # One HTTP connection to one server: opened, used for several requests, closed.
 
@@ -99,16 +100,16 @@ class HttpConnection:
         self._sock.close()
 
 
-def open_connection(way: HttpRoute, secure: TlsWrapper, cut: StreamCancelToken) -> HttpConnection:
+def open_connection(way: HttpRoute, secure: TlsWrapper, token: CancelToken[str]) -> HttpConnection:
     """Connects. Everything that can go wrong is a Broken that says what."""
     next_stop = way.proxy or way.target
-    sock = _connected(next_stop, way.connect_s, cut)
+    sock = _connected(next_stop, way.connect_s, token)
     try:
         if way.target.scheme == "https":
             if way.proxy is not None:
                 _tunnel(sock, way.target, way.proxy)
             sock = secure(sock, way.target.host)
-            cut.on_cancel(HttpConnection(sock, way).wake)
+            token.attach(HttpConnection(sock, way).wake)
             _shake_hands(sock, way.target)
         sock.settimeout(way.idle_s)
         return HttpConnection(sock, way)
@@ -117,12 +118,12 @@ def open_connection(way: HttpRoute, secure: TlsWrapper, cut: StreamCancelToken) 
         raise
 
 
-def _connected(stop: HttpUrl, seconds: float, cut: StreamCancelToken) -> socket.socket:
+def _connected(stop: HttpUrl, seconds: float, token: CancelToken[str]) -> socket.socket:
     trouble = f"{stop.origin} has no address"
     for family, kind, protocol, _, where in _addresses(stop):
         sock = socket.socket(family, kind, protocol)
         sock.settimeout(seconds)
-        cut.on_cancel(lambda sock=sock: _shut(sock))  # type: ignore[misc]
+        token.attach(partial(_shut, sock))
         try:
             sock.connect(where)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -300,7 +301,7 @@ class HttpClient:
         self._limits = connect_s, idle_s
         self._kept: list[HttpConnection] = []
 
-    def send(self, request: HttpRequest, cut: StreamCancelToken) -> HttpResponse:
+    def send(self, request: HttpRequest, token: CancelToken[str]) -> HttpResponse:
         """Sends a request and waits for the head of its answer.
 
         A kept connection may have died meanwhile. If the request did not go out, or the connection
@@ -310,13 +311,13 @@ class HttpClient:
         link = self._ready(way)
         again = link is not None
         if link is not None:
-            cut.on_cancel(link.wake)
+            token.attach(link.wake)
             response = self._asked(link, request)
             if response is not None:
                 return response
-            cut.raise_if_cancelled()
-        link = open_connection(way, self._secure, cut)
-        cut.on_cancel(link.wake)
+            token.raise_if_cancelled()
+        link = open_connection(way, self._secure, token)
+        token.attach(link.wake)
         response = self._asked(link, request)
         if response is None:
             raise HttpError(f"{request.target.origin} closed the connection without an answer")
@@ -326,7 +327,7 @@ class HttpClient:
     def connect_early(self, target: HttpUrl) -> None:
         """Opens a connection that the first request will find; trouble will show then."""
         try:
-            link = open_connection(self._way(target), self._secure, StreamCancelToken())
+            link = open_connection(self._way(target), self._secure, CancelToken())
         except HttpError:
             return
         link.reply.done = link.reply.keeps = True

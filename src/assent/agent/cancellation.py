@@ -1,13 +1,16 @@
-"""Ends the programs that a turn's calls started as soon as the turn is cancelled."""
+"""What a turn does once it is cancelled: ends its model request and programs, and reads the log."""
 
 from collections.abc import Callable, Iterator, Sequence
-from threading import Thread
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
 from typing import TypeVar
 
 import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.core.errors import Interrupted
+from assent.core.errors import AssentError, Interrupted
+from assent.core.llm import ModelRequest
+from assent.core.session.event import TurnEnded
 from assent.core.shell.process import (
     CommandSpec,
     OutputChunk,
@@ -17,19 +20,64 @@ from assent.core.shell.process import (
     SandboxStatus,
 )
 from assent.core.tool import PermissionContext
-from assent.ports import ProcessRunner, ReadOnlyShell
+from assent.ports import Model, ModelStream, ProcessRunner, ReadOnlyShell
+from assent.ports.cancellation import CancelToken
 
 R = TypeVar("R")
 
-CHECK_EVERY_S = 0.05  # between two looks, while somebody waits for what cannot be ended itself
+FIRST_CHECK_S = 1.0  # most requests are over by then, and calls look for themselves
+CHECK_EVERY_S = 0.5
+CHECK_CALL_EVERY_S = 0.05  # while somebody waits for what cannot be ended itself
 ABANDONED_CALL = "The person interrupted the call. Whether it did anything is not known."
 
 
-def cancellable_environment(tooling: ToolEnvironment, ending: Callable[[], str]) -> ToolEnvironment:
-    """Returns the tooling of a turn; `ending` says why it is to end, from any thread, if it is."""
+@contextmanager
+def watch_log(
+    halted: Callable[[], TurnEnded | None], token: CancelToken[TurnEnded]
+) -> Iterator[None]:
+    """Cancels a turn that waits for a model, or for a program, once the log says that it is to end.
+
+    Another process may have said so. It looks while a turn is running, and only then.
+    """
+    over = Event()
+
+    def look() -> None:
+        pause = FIRST_CHECK_S
+        while not over.wait(pause):
+            pause = CHECK_EVERY_S
+            with suppress(AssentError):  # the log is busy, say; the next look will do
+                if end := halted():
+                    token.cancel(end)
+
+    # A daemon: a process that ends does not wait for it.
+    Thread(target=look, name="watch", daemon=True).start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+class CancellableModel:
+    """Implements ports.Model around another: a token ends its requests."""
+
+    def __init__(self, model: Model, token: CancelToken[str]) -> None:
+        self._model = model
+        self._token = token
+
+    def stream(self, prompt: ModelRequest) -> ModelStream:
+        answers = self._model.stream(prompt)
+        self._token.attach(answers.close)
+        self._token.raise_if_cancelled()
+        return answers
+
+
+def cancellable_environment(
+    tooling: ToolEnvironment, token: CancelToken[TurnEnded]
+) -> ToolEnvironment:
+    """Returns the tooling of a turn, whose programs end once it is cancelled."""
 
     def wanted() -> bool:
-        return bool(ending())
+        return token.is_cancelled
 
     def fenced(posture: PermissionContext) -> tuple[ProcessRunner, ReadOnlyShell] | None:
         found = tooling.with_path_limits(posture)
@@ -40,7 +88,7 @@ def cancellable_environment(tooling: ToolEnvironment, ending: Callable[[], str])
         process=CancellableProcess(tooling.process, wanted),
         shell=CancellableShell(tooling.shell, wanted),
         with_path_limits=fenced,
-        cancel_reason=lambda: ending() or tooling.cancel_reason(),
+        cancel_reason=lambda: token.reason.why if token.reason else tooling.cancel_reason(),
     )
 
 
@@ -61,7 +109,7 @@ def run_cancellable(ending: Callable[[], str], work: Callable[[], R]) -> R:
     thread = Thread(target=run, name="attended", daemon=True)  # nobody waits for it in the end
     thread.start()
     while thread.is_alive():
-        thread.join(CHECK_EVERY_S)
+        thread.join(CHECK_CALL_EVERY_S)
         if thread.is_alive() and ending():
             raise Interrupted(ABANDONED_CALL)
     if errors:

@@ -1,1 +1,0 @@
-"""Cancellation of turns, of their model requests and of the programs they started."""
