@@ -4,7 +4,7 @@ One process drives each session.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import msgspec
@@ -292,14 +292,6 @@ class Sessions(SessionLookup):
         self._desk.show_todos(record, todos)
         return self._append(record, TodosChanged(todos))
 
-    def work(
-        self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment
-    ) -> Iterator[StoredEvent | StreamDelta]:
-        """Drives a session until it is at rest; raises Busy if somebody else does so already."""
-        self._require(record)
-        with self.locked(record, f"session {record.slug}"):
-            yield from self.work_locked(record, driver, tooling)
-
     def interrupt(self, record: SessionRecord) -> bool:
         """Ends the turn that this process is at in a session, from any thread, wherever it is.
 
@@ -311,12 +303,16 @@ class Sessions(SessionLookup):
         """Keeps everybody else from working in a session."""
         return self._desk.ports.locks.hold(f"session-{record.session}", owner)
 
-    def work_locked(
+    def work(
         self, record: SessionRecord, driver: AgentDriver, tooling: ToolEnvironment, build: str = ""
     ) -> Iterator[StoredEvent | StreamDelta]:
-        """Drives a session that the caller holds; `build` is the run that the turn carries out."""
+        """Drives a session until it is at rest; raises Busy if somebody else does so already.
+
+        `build` is the run that the turn carries out; whoever starts one holds the session already.
+        """
         self._require(record)
         with (
+            nullcontext() if build else self.locked(record, f"session {record.slug}"),
             self._desk.permits.telling(),
             self._desk.projections.throttled(),
             self._running.registered(record.session) as token,

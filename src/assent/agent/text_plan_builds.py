@@ -111,7 +111,7 @@ class TextPlanBuilds:
         """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
         note = _note(plan)
         session = self._sessions.load(note.session)
-        return self._sessions.work_locked(session, driver, tooling, note.run)
+        return self._sessions.work(session, driver, tooling, note.run)
 
     def events(self, plan: PlanRecord) -> list[Event]:
         """Returns what happened in the turns of the build, and in no other turn."""

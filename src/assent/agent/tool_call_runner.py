@@ -42,7 +42,6 @@ from assent.core.tool import (
     EditEffect,
     EffectResult,
     PermissionContext,
-    ResourceAccess,
     TaskEffect,
     ToolOutcome,
     Verdict,
@@ -154,111 +153,136 @@ class ToolCallRunner:
             own if isinstance(hooks, NoHookRunner) else (*own, heard_by)
         )
         self._pending: list[StoredEvent] = []  # recorded while somebody was asked
-        self._around = ground.tool_context()  # of the batch that is being settled
+        self._around = ground.tool_context()  # of the batch that is being run
         self.ending: TurnEndReason | None = None
         self.words = ""
 
-    def run_call(self, calls: Sequence[ToolCall]) -> Iterator[SessionOutput]:
-        """Settles the calls of one answer, those that only read and children side by side."""
-        open_ones: dict[str, ToolCall] = {}
+    def run(self, calls: Sequence[ToolCall]) -> Iterator[SessionOutput]:
+        """Runs the calls of one answer, those that only read and children side by side."""
+        open_calls: dict[str, ToolCall] = {}
         for call in calls:
-            open_ones.setdefault(call.id, call)  # two of one id cannot be told apart
+            open_calls.setdefault(call.id, call)  # two of one id cannot be told apart
+        dispatcher, waiting = self._tooling.dispatcher, False
         try:
-            yield from self._settle_all(open_ones)
+            prepared = self.prepare(open_calls.values())
+            self._ground.defer_events(BatchPlanned(tuple(map(dispatcher.planned, prepared))))
+            fresh = True  # nothing has happened since they were prepared
+            for kind, batch in self._batches(prepared):
+                halt = None if self.ending else self._ground.halted()
+                if halt is not None:  # a person elsewhere wants the work to stop
+                    self.ending, self.words = halt.why, halt.words
+                if self.ending:
+                    yield from self._ground.append_events(*self._refused(batch))
+                else:
+                    current = batch if fresh else self.prepare([each.call for each in batch])
+                    run = self._run_tasks if kind == "tasks" else self._run_batch
+                    waiting = bool((yield from run(current))) or waiting
+                    fresh = kind == "reads"
+                for each in batch:
+                    del open_calls[each.call.id]
         except (KeyboardInterrupt, GeneratorExit):
-            self._give_up(open_ones.values(), INTERRUPTED)
+            self._abandon(open_calls.values(), INTERRUPTED)
             raise
         except BaseException:
-            self._give_up(open_ones.values(), LOST)
+            self._abandon(open_calls.values(), LOST)
             raise
-
-    def _settle_all(self, open_ones: dict[str, ToolCall]) -> Iterator[SessionOutput]:
-        box, waiting = self._tooling.dispatcher, False
-        prepared = self._prepared(open_ones.values())
-        posture = self._around.posture
-        self._ground.defer_events(BatchPlanned(tuple(map(box.planned, prepared))))
-        fresh = True  # nothing has happened since they were prepared
-        for kind, batch in _batches(
-            prepared, lambda each: box.concurrency_group(each.call, posture)
-        ):
-            self._look_up()
-            if self.ending:
-                yield from self._refused(batch)
-            else:
-                again = batch if fresh else self._prepared([p.call for p in batch])
-                parked = yield from (self._tasks(again) if kind == "tasks" else self._settle(again))
-                waiting = waiting or bool(parked)
-                fresh = kind == "reads"
-            for each in batch:
-                del open_ones[each.call.id]
         if waiting and not self.ending:
             self.ending = "waiting"
         stuck = " ".join(filter(None, [guard.turn_end_reason() for guard in self._guards]))
         if stuck and not self.ending:
             self.ending, self.words = "limit", stuck
 
-    def _look_up(self) -> None:
-        """Lets no further call begin once a person elsewhere wants the work to stop."""
-        halt = None if self.ending else self._ground.halted()
-        if halt is not None:
-            self.ending, self.words = halt.why, halt.words
-
-    def _prepared(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
+    def prepare(self, calls: Iterable[ToolCall]) -> list[PreparedCall]:
         """Reads and judges calls as the session is now."""
         self._around, agent = self._ground.tool_context(), self._ground.agent
         return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
 
-    def _settle(
+    def _batches(
+        self, prepared: Sequence[PreparedCall]
+    ) -> Iterator[tuple[str, list[PreparedCall]]]:
+        """Yields calls to run together: neighbours of one kind, and each other one alone."""
+        group, posture = self._tooling.dispatcher.concurrency_group, self._around.posture
+        for kind, together in groupby(prepared, lambda each: group(each.call, posture)):
+            if kind:
+                yield kind, list(together)
+            else:
+                yield from (("", [each]) for each in together)
+
+    def _run_batch(
         self, batch: Sequence[PreparedCall]
     ) -> Generator[SessionOutput, None, list[ToolCall]]:
-        """Settles a batch; returns the calls that wait for an answer of another day."""
-        yield from self._begun(batch)
+        """Runs a batch; returns the calls that wait for an answer of another day."""
+        yield from self._begin(batch)
         began = perf_counter()
-        settled = self._settled(batch)
+        if len(batch) == 1:
+            run_call = self._tooling.dispatcher.run_call
+            results = [run_call(batch[0], self._around, self._ask, self._guards)]
+        else:
+            results = self._run_parallel(batch)
         yield from self._heard_meanwhile()
         seconds = perf_counter() - began
-        ended: list[SessionEvent] = []
-        parked: list[ToolCall] = []
-        for each, one in zip(batch, settled, strict=True):
-            events = [] if _is_parked(one) else (yield from self._end(each.call, one, seconds))
-            ended += events
-            parked += [] if events else [each.call]
-        if all(map(_can_wait, settled)):
+        ended, parked = list[SessionEvent](), list[ToolCall]()
+        for each, result in zip(batch, results, strict=True):
+            done = None if _is_parked(result) else (yield from self._perform(each.call, result))
+            if done is None or done.later:
+                parked.append(each.call)
+            else:
+                ended += self._record(each.call, result, done, seconds)
+        if all(map(_can_wait, results)):
             self._ground.defer_events(*ended)
         else:
             yield from self._ground.append_events(*ended)
         return parked
 
-    def _tasks(
+    def _run_parallel(self, batch: Sequence[PreparedCall]) -> list[ToolCallResult]:
+        """Runs calls in threads; one that needs an answer waits until the others are done."""
+        run_call, postponed = self._tooling.dispatcher.run_call, set[str]()
+
+        def run_unasked(each: PreparedCall) -> ToolCallResult:
+            def ask_later(doubt: ToolPermissionRequest) -> PermissionAnswer:
+                postponed.add(each.call.id)
+                return ASK_LATER
+
+            return run_call(each, self._around, ask_later, self._guards)
+
+        results = run_parallel(run_unasked, batch)
+        return [
+            run_call(each, self._around, self._ask, self._guards)
+            if each.call.id in postponed
+            else result
+            for each, result in zip(batch, results, strict=True)
+        ]
+
+    def _run_tasks(
         self, batch: Sequence[PreparedCall]
     ) -> Generator[SessionOutput, None, list[ToolCall]]:
-        """Settles calls that start children: each is judged first, then all work side by side."""
-        yield from self._begun(batch)
-        began, settled = perf_counter(), [self._task(each) for each in batch]
+        """Runs calls that start children: each is judged first, then all work side by side."""
+        yield from self._begin(batch)
+        began, results = perf_counter(), list[ToolCallResult]()
+        for each in batch:
+            # One whose child waits was asked about before that.
+            asked = each.call.id in self._children.waiting
+            ask: AskPermission = (lambda doubt: ASKED_EARLIER) if asked else self._ask
+            results.append(self._tooling.dispatcher.run_call(each, self._around, ask, self._guards))
         yield from self._heard_meanwhile()
         wanted = [
-            (p.call, one.outcome.effect)
-            for p, one in zip(batch, settled, strict=True)
-            if isinstance(one.outcome.effect, TaskEffect) and not one.outcome.failed
+            (each.call, result.outcome.effect)
+            for each, result in zip(batch, results, strict=True)
+            if isinstance(result.outcome.effect, TaskEffect) and not result.outcome.failed
         ]
         work = self._children.run(wanted)
         carried = dict(zip([call.id for call, _ in wanted], (yield from work), strict=True))
         seconds, ended, parked = perf_counter() - began, list[SessionEvent](), list[ToolCall]()
         self._hear_no(wanted, carried)
-        for each, one in zip(batch, settled, strict=True):
-            done = EffectDone(carried.get(each.call.id) or _as_told(one.outcome))
+        for each, result in zip(batch, results, strict=True):
+            done = EffectDone(carried.get(each.call.id) or _as_told(result.outcome))
             asks = done.carried.metadata.get("why") == "waiting" and not self.ending
-            if asks or _is_parked(one):
+            if asks or _is_parked(result):
                 parked.append(each.call)
             else:
-                ended += self._ended(each.call, one, done, seconds)
+                ended += self._record(each.call, result, done, seconds)
         yield from self._ground.append_events(*ended)
         return parked
-
-    def _task(self, prepared: PreparedCall) -> ToolCallResult:
-        """Settles a call that starts a child; one whose child waits was asked about before."""
-        begun = prepared.call.id in self._children.waiting
-        return self._one(prepared, (lambda doubt: ASKED_EARLIER) if begun else None)
 
     def _hear_no(self, wanted: RequestedTasks, carried: Mapping[str, EffectResult]) -> None:
         """Ends the turn where the person said no to a child, and says to which."""
@@ -266,30 +290,9 @@ class ToolCallRunner:
         if refused and not self.ending:
             self.ending, self.words = "declined", declined_children(refused, len(wanted))
 
-    def _begun(self, batch: Sequence[PreparedCall]) -> Iterator[StoredEvent]:
+    def _begin(self, batch: Sequence[PreparedCall]) -> tuple[StoredEvent, ...]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
-        yield from self._ground.append_events(*started)
-
-    def _settled(self, batch: Sequence[PreparedCall]) -> list[ToolCallResult]:
-        """Settles calls in threads; one that needs an answer waits until the others are done."""
-        if len(batch) == 1:
-            return [self._one(batch[0])]
-        postponed: set[str] = set()
-
-        def together(each: PreparedCall) -> ToolCallResult:
-            def later(doubt: ToolPermissionRequest) -> PermissionAnswer:
-                postponed.add(each.call.id)
-                return ASK_LATER
-
-            return self._one(each, later)
-
-        settled = run_parallel(together, batch)
-        pairs = zip(batch, settled, strict=True)
-        return [self._one(each) if each.call.id in postponed else one for each, one in pairs]
-
-    def _one(self, prepared: PreparedCall, ask: AskPermission | None = None) -> ToolCallResult:
-        box = self._tooling.dispatcher
-        return box.run_call(prepared, self._around, ask or self._ask, self._guards)
+        return self._ground.append_events(*started)
 
     def _ask(self, doubt: ToolPermissionRequest) -> PermissionAnswer:
         """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
@@ -323,66 +326,28 @@ class ToolCallRunner:
         pending, self._pending = self._pending, []
         return pending
 
-    def _end(
-        self, call: ToolCall, settled: ToolCallResult, seconds: float
-    ) -> Generator[SessionOutput, None, list[SessionEvent]]:
-        """Carries out what a call wishes for and returns everything that ends it.
-
-        Nothing, if it waits for an answer that may come some day.
-        """
-        outcome = settled.outcome
-        done = EffectDone(_as_told(outcome))
-        if outcome.effect is not None and settled.decision is not None and not outcome.failed:
-            # what others did comes before what this call does
-            yield from self._ground.read_updates()
-            now = self._ground.tool_context()
-            about = (outcome.effect, _decided(settled), outcome.text, now.posture.mode == "plan")
-            process = self._opened(settled, now.posture) or now.process
-            wish = EffectRequest(self._ground.record, call, *about, _unconfined(settled), process)
-            done = yield from self._carry(wish)
-        return [] if done.later else self._ended(call, settled, done, seconds)
-
-    def _opened(self, settled: ToolCallResult, posture: PermissionContext) -> ProcessRunner | None:
-        """Returns what runs a command that was allowed to change configuration of agents."""
-        if settled.attempt is None or not isinstance(settled.outcome.effect, CommandEffect):
-            return None
-        files = self._tooling.gate.files(settled.attempt.requests)
-        opened = tuple(f.resource for f in files if f.action is Action.EDIT and _is_order(f))
-        if not opened:
-            return None
-        found = self._tooling.with_path_limits(msgspec.structs.replace(posture, opened=opened))
-        return found[0] if found else None
-
-    def _ended(
-        self, call: ToolCall, settled: ToolCallResult, done: EffectDone, seconds: float
-    ) -> list[SessionEvent]:
-        outcome, carried, mask = settled.outcome, done.carried, self._tooling.redact
-        title = mask(outcome.title)
-        metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
-        last = ToolOutcome(
-            mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
+    def _perform(
+        self, call: ToolCall, result: ToolCallResult
+    ) -> Generator[SessionOutput, None, EffectDone]:
+        """Carries out what a call wishes for; records what that wants to have recorded first."""
+        outcome = result.outcome
+        if outcome.effect is None or result.decision is None or outcome.failed:
+            return EffectDone(_as_told(outcome))
+        # what others did comes before what this call does
+        yield from self._ground.read_updates()
+        now = self._ground.tool_context()
+        work = self.effects.run_effect(
+            EffectRequest(
+                self._ground.record,
+                call,
+                outcome.effect,
+                _decided(result),
+                outcome.text,
+                now.posture.mode == "plan",
+                result.consent is not None and result.consent.unconfined,
+                self._opened(result, now.posture) or now.process,
+            )
         )
-        last = notify_guards(self._guards, settled, last)
-        text, kept = self._kept(last.text, outcome.rest or done.rest)
-        result = ToolResult(call.id, text, last.failed, last.images)
-        decision = settled.decision
-        ended = CallEnded(
-            call.id,
-            settled.tool,
-            result,
-            title,
-            seconds,
-            str(decision.verdict) if decision else "",
-            {**metadata, **kept},
-            decision_line(settled),
-        )
-        if carried.ends:
-            self.ending = "presented"
-        return [ended, *done.events, *(self._ground.plan_updates(done) if done.changed else [])]
-
-    def _carry(self, wish: EffectRequest) -> Generator[SessionOutput, None, EffectDone]:
-        """Records what an effect wants to have recorded before it goes on."""
-        work = self.effects.run_effect(wish)
         while True:
             try:
                 event = next(work)
@@ -393,6 +358,49 @@ class ToolCallRunner:
                 yield event
             else:
                 yield from self._ground.append_events(event)
+
+    def _opened(self, result: ToolCallResult, posture: PermissionContext) -> ProcessRunner | None:
+        """Returns what runs a command that was allowed to change configuration of agents."""
+        if result.attempt is None or not isinstance(result.outcome.effect, CommandEffect):
+            return None
+        files = self._tooling.gate.files(result.attempt.requests)
+        opened = tuple(
+            file.resource
+            for file in files
+            if file.action is Action.EDIT
+            and configures_agents(file.resource.encode("utf-8", "surrogateescape"))
+        )
+        if not opened:
+            return None
+        found = self._tooling.with_path_limits(msgspec.structs.replace(posture, opened=opened))
+        return found[0] if found else None
+
+    def _record(
+        self, call: ToolCall, result: ToolCallResult, done: EffectDone, seconds: float
+    ) -> list[SessionEvent]:
+        """Returns everything that ends a call."""
+        outcome, carried, mask = result.outcome, done.carried, self._tooling.redact
+        title = mask(outcome.title)
+        metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
+        last = ToolOutcome(
+            mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
+        )
+        last = notify_guards(self._guards, result, last)
+        text, kept = self._kept(last.text, outcome.rest or done.rest)
+        decision = result.decision
+        ended = CallEnded(
+            call.id,
+            result.tool,
+            ToolResult(call.id, text, last.failed, last.images),
+            title,
+            seconds,
+            str(decision.verdict) if decision else "",
+            {**metadata, **kept},
+            decision_line(result),
+        )
+        if carried.ends:
+            self.ending = "presented"
+        return [ended, *done.events, *(self._ground.plan_updates(done) if done.changed else [])]
 
     def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
         """Keeps the whole of a long output in a file, and says where it is."""
@@ -405,20 +413,16 @@ class ToolCallRunner:
             path = one_line(self._desk.ports.projection.write_output(name, content))
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be kept: {error}", {}
-        told = f"The whole output is in {path}{self._reads()}."
-        return f"{text}\n\n{told}", {"output": path}
-
-    def _reads(self) -> str:
-        """Says how to read a file, where the model has the tool for it."""
         absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
-        return "" if "read" in absent else "; `read` shows any part of it"
+        how = "" if "read" in absent else "; `read` shows any part of it"
+        return f"{text}\n\nThe whole output is in {path}{how}.", {"output": path}
 
-    def _refused(self, batch: Sequence[PreparedCall]) -> Iterator[StoredEvent]:
+    def _refused(self, batch: Sequence[PreparedCall]) -> list[CallEnded]:
         halted = self.ending in ("paused", "cancelled", "interrupted")
         words = STOPPED_BY_PERSON.format(why=self.ending) if halted else AFTER_THE_END
-        yield from self._ground.append_events(*[abandoned_call(each.call, words) for each in batch])
+        return [abandoned_call(each.call, words) for each in batch]
 
-    def _give_up(self, calls: Iterable[ToolCall], why: str) -> None:
+    def _abandon(self, calls: Iterable[ToolCall], why: str) -> None:
         if ended := [abandoned_call(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self._ground.append_events(*ended)
@@ -429,21 +433,13 @@ def abandoned_call(call: ToolCall, why: str) -> CallEnded:
     return CallEnded(call.id, call.tool, ToolResult(call.id, why, failed=True))
 
 
-def _decided(settled: ToolCallResult) -> Decision:
+def _decided(result: ToolCallResult) -> Decision:
     """Returns the decision that an effect is carried out by: an answer, if one was needed."""
-    decision = settled.decision
+    decision = result.decision
     assert decision is not None, "a call with an effect was judged"
-    if settled.consent is not None and settled.consent.yes:
+    if result.consent is not None and result.consent.yes:
         return msgspec.structs.replace(decision, verdict=Verdict.ASK)
     return decision
-
-
-def _unconfined(settled: ToolCallResult) -> bool:
-    return settled.consent is not None and settled.consent.unconfined
-
-
-def _is_order(request: ResourceAccess) -> bool:
-    return configures_agents(request.resource.encode("utf-8", "surrogateescape"))
 
 
 def _may_be_freed(doubt: ToolPermissionRequest, *, confined: bool) -> bool:
@@ -456,28 +452,17 @@ def _as_told(outcome: ToolOutcome) -> EffectResult:
     return EffectResult(outcome.text, outcome.failed, metadata=outcome.metadata)
 
 
-def _is_parked(settled: ToolCallResult) -> bool:
+def _is_parked(result: ToolCallResult) -> bool:
     """Tells whether a call waits for an answer that may come some day."""
-    return settled.consent is not None and settled.consent.later
+    return result.consent is not None and result.consent.later
 
 
-def _can_wait(settled: ToolCallResult) -> bool:
+def _can_wait(result: ToolCallResult) -> bool:
     """Tells whether the end of a call may become durable together with the step after it.
 
     What was only read can be read again, and what was staged is durable in the draft: after a crash
     in between, the model is told of it as news.
     """
-    staged = settled.decision is not None and settled.decision.verdict is Verdict.STAGE
-    effect = settled.outcome.effect
+    staged = result.decision is not None and result.decision.verdict is Verdict.STAGE
+    effect = result.outcome.effect
     return effect is None or (staged and isinstance(effect, EditEffect | CommandEffect))
-
-
-def _batches(
-    prepared: Sequence[PreparedCall], together: Callable[[PreparedCall], str]
-) -> Iterator[tuple[str, list[PreparedCall]]]:
-    """Yields calls to settle together: neighbours of one kind, and each other one alone."""
-    for kind, group in groupby(prepared, together):
-        if kind:
-            yield kind, list(group)
-        else:
-            yield from (("", [each]) for each in group)

@@ -77,9 +77,9 @@ class SessionTurn:
         self._take(events)
         self._news = PlanUpdates(desk, self._record, self._linked)
         self.children = ChildSessions(self, desk, tooling, SessionTurn)
-        self._settling = ToolCallRunner(self, desk, tooling, self.children)
+        self._calls = ToolCallRunner(self, desk, tooling, self.children)
         # Calls that wait for an answer, their own or their child's, and for nothing else.
-        own = self._settling.effects.permission.resume(events)
+        own = self._calls.effects.permission.resume(events)
         lent = self.children.waiting
         self._waiting = [c for c in self._transcript.pending_calls if c in own or c.id in lent]
 
@@ -167,15 +167,15 @@ class SessionTurn:
         return (*said, *(self.append_events(*news) if news else ()))
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
-        """Settles the calls of one answer; one that ends the turn has it end here."""
-        yield from self._settling.run_call(calls)
-        if self._settling.ending:
-            yield from self._end(self._settling.ending, self._settling.words)
+        """Runs the calls of one answer; one that ends the turn has it end here."""
+        yield from self._calls.run(calls)
+        if self._calls.ending:
+            yield from self._end(self._calls.ending, self._calls.words)
 
     def confirm(self, header: str, question: str) -> Generator[StoredEvent, None, bool]:
         """Asks the person whether to go on, on record; only a plain yes is one."""
         heard: list[StoredEvent] = []
-        work = self._settling.effects.permission.confirm(self._record, header, question)
+        work = self._calls.effects.permission.confirm(self._record, header, question)
         consent = drain(work, lambda event: heard.extend(self.append_events(event)))
         yield from (*heard, *self.read_updates())
         if self._tooling.cancel_reason() == "interrupted":  # that is no answer to what was asked
@@ -201,7 +201,7 @@ class SessionTurn:
         return reminder(self._record, plan, now)
 
     def open(self) -> Iterator[StoredEvent | StreamDelta]:
-        """Ends what a process that died left open, starts the turn, and settles what waited."""
+        """Ends what a process that died left open, starts the turn, and runs what waited."""
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
         lost = [
@@ -243,7 +243,7 @@ class SessionTurn:
         yield from self.append_events() if self._held else ()
         plan = self._current_plan()
         fresh = not self._called and not self._record.parent
-        if plan and fresh and self._settling.effects.authoring.is_empty(plan):
+        if plan and fresh and self._calls.effects.authoring.is_empty(plan):
             self._desk.plans.delete([plan])
             yield from self.append_events(self._desk.link(None))
 

@@ -30,7 +30,11 @@ def run(arguments: Sequence[str]) -> int:
         goal = read_goal(arguments)
         if (opened := _screen(goal or read_folder_goal(arguments))) is not None:
             return opened
-        return _command(arguments) if goal is None else _goal(goal, output)
+        if goal is None:
+            return _command(arguments)
+        from assent.cli.goal.command import run_goal
+
+        return run_goal(goal, output)
     except EXPECTED as error:
         return output.fail(as_assent_error(error))
 
@@ -54,12 +58,6 @@ def _for_a_machine(arguments: Sequence[str]) -> bool:
     """Tells whether an answer in JSON is wanted, also where the line cannot be read otherwise."""
     pairs = [f"{one}={other}" for one, other in pairwise(arguments)]
     return not JSON_OPTIONS.isdisjoint([*arguments, *pairs])
-
-
-def _goal(goal: Goal, output: CliOutput) -> int:
-    from assent.cli.goal.command import run_goal
-
-    return run_goal(goal, output)
 
 
 def _screen(goal: Goal | None) -> int | None:

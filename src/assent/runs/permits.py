@@ -34,7 +34,7 @@ class Permits:
         self._place = place
         self._runs = runs
         self._contents = PlanContents(doors)
-        self._settled = 0  # the log's position up to which every run is known to be over
+        self._known_over = 0  # the log's position up to which every run is known to be over
         self._last: RunReport | None = None  # what this process applied last
 
     def apply(
@@ -47,7 +47,7 @@ class Permits:
         self._check_paths(operations)
         ledger = self._runs.repository()
         with self._doors.locks.hold(ledger.workspace, f"session {session.slug}"):
-            self._settle(ledger)
+            self._recover_unfinished(ledger)
             text = permit_text(session.session, call, source, detail)
             plan = Plan(text, operations, workspace=ledger.workspace)
             self._check_files(plan, operations)
@@ -75,14 +75,14 @@ class Permits:
             if last is None:
                 raise
             if last.outcome == "needs_you":
-                raise _unsettled(last) from error
+                raise _unfinished(last) from error
             words = f"{error.message.replace(STORED, '').strip()} {_over(last)}"
             raise StoreError(words, error.next) from error
 
     def check_over(self) -> None:
         """Raises if the edit that was applied last is not over, because log or disk failed."""
         if self._last and self._last.onward and self._runs.unfinished():
-            raise _unsettled(self._last)
+            raise _unfinished(self._last)
 
     def _run(self, ledger: PlanRepository, plan: Plan, permit: Permit) -> RunReport:
         run = self._doors.clock.new_id()
@@ -93,7 +93,7 @@ class Permits:
         if report.outcome != "needs_you":
             with self._runs.housekeeping("The log could not be read after the edit"):
                 stream = f"run/{ledger.workspace}/{run}"
-                self._settled = self._doors.store.read(stream)[-1].position
+                self._known_over = self._doors.store.read(stream)[-1].position
         return report
 
     def _check_paths(self, operations: Sequence[FileOperation]) -> None:
@@ -135,10 +135,10 @@ class Permits:
             raise Drift(f"{drift.message} {RETRY_EDIT}") from drift
         self._doors.blobs.flush()
 
-    def _settle(self, ledger: PlanRepository) -> None:
+    def _recover_unfinished(self, ledger: PlanRepository) -> None:
         """Recovers what an earlier process left, unless no run was written since the last look."""
         runs = f"run/{ledger.workspace}/"
-        if self._settled and not self._doors.store.read_all([runs], self._settled):
+        if self._known_over and not self._doors.store.read_all([runs], self._known_over):
             return
         drive_to_end(self._runs.recover_unfinished_locked(ledger))
 
@@ -146,13 +146,13 @@ class Permits:
 def _done(report: RunReport) -> RunReport:
     """Returns the report of a run that did what it should; raises for any other."""
     if report.outcome == "needs_you":
-        raise _unsettled(report)
+        raise _unfinished(report)
     if report.outcome == "rolled_back":
         raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
     return report
 
 
-def _unsettled(report: RunReport) -> RunUnfinished:
+def _unfinished(report: RunReport) -> RunUnfinished:
     told = " ".join(report.notes)
     if not report.onward:
         told = f"Run {report.run} could not be put back and waits for the person. {told}"

@@ -453,11 +453,13 @@ class Runs:
 
         Slots of a run that nobody knows keep everything else from being done.
         """
-        settled = yield from self._settled(ledger)
+        report = yield from self._recover_by_journal(ledger)
         self._orphans.check()
-        return settled
+        return report
 
-    def _settled(self, ledger: PlanRepository) -> Generator[RunUpdate, None, RunReport | None]:
+    def _recover_by_journal(
+        self, ledger: PlanRepository
+    ) -> Generator[RunUpdate, None, RunReport | None]:
         self._reckon_under(ledger)
         found = self.unfinished()
         if found is None:

@@ -172,7 +172,7 @@ class SessionCommands:
             PLAN_COMMAND_LIMITS, seconds=USER_COMMAND_MAX_S, stopped=self._own.is_cancelled
         )
         with self._doors.locks.hold(ledger.workspace, "your command"), self._own.registered():
-            self._settle(ledger)
+            self._recover_unfinished(ledger)
             work, heard = self._freely(line, process, limits), SessionCommandOutput()
             try:
                 return (yield from self._recorded(ledger, begun, work, heard))
@@ -220,7 +220,7 @@ class SessionCommands:
         if folder and normalize(folder) != folder:
             raise Refused(f"{display_path(folder)} is no folder of the workspace. Nothing was run.")
 
-    def _settle(self, ledger: PlanRepository) -> None:
+    def _recover_unfinished(self, ledger: PlanRepository) -> None:
         """Recovers what was left; a run that waits for its person does not keep them from looking.
 
         A command whose end is not on record does: the next one would take its place.

@@ -355,13 +355,25 @@ class ToolDispatcher:
             judged=prepared.requests,
             absent=prepared.absent,
         )
-        asked = _CallQuestions(ask, prepared, decision, _loop(objections))
+        loop = " ".join(each.reason for each in objections if each.layer == LOOP)
+        asked = _CallQuestions(ask, prepared, decision, loop)
         try:
-            outcome = self._ran(prepared, shut, asked)
+            doubts = self._doubts(prepared, decision, around.posture)
+            asked.about([request for request in doubts if request.action is not Action.EDIT])
+            if tool.action is Action.FETCH or tool.schema is not None:
+                # It waits for a server, and can be left to itself.
+                outcome = shut.attend(lambda: tool.run(prepared.args, shut))
+            else:
+                outcome = tool.run(prepared.args, shut)
+            check_effect_covered(outcome.effect, prepared.requests)
+            if not outcome.failed:  # nothing happens by running it: whether it may is asked now
+                edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
+                asked.about([request for request in doubts if request.action is Action.EDIT], edit)
         except _CallDenied as refused:
             told = _advised(refused_outcome(tool.name, refused.why), prepared.absent)
             outcome = self._named(told, prepared)
-            attempt = _denied(attempt)
+            denied = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
+            attempt = msgspec.structs.replace(attempt, decision=denied)
         except Exception as error:
             outcome = _advised(failed_outcome(tool.name, error), prepared.absent)
             if MISSING_CAPABILITY in outcome.metadata:
@@ -390,20 +402,6 @@ class ToolDispatcher:
         requests = (ResourceAccess(Action.READ, display_path(path)),)
         decision = self._gate.decide(requests, around.posture)
         return decision.verdict is Verdict.RUN and around.readable(path)
-
-    def _ran(
-        self, prepared: PreparedCall, around: ToolContext, asked: "_CallQuestions"
-    ) -> ToolOutcome:
-        """Runs a call. Nothing happens by that: whether an edit may happen is asked with it."""
-        assert prepared.tool is not None, "a call without a tool fails before"
-        doubts = self._doubts(prepared, asked.decision, around.posture)
-        asked.about([request for request in doubts if request.action is not Action.EDIT])
-        outcome = _run(prepared.tool, prepared.args, around)
-        check_effect_covered(outcome.effect, prepared.requests)
-        if not outcome.failed:
-            edit = outcome.effect if isinstance(outcome.effect, EditEffect) else None
-            asked.about([request for request in doubts if request.action is Action.EDIT], edit)
-        return outcome
 
     def _doubts(
         self, prepared: PreparedCall, decision: Decision, posture: PermissionContext
@@ -455,13 +453,6 @@ class _CallDenied(Exception):
         self.why = why
 
 
-def _run(tool: Tool, args: msgspec.Struct | None, around: ToolContext) -> ToolOutcome:
-    """Runs a tool; one that waits for a server can be left to itself."""
-    if tool.action is Action.FETCH or tool.schema is not None:
-        return around.attend(lambda: tool.run(args, around))
-    return tool.run(args, around)
-
-
 def _advised(outcome: ToolOutcome, absent: frozenset[str]) -> ToolOutcome:
     """Returns what is told of a call that came to nothing, without tools that are not there."""
     return msgspec.structs.replace(
@@ -480,12 +471,6 @@ def _attempt(prepared: PreparedCall, decision: Decision, around: ToolContext) ->
         prepared.requests,
         decision,
     )
-
-
-def _denied(attempt: GuardedCall) -> GuardedCall:
-    """Returns an attempt that came to nothing, because the gate, a guard or a person said no."""
-    decision = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
-    return msgspec.structs.replace(attempt, decision=decision)
 
 
 def _objections(guards: Sequence[CallGuard], attempt: GuardedCall) -> list[Decision]:
@@ -510,10 +495,6 @@ def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
     return msgspec.structs.replace(found, reason=" ".join(dict.fromkeys(filter(None, asking))))
 
 
-def _loop(objections: Sequence[Decision]) -> str:
-    return " ".join(each.reason for each in objections if each.layer == LOOP)
-
-
 def _subject(prepared: PreparedCall) -> str:
     """Names what is repeated: the tool, and the first thing that it touches."""
     first = access_line(prepared.requests[0])
@@ -522,12 +503,12 @@ def _subject(prepared: PreparedCall) -> str:
 
 
 def notify_guards(
-    guards: Sequence[CallGuard], settled: ToolCallResult, outcome: ToolOutcome
+    guards: Sequence[CallGuard], result: ToolCallResult, outcome: ToolOutcome
 ) -> ToolOutcome:
     """Tells the guards what came of a call in the end; returns it with what they add to it."""
-    for guard in guards if settled.attempt is not None else ():
+    for guard in guards if result.attempt is not None else ():
         try:
-            outcome = guard.after(settled.attempt, outcome)  # type: ignore[arg-type]
+            outcome = guard.after(result.attempt, outcome)  # type: ignore[arg-type]
         except Exception as error:
             text = f"{outcome.text}\n[A guard failed after the call: {error!r}.]"
             outcome = msgspec.structs.replace(outcome, text=text)

@@ -170,16 +170,13 @@ class AgentLoop:
                 mode = turn.record.mode
                 yield from turn.append_events(*end_events(answered, opened.name, taken, mode))
                 return
-            yield from self._settle(turn, answered, cut=cut > 0)
+            if cut:
+                yield from turn.append_events(*declined_calls(answered.calls, ANSWER_CUT_OFF))
+            else:
+                yield from turn.run_calls(answered.calls)
             if turn.is_over:
                 yield from turn.append_events(TurnEnded("presented")) if turn.record.working else ()
                 return
-
-    def _settle(self, turn: Turn, answered: ModelAnswer, *, cut: bool) -> Iterator[SessionOutput]:
-        if cut:
-            yield from turn.append_events(*declined_calls(answered.calls, ANSWER_CUT_OFF))
-        else:
-            yield from turn.run_calls(answered.calls)
 
     def _unpaid(self, turn: Turn, opened: OpenedModel) -> Generator[SessionOutput, None, str]:
         """Asks the person where a limit is reached; says why the turn ends if it is no yes."""

@@ -6,7 +6,7 @@ It shows the result of the turn.
 import re
 import sys
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any, TypeAlias, cast
 
 from assent.app.engine import Engine
@@ -65,7 +65,7 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
         output.lines([Line("plain", line) for line in overview().splitlines()])
         return 0
     if not is_slash(goal.words):
-        return _talked(goal, output)
+        return _say(goal, output)
     from assent.cli.goal.slash_command import (
         HELP,
         find_custom_command,
@@ -77,7 +77,7 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
         return list_slash_commands(goal, output)
     if is_custom(goal.words):
         chosen = find_custom_command(goal, output)
-        return _talked(chosen.onto(goal), output, chosen.prompt)
+        return _say(chosen.onto(goal), output, chosen.prompt)
     return _switch(goal, output)
 
 
@@ -85,46 +85,42 @@ def run_goal(goal: Goal, output: CliOutput) -> int:
 PromptBuilder: TypeAlias = Callable[[Goal, Any], str]
 
 
-def _talked(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
+def _say(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
     """Says the words of a goal, or what a command of one's own makes of them."""
     with interruptible():
-        return _worked(goal, output, written)
+        from assent.app.session import (
+            BudgetLimits,
+            InvocationOptions,
+            SessionOptions,
+            open_session_runtime,
+        )
+        from assent.cli.asker import asker
 
-
-def _worked(goal: Goal, output: CliOutput, written: PromptBuilder | None) -> int:
-    from assent.app.session import (
-        BudgetLimits,
-        InvocationOptions,
-        SessionOptions,
-        open_session_runtime,
-    )
-    from assent.cli.asker import asker
-
-    words = _said(goal.words.strip(), output)
-    going_on = bool(goal.going_on or goal.resume or goal.plan)
-    if not words and not going_on:
-        raise UsageError(NOTHING, 'assent -p "what should be done"')
-    wanted = SessionOptions(
-        # A session knows its model; opening another one ahead would help nobody.
-        goal.model or (None if going_on else ""),
-        goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
-        BudgetLimits(
-            goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None
-        ),
-        InvocationOptions(goal.rules, goal.auto),
-    )
-    screen = ScreenLock()
-    may_ask = not goal.headless and not goal.no_input
-    person = asker(may_ask=may_ask, later=goal.later, screen=screen)
-    work = open_session_runtime(goal.folder, person, wanted)
-    with closing(work):
-        held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
-        shown = _ringing(held, work.notify, goal)
-        said = words if written is None else _filled(written(goal, work.tooling), words, goal)
-        code = GoalTurn(goal, work, shown, output).turn(said)
-        work.engine.retention.retain(daily=True)
-        output.warn(work.engine.warnings)
-        return code
+        words = _said(goal.words.strip(), output)
+        going_on = bool(goal.going_on or goal.resume or goal.plan)
+        if not words and not going_on:
+            raise UsageError(NOTHING, 'assent -p "what should be done"')
+        wanted = SessionOptions(
+            # A session knows its model; opening another one ahead would help nobody.
+            goal.model or (None if going_on else ""),
+            goal.agent or (default_agent(_base(goal.mode)) if goal.mode else ""),
+            BudgetLimits(
+                goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None
+            ),
+            InvocationOptions(goal.rules, goal.auto),
+        )
+        screen = ScreenLock()
+        may_ask = not goal.headless and not goal.no_input
+        person = asker(may_ask=may_ask, later=goal.later, screen=screen)
+        work = open_session_runtime(goal.folder, person, wanted)
+        with closing(work):
+            held = DeferredTurnOutput(turn_output(goal.form, output, asks=person.present), screen)
+            shown = _ringing(held, work.notify, goal)
+            said = words if written is None else _filled(written(goal, work.tooling), words, goal)
+            code = GoalTurn(goal, work, shown, output).turn(said)
+            work.engine.retention.retain(daily=True)
+            output.warn(work.engine.warnings)
+            return code
 
 
 def _ringing(shown: TurnOutput, notify: Any, goal: Goal) -> TurnOutput:
@@ -229,7 +225,7 @@ class GoalTurn:
             for recorded in self._engine.sessions.events(record, found.seq if found else 0):
                 self._shown.hear(recorded)
         before = self._plan(record)
-        error = self._driven(record)
+        error = self._drive(record)
         try:
             ending = self._ending(record, before, error)
         except StoreError:
@@ -276,14 +272,22 @@ class GoalTurn:
         message = f"Nothing waits for an answer in session {record.slug}."
         raise UsageError(message, f"{self._prefix} -c -p 'WHAT NEXT'")
 
-    def _driven(self, record: SessionRecord) -> AssentError | None:
+    def _drive(self, record: SessionRecord) -> AssentError | None:
         """Drives the turn to its end; returns the error that it ended with."""
         work = self._work
         turn = work.engine.sessions.work(record, work.driver, work.tooling)
         events = cast("Generator[StoredEvent | StreamDelta, None, None]", turn)
         try:
             with closing(events):
-                self._hear_all(events)
+                try:
+                    for heard in events:
+                        self._hear(heard)
+                except KeyboardInterrupt:
+                    # It may have come while something was shown; then the turn does not know yet.
+                    with suppress(StopIteration):
+                        self._hear(events.throw(KeyboardInterrupt()))
+                    for heard in events:
+                        self._hear(heard)
         except KeyboardInterrupt:
             staged = " and staged" if record.mode == "plan" else ""
             words = f"Interrupted. What was said{staged} so far is kept."
@@ -291,19 +295,6 @@ class GoalTurn:
         except AssentError as error:
             return self._kept(error, record)
         return None
-
-    def _hear_all(self, events: Generator[StoredEvent | StreamDelta, None, None]) -> None:
-        try:
-            for heard in events:
-                self._hear(heard)
-        except KeyboardInterrupt:
-            # It may have come while something was shown; then the turn does not know of it yet.
-            try:
-                self._hear(events.throw(KeyboardInterrupt()))
-            except StopIteration:
-                return
-            for heard in events:
-                self._hear(heard)
 
     def _hear(self, heard: StoredEvent | StreamDelta) -> None:
         if isinstance(heard, StoredEvent):

@@ -56,7 +56,7 @@ def partial_plan(operations: Sequence[Operation], declined: Collection[int]) -> 
     planned = _before_all(touched)
     left = dict(planned)
     for group in _groups(operations, touched, gone):
-        planned, left = _settled(group, gone, planned, left)
+        planned, left = _excluded(group, gone, planned, left)
     kept = [(index, op) for index, op in enumerate(operations) if index not in gone]
     commands = [index for index in declined if isinstance(operations[index], RunCommand)]
     unsure = [i for i, op in kept if commands and i > min(commands) and not is_commit(op)]
@@ -80,7 +80,7 @@ def _groups(
     yield group
 
 
-def _settled(
+def _excluded(
     group: list[OperationFootprint], gone: dict[int, str], planned: StatesByPath, left: StatesByPath
 ) -> tuple[StatesByPath, StatesByPath]:
     """Finds what has to go until the rest holds together; returns what stands then, both ways."""

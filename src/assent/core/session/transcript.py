@@ -79,7 +79,7 @@ class Transcript:
             case CallStarted(call=call):
                 self._began.add(call)
             case CallEnded(result=result):
-                self._settled(result)
+                self._add_result(result)
             case _:
                 self._turn_to(event)
 
@@ -149,7 +149,7 @@ class Transcript:
         if not self._open:
             self._flush()
 
-    def _settled(self, result: ToolResult) -> None:
+    def _add_result(self, result: ToolResult) -> None:
         self._results.setdefault(result.call, result)
         if len(self._results) >= len(self._open) and not self.pending_calls:
             self._flush()

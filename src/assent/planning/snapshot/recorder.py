@@ -90,7 +90,7 @@ class SnapshotRecorder:
     def take(self) -> WorkspaceSnapshot:
         """Keeps what stands in the workspace now; all contents are durable when it returns."""
         began = self._clock()
-        found = self._walk.go(lambda stamp: _settled(stamp, began))
+        found = self._walk.go(lambda stamp: _is_older(stamp, began))
         room = _SnapshotBudget(self._bounds)
         rows = []
         for path, stamp in sorted(found.files.items()):
@@ -114,7 +114,7 @@ class SnapshotRecorder:
         began = self._clock()
         rows = {row.path: row for row in before.rows}
         known = RecordedPaths(rows, before.there)
-        found = self._walk.go(lambda stamp: _settled(stamp, began), known)
+        found = self._walk.go(lambda stamp: _is_older(stamp, began), known)
         room = _SnapshotBudget(self._bounds)
         changes: list[SnapshotChange] = [*_folders_changed(before, found)]
         unseen = before.unseen
@@ -176,7 +176,7 @@ class SnapshotRecorder:
             return SnapshotFile(path, stamp, "", "odd")
         if size != stamp[_SIZE]:  # it grew or shrank meanwhile: its times tell nothing
             return SnapshotFile(path, _resized(stamp, size), digest, None, sure=False)
-        sure = _settled(stamp, began)
+        sure = _is_older(stamp, began)
         if sure:
             self._digests[path] = (stamp, digest)
         return SnapshotFile(path, stamp, digest, None, sure)
@@ -301,7 +301,7 @@ def _made(before: WorkspaceSnapshot, found: WalkResult) -> tuple[bytes, ...]:
     return tuple(sorted(path for path in new if not _lies_in(path, unseen)))
 
 
-def _settled(stamp: SnapshotStamp, now: int) -> bool:
+def _is_older(stamp: SnapshotStamp, now: int) -> bool:
     return now - max(stamp[:_SIZE]) > MTIME_GRANULARITY_NS
 
 

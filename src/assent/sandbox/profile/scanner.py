@@ -91,7 +91,7 @@ class HiddenPathScanner:
             return None
         self.read += 1
         self._folders.pop(path, None)
-        if _settled(stamp, now):
+        if _is_older(stamp, now):
             self._folders[path] = seen
         return seen
 
@@ -118,12 +118,12 @@ class HiddenPathScanner:
         except OSError:
             return True
         self._judged.pop(path, None)
-        if _settled(stamp, now):
+        if _is_older(stamp, now):
             self._judged[path] = (stamp, held)
         return held
 
 
-def _settled(stamp: FileStamp, now: int) -> bool:
+def _is_older(stamp: FileStamp, now: int) -> bool:
     return now - max(stamp.modified, stamp.changed) > MTIME_GRANULARITY_NS
 
 
