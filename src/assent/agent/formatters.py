@@ -1,7 +1,6 @@
 """Runs new file contents through the person's formatters before they are shown or applied."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Any
 
 import msgspec
@@ -13,6 +12,7 @@ from assent.core.errors import AssentError
 from assent.core.paths import base_name, display_path, one_line
 from assent.core.plan.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.shell.process import ProcessLimits, ProcessResult, Program, SandboxState
+from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.core.tool import EditEffect
 from assent.ports import ProcessRunner
 from assent.render.diff import LIMIT, operation_diff
@@ -62,7 +62,7 @@ def _command(op: FileOperation, formats: Formatters) -> tuple[str, ...] | None:
         return None
     for glob, words in formats.items():
         where = display_path(op.path if "/" in glob else base_name(op.path))
-        if words and fnmatchcase(where, glob):
+        if words and glob_matches(where, glob, FNMATCH):
             return tuple(word.replace(PATH, display_path(op.path)) for word in words)
     return None
 

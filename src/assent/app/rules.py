@@ -19,7 +19,7 @@ from assent.config.permissions import RuleSources, load_policy, rules_in
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
 from assent.core.permission.command_analysis import CommandAnalysis
-from assent.core.permission.rule import PermissionPolicy, PermissionRule
+from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
 from assent.core.tool import PERMISSIONS
@@ -33,7 +33,6 @@ from assent.tools.registry import TOOLS
 
 # Of OpenCode's words those that nothing here does: rules for them may stand in shared files.
 OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
-WILDCARDS = ("*", "?")
 
 
 def unknown_rule_warnings(rules: Iterable[PermissionRule], settings: Settings) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ def unknown_tool_warnings(settings: Settings, here: AppPaths) -> tuple[str, ...]
 def _strange(rules: Iterable[PermissionRule], settings: Settings) -> Iterator[PermissionRule]:
     for rule in rules:
         word = rule.permission
-        if any(sign in word for sign in WILDCARDS) or _is_foreign(word, settings):
+        if any(sign in word for sign in WILDCARD_CHARS) or _is_foreign(word, settings):
             continue
         if word not in _words() and not is_reserved_name(word):
             yield rule

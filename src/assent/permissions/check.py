@@ -9,7 +9,12 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.permission.mode import Mode
-from assent.core.permission.rule import PermissionPolicy, expand_home, matches_everything
+from assent.core.permission.rule import (
+    PermissionPolicy,
+    before_wildcard,
+    expand_home,
+    matches_everything,
+)
 from assent.core.permission.rule_match import RuleMatch, mode_without_tool, tool_names
 from assent.core.permission.sensitive_paths import (
     configures_agents,
@@ -312,7 +317,7 @@ def names_path(opinion: RuleMatch, path: str, policy: PermissionPolicy) -> bool:
         return False
     pattern = expand_home(rule.pattern, policy.home)
     path = path.removeprefix(policy.root.rstrip("/") + "/") if policy.root else path
-    start = re.split(r"[*?]", pattern, maxsplit=1)[0]
+    start = before_wildcard(pattern)
     if path.startswith("/"):
         folder = start if start == pattern else start.rpartition("/")[0]
         return bool(folder.strip("/")) and f"{path}/".startswith(f"{folder.rstrip('/')}/")

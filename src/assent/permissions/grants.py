@@ -5,7 +5,13 @@ from typing import TypeAlias
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.mode import custom_mode_name, default_agent
-from assent.core.permission.rule import Grant, PermissionPattern, expand_home, wildcard_matches
+from assent.core.permission.rule import (
+    WILDCARD_CHARS,
+    Grant,
+    PermissionPattern,
+    expand_home,
+    wildcard_matches,
+)
 from assent.core.tool import PERMISSIONS, Action, Decision, PermissionContext, ResourceAccess
 from assent.permissions.check import PermissionCheck, why_secret_path
 from assent.permissions.command_checks import agent_config_writes
@@ -137,7 +143,7 @@ def _outside(request: ResourceAccess, line: LineClassifier) -> Sequence[Permissi
     """Offers a folder and all in it; a folder whose own name has wildcards in it only as it is."""
     folder = request.resource.removesuffix(ALL).rstrip("/") or "/"
     exact = PermissionPattern(request.permission, request.resource, exact=True)
-    if why_secret_path(folder) or {*folder} & {*"*?"} or folder == "/":
+    if why_secret_path(folder) or {*folder} & {*WILDCARD_CHARS} or folder == "/":
         return (exact,)
     below = PermissionPattern(request.permission, folder + ALL)
     return (below,) if request.resource == below.pattern else (exact, below)

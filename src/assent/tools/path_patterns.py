@@ -11,7 +11,7 @@ import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import base_name, parent
-from assent.core.shell.glob import glob_regex
+from assent.core.text.glob_pattern import GLOB_FLAGS, SHELL_NAME, compile_glob
 from assent.tools.overlay import Overlay
 
 # Path globs: which files a pattern such as `src/**/*.{ts,tsx}` matches, in bounded time.
@@ -34,7 +34,11 @@ class PathGlob:
         found = list(islice(_alternatives(wide), MAX_ALTERNATIVES + 1))
         if len(found) > MAX_ALTERNATIVES:
             raise UsageError(f"The braces of {glob!a} stand for too many patterns; use fewer.")
-        self._parts = [[_part(part) for part in each.split("/")] for each in found]
+        # What each name has to match; None stands for any number of folders.
+        self._parts = [
+            [None if part == "**" else compile_glob(part, SHELL_NAME) for part in each.split("/")]
+            for each in found
+        ]
 
     def matches(self, path: bytes) -> bool:
         """Tells whether a path, seen from the folder that was asked about, is meant."""
@@ -63,23 +67,19 @@ def _alternatives(glob: str) -> Iterator[str]:
         yield from _alternatives(glob[: braces.start()] + inner + glob[braces.end() :])
 
 
-def _part(part: str) -> re.Pattern[str] | None:
-    """Returns what one name has to match; None stands for any number of folders."""
-    return None if part == "**" else glob_regex(part)
-
-
 def _fits(names: Sequence[str], parts: Sequence[re.Pattern[str] | None]) -> bool:
     """Goes through the names once, with the set of parts that may come next."""
     open_at = _skipping({0}, parts)
     for name in names:
-        following = {at for at in open_at if at < len(parts) and parts[at] is None}
-        following |= {at + 1 for at in open_at if at < len(parts) and _is(parts[at], name)}
+        following: set[int] = set()
+        for at in open_at:
+            part = parts[at] if at < len(parts) else None
+            if part is not None and part.fullmatch(name):
+                following.add(at + 1)
+            elif part is None and at < len(parts):
+                following.add(at)
         open_at = _skipping(following, parts)
     return len(parts) in open_at
-
-
-def _is(part: re.Pattern[str] | None, name: str) -> bool:
-    return part is not None and part.fullmatch(name) is not None
 
 
 def _skipping(places: set[int], parts: Sequence[re.Pattern[str] | None]) -> set[int]:
@@ -166,7 +166,7 @@ def _rules(rows: list[IgnoreRule]) -> FolderIgnoreRules:
     known = [last for last in lasts if last is not None]
     whole = len(known) == len(rows)
     return FolderIgnoreRules(
-        rows, re.compile("|".join(known), re.DOTALL) if whole and rows else None
+        rows, re.compile("|".join(known), GLOB_FLAGS) if whole and rows else None
     )
 
 

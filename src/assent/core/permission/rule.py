@@ -3,12 +3,13 @@
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.permission.mode import Mode
+from assent.core.text.glob_pattern import GLOB_FLAGS, WILDCARD, glob_expression
 
 RuleAction: TypeAlias = Literal["allow", "ask", "deny"]
 RuleLayerName: TypeAlias = Literal["defaults", "user", "project", "agent", "command line"]
@@ -53,6 +54,7 @@ class PermissionPolicy(msgspec.Struct, frozen=True):
 
 WildcardMatcher: TypeAlias = Callable[[str], object]
 
+WILDCARD_CHARS: Final = "*?"
 _MAX_COMPILED = 4096  # compiled patterns
 
 
@@ -79,7 +81,12 @@ def wildcard_matcher(pattern: str) -> WildcardMatcher:
 
 def fixed_prefix(pattern: str) -> str:
     """Returns what every text begins with that a pattern stands for."""
-    return re.split(r"[*?]", pattern.removesuffix(" *"), maxsplit=1)[0]
+    return before_wildcard(pattern.removesuffix(" *"))
+
+
+def before_wildcard(pattern: str) -> str:
+    """Returns what stands before the first wildcard; of a pattern without any, all of it."""
+    return re.split(f"[{WILDCARD_CHARS}]", pattern, maxsplit=1)[0]
 
 
 def matches_everything(pattern: str) -> bool:
@@ -98,23 +105,9 @@ def expand_home(pattern: str, home: str) -> str:
 
 
 def _compiled_wildcard(pattern: str) -> WildcardMatcher:
-    ways = [_expression(pattern)]
-    if pattern.endswith(" *"):
-        ways.append(_expression(pattern[:-2]))
-    return re.compile("|".join(f"(?:{way})" for way in ways), re.DOTALL).fullmatch
-
-
-def _expression(pattern: str) -> str:
-    """Writes a pattern so that no text, however long, makes the search try things twice."""
-    first, *rest = [_piece(piece) for piece in re.split(r"\*+", pattern)]
-    if not rest:
-        return first
-    *middle, last = rest
-    return first + "".join(f"(?>.*?{piece})" for piece in middle) + f".*{last}"
-
-
-def _piece(text: str) -> str:
-    return "".join("." if sign == "?" else re.escape(sign) for sign in text)
+    ways = [pattern, pattern[:-2]] if pattern.endswith(" *") else [pattern]
+    expressions = [f"(?:{glob_expression(way, WILDCARD)})" for way in ways]
+    return re.compile("|".join(expressions), GLOB_FLAGS).fullmatch
 
 
 # Parses permission tables, in OpenCode's or Assent's form, into rules in the order they stand in.

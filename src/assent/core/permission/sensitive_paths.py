@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from assent.core.paths import GIT, base_name, casefolded, parent
+from assent.core.text.glob_pattern import PATH_TABLE, glob_expression
 
 # Protected paths: files that make other programs do things, or hold secrets.
 #
@@ -240,7 +241,7 @@ def is_unsafe_link(path: bytes, target: bytes) -> bool:
 
 
 def _regex(glob: str) -> str:
-    return re.escape(glob.lower()).replace(r"\*", "[^/]*")
+    return glob_expression(glob.lower(), PATH_TABLE)
 
 
 @cache  # made when first needed, because it takes milliseconds
@@ -438,4 +439,4 @@ def _secret_pattern() -> re.Pattern[str]:
 
 def _regexes(globs: Iterable[str]) -> list[str]:
     whole = [glob if "/" in glob else f"*/{glob}" for glob in globs]
-    return [re.escape(glob.lower()).replace(r"\*", "[^/]*") for glob in whole]
+    return [_regex(glob) for glob in whole]

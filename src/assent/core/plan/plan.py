@@ -1,6 +1,5 @@
 """The plan: an immutable text with exact operations, named by its digest."""
 
-import fnmatch
 from functools import cached_property
 from typing import Final
 
@@ -10,6 +9,7 @@ from assent.core.digest import export_digest, operation_ids, operations_hash, pl
 from assent.core.errors import InvalidPlan
 from assent.core.plan.front_matter import front_matter
 from assent.core.plan.operation import Operation, WriteFile
+from assent.core.text.glob_pattern import FNMATCH, glob_matches
 
 WHAT_AND_WHY: Final = "What should be true afterwards, and why."  # placeholders of a new plan
 HOW_TO_VERIFY: Final = "How a reader can tell that it worked."
@@ -25,7 +25,7 @@ class Scope(msgspec.Struct, frozen=True):
         """Tells whether a file lies inside the scope; `*` matches any run, `/` too."""
         if not self.files:
             return True
-        return any(fnmatch.fnmatchcase(path, glob) for glob in self.files)
+        return any(glob_matches(path, glob, FNMATCH) for glob in self.files)
 
 
 class ReliedOnFile(msgspec.Struct, frozen=True, order=True):

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Final
 
 import msgspec
 
+from assent.core.text.glob_pattern import FNMATCH, glob_matches
 from assent.sandbox.profile.file_system import read_small_text
 
 # System paths: the folders that every program needs to start, and nothing private.
@@ -49,7 +49,7 @@ def system_paths(etc: str = "/etc") -> list[bytes]:
     found = [
         f"{etc}/{name}"
         for name in _names(etc)
-        if any(fnmatchcase(name, pattern) for pattern in patterns)
+        if any(glob_matches(name, pattern, FNMATCH) for pattern in patterns)
     ]
     return [os.fsencode(path) for path in (*ROOTS, *listed, *found)]
 
