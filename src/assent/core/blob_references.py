@@ -125,7 +125,9 @@ class _ReferenceCollector:
             case ReviewShown(frozen=frozen):
                 self.name(frozen)
                 self.into(frozen if lives else "")
-            case PlanProposed(digest, frozen=frozen) if plan and _is_named(plan, digest):
+            case PlanProposed(digest, frozen=frozen) if plan and digest in [
+                each.digest for each in plan.declined
+            ]:
                 self.name(frozen)  # a review says what was declined of it
             case _:
                 pass
@@ -162,10 +164,6 @@ class _ReferenceCollector:
         """Tells whether a plan can still be built, or is being built."""
         going_on = record.unfinished or record.building
         return record.state not in _OVER or going_on is not None
-
-
-def _is_named(record: PlanRecord, digest: str) -> bool:
-    return any(event.digest == digest for event in record.declined)
 
 
 def _digests(content: bytes) -> set[str]:

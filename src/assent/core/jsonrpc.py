@@ -81,15 +81,13 @@ def _heard(found: Any) -> RpcMessage:
             RpcRequest(known, method) if isinstance(known, int | str) else RpcNotification(method)
         )
     if "error" in found:
-        fault = {"id": None, "code": 0, "message": "", **_members(found["error"])}
+        error = found["error"]
+        told = error if isinstance(error, dict) else {}
+        fault = {"id": None, "code": 0, "message": "", **told}
         return msgspec.convert({**fault, "id": found.get("id")}, RpcError)
     if "result" not in found:
         raise InvalidJsonRpc("it is neither an answer nor a question")
     return msgspec.convert(found, RpcResponse)
-
-
-def _members(error: object) -> dict[str, Any]:
-    return error if isinstance(error, dict) else {}
 
 
 def _line(members: dict[str, object]) -> bytes:

@@ -119,7 +119,12 @@ def edit_outcome(
     real = [c for c in changes if c.before != c.after]
     seen = {display_path(change.path): change.after.digest for change in changes}
     wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
-    words = [f"{one_line(c.path)}: {c.words}" if c in real else _same(c) for c in changes]
+    words = [
+        f"{one_line(change.path)}: {change.words}"
+        if change in real
+        else f"{one_line(change.path)} already has this content; nothing is to be changed."
+        for change in changes
+    ]
     excerpts = [change.excerpt for change in real if change.excerpt]
     contents = {change.after.digest: change.content for change in real}
     return ToolOutcome(
@@ -140,10 +145,6 @@ def excerpt(text: str, start: int, length: int) -> str:
     if end == len(lines) and not lines[-1]:
         end -= 1
     return numbered_lines(lines[begin - 1 : end], begin)
-
-
-def _same(change: EditedFile) -> str:
-    return f"{one_line(change.path)} already has this content; nothing is to be changed."
 
 
 # The plan file as a target: planning writes this one file, as the plan's text (F69).

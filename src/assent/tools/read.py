@@ -102,16 +102,15 @@ class NestedInstructions(msgspec.Struct, frozen=True):
 
 def nested_instructions(around: ToolContext, file: bytes) -> list[NestedInstructions]:
     """Returns what was not said yet, the nearest last; the root's are in the prompt already."""
-    found = [_of(around, folder) for folder in reversed(ancestors(file))]
+    found = [
+        next((each for name in NAMES for each in _read(around, folder, name)), None)
+        for folder in reversed(ancestors(file))
+    ]
     return [
         each
         for each in found
         if each and each.path != file and display_path(each.path) not in around.seen
     ]
-
-
-def _of(around: ToolContext, folder: bytes) -> NestedInstructions | None:
-    return next((each for name in NAMES for each in _read(around, folder, name)), None)
 
 
 def _read(around: ToolContext, folder: bytes, name: str) -> Iterator[NestedInstructions]:
@@ -153,7 +152,7 @@ def run(args: ReadArgs, around: ToolContext) -> ToolOutcome:
     path = resolve_path(around, args.path)
     state = existing_state(around, path)
     if not isinstance(state, FileState):
-        return _folder(path, around)
+        return _names(one_line(path) or ".", around.overlay.names(path))
     chunks = around.overlay.chunks(path)
     first = next(chunks, b"")
     media = _image(first)
@@ -234,10 +233,6 @@ def _image(first: bytes) -> str:
     if first[:4] == b"RIFF" and first[8:12] == b"WEBP":
         return "image/webp"
     return next((media for mark, media in IMAGES.items() if first.startswith(mark)), "")
-
-
-def _folder(path: bytes, around: ToolContext) -> ToolOutcome:
-    return _names(one_line(path) or ".", around.overlay.names(path))
 
 
 def _names(title: str, names: Mapping[bytes, bool]) -> ToolOutcome:

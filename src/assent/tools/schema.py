@@ -59,7 +59,11 @@ def tool_definition(tool: Tool, absent: Collection[str] = ()) -> ToolDefinition:
 @cache
 def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Returns the JSON schema of a struct, with everything in its place instead of references."""
-    offered = {name: _kind(hint) for name, hint in _hints(struct) if not _is_unoffered(hint)}
+    offered = {
+        name: _kind(hint)
+        for name, hint in _hints(struct)
+        if HIDDEN_FIELD not in getattr(hint, "__metadata__", ())
+    }
     found: dict[str, Any] = {"type": "object", "properties": offered}
     if needed := required(struct):
         found["required"] = list(needed)
@@ -86,10 +90,6 @@ def _hints(struct: type[msgspec.Struct]) -> list[tuple[str, Any]]:
     hints = get_type_hints(struct, include_extras=True)
     kinds = [hints[name] for name in struct.__struct_fields__]
     return list(zip(struct.__struct_encode_fields__, kinds, strict=True))
-
-
-def _is_unoffered(hint: Any) -> bool:
-    return HIDDEN_FIELD in getattr(hint, "__metadata__", ())
 
 
 def _kind(kind: Any) -> dict[str, Any]:

@@ -101,7 +101,9 @@ def _misfits(
     for index, steps in group:
         for path, before, _ in steps if index not in gone else ():
             if left[path] != before and (path in touched or planned[path] == before):
-                gone[index] = _made_on(path)
+                gone[index] = (
+                    f"It was made on what a declined operation would leave in {display_path(path)}."
+                )
         after_it = {path: after for path, _, after in steps}
         planned |= after_it
         if index not in gone:
@@ -187,10 +189,6 @@ def _holds(path: bytes, file: bytes) -> str:
         f"{display_path(path)} cannot take the place of a folder in which "
         f"{display_path(file)} stays."
     )
-
-
-def _made_on(path: bytes) -> str:
-    return f"It was made on what a declined operation would leave in {display_path(path)}."
 
 
 def _beside(path: bytes, file: bytes) -> str:

@@ -244,16 +244,13 @@ def _merged(
         return RebaseConflict(op.path, "changed, and is no text that could be merged.")
     found = three_way_merge(*texts)
     if isinstance(found, MergeConflict):
-        where = f"line {found.first}" if found.first == found.last else _lines(found)
+        one = found.first == found.last
+        where = f"line {found.first}" if one else f"lines {found.first} to {found.last}"
         return RebaseConflict(op.path, f"does not fit at {where} of what it was: {found.why}.")
     after = FileState(sha256(found), len(found), mode)
     if after == now:
         return RebasedOperation(None)
     return RebasedOperation(WriteFile(op.path, now, after), found)
-
-
-def _lines(clash: MergeConflict) -> str:
-    return f"lines {clash.first} to {clash.last}"
 
 
 def _content(state: FileState) -> tuple[str, str]:
