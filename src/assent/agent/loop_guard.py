@@ -245,7 +245,7 @@ class LoopGuard:
         self._limits = limits
         self._judge = judge
         self._only_reads = only_reads
-        self._lock = Lock()  # calls that only read are settled side by side
+        self._lock = Lock()  # calls that only read run side by side
         self._track = CallHistory()
         self._marks: dict[str, str] = {}  # of calls on their way, by id
         self._said: dict[str, Decision | None] = {}

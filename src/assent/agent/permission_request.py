@@ -181,13 +181,13 @@ class PermissionRequester:
         self._questions = questions
         self._tooling = tooling
         self._shaping = shaping
-        self._earlier: dict[str, tuple[StoredQuestion, ...]] = {}  # of calls that are settled again
+        self._earlier: dict[str, tuple[StoredQuestion, ...]] = {}  # of calls that run again
         self._step = 0  # of which they are; another one's may have the same ids
 
     def resume(self, events: Sequence[StoredEvent]) -> tuple[ToolCall, ...]:
-        """Returns the calls that only wait for an answer; settled again, they are not asked twice.
+        """Returns the calls that only wait for an answer; run again, they are not asked twice.
 
-        What became of all other unsettled calls is not known.
+        What became of all other open calls is not known.
         """
         found, others = (
             calls_awaiting_answers(events),
@@ -395,13 +395,13 @@ def _header(record: SessionRecord, agent: str) -> str:
 # One line about a permission decision: who decided, by which rule, why, and the answer.
 
 
-def decision_line(settled: ToolCallResult) -> str:
+def decision_line(result: ToolCallResult) -> str:
     """Says on one line who decided about a call, by which rule, and why."""
-    decision = settled.decision
+    decision = result.decision
     if decision is None:
         return ""
     by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
-    answer = f"; {answer_line(settled.consent)}" if settled.consent is not None else ""
+    answer = f"; {answer_line(result.consent)}" if result.consent is not None else ""
     return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
 
 

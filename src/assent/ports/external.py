@@ -74,7 +74,7 @@ class PlanCommandRunner(Protocol):
         """Raises Refused if rules deny the command by now; asked each time, before it begins."""
 
     def check_at_rest(self) -> None:
-        """Raises Unsettled if a command still runs here whose starter died."""
+        """Raises RunUnfinished if a command still runs here whose starter died."""
 
     def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
         """Takes back what a command that was cut off left half done elsewhere than in files.

@@ -57,7 +57,7 @@ class Turn(Protocol):
         """Takes in what others said in the session meanwhile."""
 
     def run_calls(self, calls: Sequence[ToolCall]) -> Iterator[StoredEvent | StreamDelta]:
-        """Settles the calls of one answer; each event comes out after it was stored."""
+        """Runs the calls of one answer; each event comes out after it was stored."""
 
     def reminder(self) -> str:
         """Says what holds now, whatever was forgotten: mode, plan and digest, todos, approval."""
@@ -170,7 +170,7 @@ class CallGuard(Protocol):
         """Returns the outcome, perhaps with words added for the model."""
 
     def turn_end_reason(self) -> str:
-        """Hears that an answer's calls are settled; says why the turn must end, if it must."""
+        """Hears that an answer's calls are over; says why the turn must end, if it must."""
 
 
 class HookResults(msgspec.Struct, frozen=True):

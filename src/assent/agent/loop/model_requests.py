@@ -62,7 +62,7 @@ class ModelRequests:
         raise trouble
 
     def hand_over(self) -> None:
-        """Leaves the calls of the newest answer to whoever settles them."""
+        """Leaves the calls of the newest answer to whoever runs them."""
         if self._step:
             self._step.hand_over()
 
