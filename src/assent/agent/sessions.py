@@ -317,6 +317,7 @@ class Sessions(SessionLookup):
             self._desk.projections.throttled(),
             self._running.registered(record.session) as token,
         ):
+            self._require(record)  # it may have been deleted while somebody else held it
             with token.attached(self._desk.runs.interrupt):
                 drive_to_end(self._desk.runs.recover_unfinished())
             turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build, token)
