@@ -1,10 +1,12 @@
 """F81, F84, F90 and F91: what a remembered yes covers, what a line risks, what nobody runs."""
 
+from typing import get_args
+
 import pytest
 
 from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.denylist import DENYLIST
+from assent.permissions.commands.programs import PROGRAMS, DangerTest
 
 DANGEROUS = (
     "rm -rf /", "rm -fr ~", "rm -r $HOME", 'rm -rf "$HOME"/', "rm -rf ${HOME}/*", "rm -rf ..",
@@ -54,7 +56,9 @@ def test_f91_what_only_looks_like_it_is_no_danger(text: str) -> None:
 
 
 def test_f91_every_row_says_why() -> None:
-    assert all(row.names and row.reason.endswith(".") for row in DENYLIST)
+    rows = [row for program in PROGRAMS.values() for row in program.dangers]
+    assert {row.test for row in rows} == {*get_args(DangerTest)}
+    assert all(row.reason.endswith(".") for row in rows)
 
 
 LEVELS = {

@@ -12,13 +12,13 @@ from typing import Final, TypeAlias
 import msgspec
 
 from assent.core.permission.sensitive_paths import secret_reason
+from assent.permissions.commands.programs import DangerTest, is_kind, known_program
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import (
     ParsedCommandLine,
     SimpleCommand,
     without_global_options,
 )
-from assent.permissions.commands.wrappers import SHELLS
 
 # System paths that no command of a model may delete or take over as a whole.
 
@@ -83,24 +83,11 @@ class ProtectedRoots(msgspec.Struct, frozen=True):
 
 DenylistTest: TypeAlias = Callable[[SimpleCommand, ProtectedRoots], bool]
 
-DOWNLOADS: Final = words_in("curl wget aria2c fetch http https xh lynx w3m ftp")
-SENDS: Final = DOWNLOADS | words_in("nc ncat netcat socat telnet scp sftp rsync ssh mail sendmail")
-INTERPRETERS: Final = SHELLS | words_in(
-    "python python2 python3 pypy pypy3 node nodejs deno bun ruby perl php lua luajit tclsh "
-    "osascript pwsh powershell Rscript julia groovy guile racket elixir"
-)
-_PLAIN_AGENTS: Final = words_in(
-    "claude claude-code opencode opencode-ai codex gemini gemini-cli aider aider-chat cursor-agent "
-    "qwen qwen-code kimi"
-)
-_OTHER_AGENTS: Final = words_in("goose amp droid crush copilot vibe")  # other programs, too
-AGENTS: Final = _PLAIN_AGENTS | _OTHER_AGENTS
 _LOOSE: Final = re.compile(
     r"--(dangerously|yolo|full-auto|auto(-approve|-edit)?$|yes(-always)?$|allow-all|trust-all|"
     r"skip-permissions|always-approve|no-sandbox|bypass|force$)|-y$|bypassPermissions|yolo$|never$|"
     r"danger-full-access"
 )
-_RUNS_INPUT: Final = INTERPRETERS | words_in("eval source . xargs")
 _ABOUT: Final = (("--version",), ("--help",), ("-h",), ("-V",), ("version",))
 _STARTS: Final = words_in("run exec session chat -p --prompt --print -x --execute -c --continue")
 _HOLDERS: Final = words_in("env printenv history set export declare")
@@ -145,7 +132,7 @@ def _stops_machine(command: SimpleCommand, ground: ProtectedRoots) -> bool:
 
 
 def _runs_download(command: SimpleCommand, ground: ProtectedRoots) -> bool:
-    return any(each.name in DOWNLOADS for each in command.fed)
+    return any("downloads" in each.program.kinds for each in command.fed)
 
 
 def _sends_secret(command: SimpleCommand, ground: ProtectedRoots) -> bool:
@@ -169,7 +156,7 @@ def _runs_assent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
 
 
 def _runs_agent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
-    return any(name in _PLAIN_AGENTS for name in _modules(command))
+    return any(is_kind(name, "agent") for name in _modules(command))
 
 
 def _modules(command: SimpleCommand) -> list[str]:
@@ -183,42 +170,21 @@ def _is_agent(command: SimpleCommand, ground: ProtectedRoots) -> bool:
     return not words or words[0] in _STARTS or any(_LOOSE.match(word) for word in words)
 
 
-class DenylistEntry(msgspec.Struct, frozen=True):
-    """Programs, what about them is dangerous, and why nobody should run it."""
-
-    names: frozenset[str]
-    test: DenylistTest
-    reason: str
-
-
-_AGENT: Final = "It starts another agent, whose calls no gate here would judge."
-DENYLIST: Final = (
-    DenylistEntry(words_in("rm shred srm trash"), _recursive,
-           "It deletes a whole home, system, workspace or repository."),
-    DenylistEntry(words_in("find fd"), _whole_search,
-           "It deletes everything below a whole home, system, workspace or repository."),
-    DenylistEntry(words_in("chmod chown chgrp setfacl"), _takes_over,
-           "It changes who may use a whole home or system."),
-    DenylistEntry(words_in("mkfs wipefs blkdiscard mkswap fdisk sfdisk parted sgdisk cryptsetup"),
-           _always, "It overwrites a disk."),
-    DenylistEntry(words_in("dd cp mv tee shred cat"), _to_device,
-           "It writes to a disk or the memory."),
-    DenylistEntry(words_in("shutdown reboot halt poweroff"), _always, "It stops the machine."),
-    DenylistEntry(words_in("systemctl init telinit"), _stops_machine, "It stops the machine."),
-    DenylistEntry(words_in("kill"), _kills_all, "It ends every process, or the first of all."),
-    DenylistEntry(words_in("sudo su doas pkexec run0 runuser"), _always,
-           "It takes the rights of another user, which nobody gave a model."),
-    DenylistEntry(_RUNS_INPUT, _runs_download,
-           "It runs what it downloads before anybody has read it."),
-    DenylistEntry(SENDS, _sends_secret, "It sends secrets to another machine."),
-    DenylistEntry(words_in("assent"), _starts,
-           "It runs Assent from inside a session; only a person at a terminal approves."),
-    DenylistEntry(INTERPRETERS, _runs_assent,
-           "It runs Assent from inside a session; only a person at a terminal approves."),
-    DenylistEntry(_PLAIN_AGENTS, _starts, _AGENT),
-    DenylistEntry(_OTHER_AGENTS, _is_agent, _AGENT),
-    DenylistEntry(INTERPRETERS, _runs_agent, _AGENT),
-)  # fmt: skip
+_TESTS: Final[dict[DangerTest, DenylistTest]] = {
+    "always": _always,
+    "deletes_root": _recursive,
+    "searches_root": _whole_search,
+    "takes_over": _takes_over,
+    "device": _to_device,
+    "kills_all": _kills_all,
+    "stops_machine": _stops_machine,
+    "runs_download": _runs_download,
+    "sends_secret": _sends_secret,
+    "starts": _starts,
+    "is_agent": _is_agent,
+    "runs_assent": _runs_assent,
+    "runs_agent": _runs_agent,
+}
 
 
 def denylist_reason(text: str, found: ParsedCommandLine, ground: ProtectedRoots) -> str:
@@ -237,7 +203,6 @@ def _multiplies(squeezed: str) -> bool:
 
 
 def _reason(command: SimpleCommand, ground: ProtectedRoots) -> str:
-    name = "mkfs" if command.name.startswith("mkfs.") else command.name.partition("@")[0]
     plain = SimpleCommand(without_global_options(command), command.sets, command.fed, command.given)
-    rows = (row.reason for row in DENYLIST if name in row.names and row.test(plain, ground))
-    return next(rows, "")
+    rows = known_program(command.name.partition("@")[0]).dangers
+    return next((row.reason for row in rows if _TESTS[row.test](plain, ground)), "")

@@ -8,6 +8,7 @@ from typing import Final
 
 from assent.core.permission.command_analysis import outside_mentions, sensitive_mentions
 from assent.core.permission.sensitive_paths import configures_agents
+from assent.permissions.commands.programs import ReachRule, WriteRule
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.risk import has_code, is_interpreter
 from assent.permissions.commands.simple_command import (
@@ -25,16 +26,10 @@ from assent.permissions.commands.simple_command import (
 _TARGET_OPTIONS: Final = ("-t", "--target-directory")
 _DELETES: Final = words_in("-delete -exec -execdir -ok -okdir -fprint -fprintf -fls")
 _GIT: Final = words_in("checkout restore clean rm mv reset stash apply switch")
-_AT: Final[dict[str, tuple[str, ...]]] = {
-    "tar": ("-C", "--directory", "--cd"),
-    "bsdtar": ("-C", "--directory", "--cd"),
-    "unzip": ("-d",),
-    "git": ("-C", "--work-tree"),
-    "make": ("-C", "--directory"),
-    "patch": ("-d", "--directory"),
-    "wget": ("-P", "--directory-prefix"),
-    "curl": ("--output-dir",),
-}
+
+
+def _nothing(command: SimpleCommand) -> list[str]:
+    return []
 
 
 def _all_as_folders(command: SimpleCommand) -> list[str]:
@@ -71,19 +66,19 @@ def _tracked(command: SimpleCommand) -> list[str]:
     return [form for path in named for form in (path, f"{path}/")]
 
 
-_REACHES: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
-    **dict.fromkeys(words_in("rm rmdir shred chmod chown chgrp touch mkdir"), _all_as_folders),
-    **dict.fromkeys(words_in("cp mv ln install rsync scp"), _moved),
-    **dict.fromkeys(words_in("find fd"), _searched),
-    "git": _tracked,
+_REACHES: Final[dict[ReachRule, Callable[[SimpleCommand], list[str]]]] = {
+    "": _nothing,
+    "folders": _all_as_folders,
+    "moved": _moved,
+    "searched": _searched,
+    "tracked": _tracked,
 }
 
 
 def possible_writes(command: SimpleCommand) -> Iterator[str]:
     """Yields what a command may write besides what it names; `/` at the end: all in a folder."""
-    if command.name in _REACHES:
-        yield from _REACHES[command.name](command)
-    for folder in _valued(command, _AT.get(command.name, ())):
+    yield from _REACHES[command.program.reaches](command)
+    for folder in _valued(command, command.program.into):
         if command.name != "git" or _GIT & {*command.operands}:
             yield f"{folder}/"
 
@@ -103,18 +98,6 @@ def _valued(command: SimpleCommand, options: tuple[str, ...]) -> list[str]:
 
 
 _HARMLESS: Final = words_in("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
-_OUTPUT: Final[dict[str, tuple[str, ...]]] = {
-    "curl": ("-o", "--output"),
-    "wget": ("-O", "--output-document"),
-    "sort": ("-o", "--output"),
-    "gcc": ("-o",),
-    "cc": ("-o",),
-    "clang": ("-o",),
-    "rustc": ("-o",),
-    "pandoc": ("-o", "--output"),
-    "jq": ("-o",),
-}
-
 NO_COMMANDS: Final = ParsedCommandLine()
 
 
@@ -141,11 +124,12 @@ def _of(command: SimpleCommand) -> list[str]:
     return [word[3:] for word in command.arguments if word.startswith("of=")]
 
 
-_WRITERS: Final[dict[str, Callable[[SimpleCommand], list[str]]]] = {
-    **dict.fromkeys(words_in("tee touch mkdir rmdir rm unlink truncate shred mv"), _all_operands),
-    **dict.fromkeys(words_in("cp ln install"), _last),
-    **dict.fromkeys(words_in("sed gsed perl"), _in_place),
-    "dd": _of,
+_WRITERS: Final[dict[WriteRule, Callable[[SimpleCommand], list[str]]]] = {
+    "": _nothing,
+    "all": _all_operands,
+    "last": _last,
+    "in_place": _in_place,
+    "of": _of,
 }
 
 
@@ -224,9 +208,8 @@ def _is_told(words: tuple[CommandWord, ...]) -> bool:
 
 
 def _named(command: SimpleCommand) -> Iterator[str]:
-    if command.name in _WRITERS:
-        yield from _WRITERS[command.name](command)
-    options = _OUTPUT.get(command.name, ())
+    yield from _WRITERS[command.program.writes](command)
+    options = command.program.output
     words = command.arguments
     for first, then in pairwise(words):
         if first in options:
@@ -257,14 +240,6 @@ def _folders(found: ParsedCommandLine) -> list[str]:
 # Which words are files is known of few programs, so every word that could be one counts.
 
 
-# Of these no word is a file that they read.
-_NO_FILES: Final = words_in(
-    "echo printf export declare typeset local readonly unset alias kill sleep exit return "
-    "tee touch mkdir rmdir rm unlink truncate shred"
-)
-_COPIERS: Final = words_in("cp install ln mv")  # the last word is written, or a folder written to
-# The first word is an expression, unless an option names it.
-_SCRIPTED: Final = words_in("sed gsed awk gawk mawk nawk grep egrep fgrep rg ag perl jq yq")
 _SCRIPTS: Final = words_in("-e -f -E --expression --file --regexp")
 # What follows these is text or a pattern, and no file.
 _TEXTS: Final = words_in(
@@ -276,10 +251,6 @@ _OPTION: Final = re.compile(r"-[A-Za-z]*[ceE](?=['\"`/~.$])")
 _UNSURE: Final = re.compile(
     r"\(|\|\||(?<![&>])&(?![&>])"
 )  # a `cd` in such a line may not count for the rest
-
-
-# Of these, words are code, or have it in them.
-_CODED: Final = words_in("awk gawk mawk nawk sed gsed psql sqlite3 duckdb")
 
 
 def opened_files(found: ParsedCommandLine, text: str) -> tuple[str, ...]:
@@ -301,18 +272,15 @@ def opened_files(found: ParsedCommandLine, text: str) -> tuple[str, ...]:
 
 def _words(command: SimpleCommand) -> Iterator[str]:
     """Yields the words of a command that could name what it reads, without the signs around."""
-    if not command.words or command.name in _NO_FILES:
+    if not command.words or "no_files" in command.program.kinds:
         return
     words = list(command.words[1:])
     skipped = {id(then) for one, then in pairwise(words) if one.text in _TEXTS}
     operands = [word for word in words if not word.text.startswith("-")]
-    if command.name in _SCRIPTED and not _SCRIPTS & {word.text for word in words}:
+    kinds = command.program.kinds
+    if "scripted" in kinds and not _SCRIPTS & {word.text for word in words}:
         skipped.update(id(word) for word in operands[:1])
-    if (
-        command.name in _COPIERS
-        and len(operands) > 1
-        and not command.has("t", "--target-directory")
-    ):
+    if "copies" in kinds and len(operands) > 1 and not command.has("t", "--target-directory"):
         skipped.add(id(operands[-1]))
     for word in words:
         if id(word) not in skipped:
@@ -329,7 +297,7 @@ def _in_code(command: SimpleCommand, text: str) -> Iterator[str]:
             words = (*words, text)
         else:
             words = (*words, *(word for each in command.fed for word in each.arguments))
-    elif command.name not in _CODED:
+    elif "coded" not in command.program.kinds:
         return
     for word in words:
         yield from outside_mentions(_OPTION.sub("", word, count=1))

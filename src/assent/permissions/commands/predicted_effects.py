@@ -14,14 +14,13 @@ from assent.core.paths import GIT, casefolded, display_path
 from assent.core.permission.command_analysis import (
     CommandAnalysis,
     CommandEffectKind,
-    command_effects,
-    installs_packages,
     sensitive_names,
 )
 from assent.core.permission.sensitive_paths import executed_later, holds_protected, protected_reason
 from assent.core.plan.operation import RunCommand
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import confusable_letters, is_confusable_program
+from assent.permissions.commands.risk import command_effects, installs_packages
 
 # Detects commands that install packages, or fetch a program and run it.
 

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from assent.permissions.commands.denylist import INTERPRETERS
+from assent.permissions.commands.programs import is_kind
 from assent.permissions.commands.read_only.classifier import classify_read_only
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand, arity, without_global_options
-from assent.permissions.commands.wrappers import SHELLS, SUBCOMMAND_WRAPPERS, is_input
+from assent.permissions.commands.wrappers import is_input
 
 # Git calls that run a program named in their arguments, or that could be an alias for one.
 
@@ -90,23 +90,7 @@ def _is_program(word: str) -> bool:
 
 RunnerTest: TypeAlias = Callable[[SimpleCommand], bool]
 
-OPAQUE_RUNNERS: Final = words_in(
-    "parallel watch script scriptreplay expect tmux screen byobu zellij hyperfine bwrap proot "
-    "firejail nsenter unshare chroot perf strace ltrace rr gdb lldb valgrind entr watchexec "
-    "nodemon concurrently run-parts start-stop-daemon systemd-run systemd-inhibit systemd-nspawn "
-    "dbus-run-session xvfb-run cpulimit prlimit choom flock dotenv faketime setpriv runcon "
-    "catchsegv pwsh powershell nu elvish xonsh oil osh yash posh lksh static-sh bash-static "
-    "ld.so vi vim view nvim ex ed emacs emacsclient nano pico at batch ansible nix-shell numactl "
-    "capsh daemonize setcpuset sg newgrp socat"
-)
 _LOADER: Final = re.compile(r"ld-[\w.-]+\.so[\d.]*|(ba|da|z|k)sh[-\d.][\w.-]*")
-_RUNNING_VERBS: Final = frozenset(
-    [*((name, "exec") for name in words_in("stack cabal opam dotnet rustup poetry devbox")),
-     *(("nix", verb) for verb in words_in("develop run shell")),
-     *((name, "shell") for name in words_in("pipenv poetry devbox")),
-     ("bazel", "run"), ("vagrant", "ssh"), ("gh", "alias"), ("gh", "extension"),
-     ("rails", "runner"), ("cmake", "-E"), ("cmake", "-P")]
-)  # fmt: skip
 
 
 def _unwritten(command: SimpleCommand) -> bool:
@@ -234,18 +218,6 @@ _TESTS: Final[dict[str, RunnerTest]] = {
     "deno": _has("eval", "repl"),
     "ninja": _has("-t"), "split": _has("--f"),
 }  # fmt: skip
-CODE_RUNNERS: Final = (
-    frozenset(_TESTS) - words_in("git make gmake sort go cargo rg deno ninja") | OPAQUE_RUNNERS
-)
-
-_MANY: Final = {name for name, _ in SUBCOMMAND_WRAPPERS} | {name for name, _ in _RUNNING_VERBS} - {
-    "cmake"
-}
-# They run commands that stand in what they read.
-_READERS: Final = words_in(
-    "sqlite3 psql mysql mariadb m4 dc gnuplot octave R ghci irb ipython ipython3 bpython jshell "
-    "scala ocaml sbcl clisp erl iex swipl ftp lftp sftp telnet wish gforth pry crontab"
-)
 _ABOUT: Final = words_in("--version --help -h -V -v -version")
 _FLAGS: Final = words_in("--silent -s --offline --no-color --color=never --color=always --frozen")
 
@@ -254,9 +226,10 @@ def _runs_input(command: SimpleCommand) -> bool:
     """Tells whether a program could take for code what it reads and nobody sees."""
     first = command.arguments[0] if command.arguments else ""
     fed = bool(command.fed) or command.given or command.open
-    if command.name in _READERS:
+    if is_kind(command.name, "runs_input"):
         return fed or any(is_input(word) for word in command.arguments)
-    if command.name not in INTERPRETERS - SHELLS or first in _ABOUT:
+    kinds = command.program.kinds
+    if "interpreter" not in kinds or "shell" in kinds or first in _ABOUT:
         return False
     if first and not first.startswith("-"):
         return is_input(first)
@@ -265,14 +238,19 @@ def _runs_input(command: SimpleCommand) -> bool:
 
 def hidden_execution(command: SimpleCommand) -> list[str]:
     """Says whether a program could run something that its words do not show plainly."""
-    name = command.name
+    name, program = command.name, command.program
     test = _TESTS.get(name)
     verb = command.arguments[0] if command.arguments else ""
-    if name in OPAQUE_RUNNERS or _LOADER.fullmatch(name) or (name, verb) in _RUNNING_VERBS:
+    if "opaque" in program.kinds or _LOADER.fullmatch(name) or verb in program.hidden_by:
         return [f"what `{name}` runs cannot be told"]
     if test is not None and test(command):
         return [f"`{name}` may run a program that its words name"]
-    if name in _MANY and verb.startswith("-") and verb not in _ABOUT | _FLAGS:
+    verbs = {*program.runs_by, *program.hidden_by}
+    if (
+        any(each[0] != "-" for each in verbs)
+        and verb.startswith("-")
+        and verb not in _ABOUT | _FLAGS
+    ):
         return [f"which command of `{name}` it is cannot be told"]
     if _runs_input(command):
         return [f"what `{name}` runs may come by its input"]

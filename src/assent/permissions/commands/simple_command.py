@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from assent.core.shell.parser import GLOB_CHARS
-from assent.permissions.commands.read_only.spec import words_in
+from assent.permissions.commands.programs import Program, known_program
 
+DEEPEST: Final = 3  # the most words that say what a program does
 _QUOTED: Final = re.compile("[ \t\n'\"]")
 
 
@@ -31,6 +32,11 @@ class SimpleCommand(msgspec.Struct, frozen=True):
     def name(self) -> str:
         """The program's name without its folder."""
         return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+    @property
+    def program(self) -> Program:
+        """What is known of the program."""
+        return known_program(self.name)
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -82,87 +88,20 @@ def is_wild(text: str) -> bool:
 # Command arity: how many words say what a command does, so that the rest are its arguments.
 
 
-class GlobalOptions(msgspec.Struct, frozen=True):
-    """Options that may stand before a command of a program: those with a value, and risky ones."""
-
-    values: frozenset[str] = frozenset()
-    runs: frozenset[str] = frozenset()
-
-
-GLOBAL_OPTIONS: Final[dict[str, GlobalOptions]] = {
-    "git": GlobalOptions(
-        words_in("-C -c --git-dir --work-tree --namespace --super-prefix --config-env "
-                         "--exec-path --attr-source"),
-        words_in("-c --config-env --exec-path --git-dir --work-tree"),
-    ),
-    "docker": GlobalOptions(words_in("-H --host -c --context --config -l --log-level")),
-    "kubectl": GlobalOptions(words_in("-n --namespace --context --cluster --kubeconfig -s")),
-    "helm": GlobalOptions(words_in("-n --namespace --kube-context --kubeconfig")),
-    "npm": GlobalOptions(words_in("--prefix -w --workspace")),
-    "pnpm": GlobalOptions(words_in("-C --dir --filter -F")),
-    "yarn": GlobalOptions(words_in("--cwd")),
-    "cargo": GlobalOptions(words_in("--color --config -Z -C")),
-    "gh": GlobalOptions(words_in("-R --repo")),
-    "aws": GlobalOptions(words_in("--profile --region --output --endpoint-url")),
-    "go": GlobalOptions(words_in("-C")),
-    "systemctl": GlobalOptions(words_in("-H -M --host --machine")),
-    "terraform": GlobalOptions(),
-}  # fmt: skip
-
-_TWO: Final = frozenset(
-    words_in(
-        "git cargo make just task go npm pnpm yarn bun deno pip pip3 pipx uv poetry pdm pipenv rye "
-        "hatch conda mamba docker podman kubectl helm terraform tofu pulumi systemctl service "
-        "apt apt-get dnf yum pacman brew snap gem bundle rails rake mix composer php artisan "
-        "dotnet mvn gradle gradlew ./gradlew sbt lein stack cabal opam dune swift flutter dart "
-        "gh glab aws gcloud az heroku fly vercel netlify firebase hg svn jj fossil rustup nvm "
-        "asdf mise direnv tox nox pre-commit alembic django-admin flask meson cmake ninja bazel "
-        "buck2 nix ansible vagrant minikube kind redis-cli openssl"
-    )
-)
-_THREE: Final = frozenset(
-    [
-        *((name, "run") for name in words_in("npm pnpm yarn bun uv poetry pdm pipenv rye hatch")),
-        *(("git", name) for name in words_in(
-            "remote stash submodule worktree notes bisect config"
-        )),
-        *(("docker", name) for name in words_in(
-            "compose container image volume network system builder buildx context"
-        )),
-        *(("podman", name) for name in words_in("compose container image volume network system")),
-        *(("kubectl", name) for name in words_in(
-            "get delete create rollout config apply describe"
-        )),
-        *(("gh", name) for name in words_in("pr issue repo release run workflow api secret gist")),
-        *(("glab", name) for name in words_in("mr issue repo release ci")),
-        *(("uv", name) for name in words_in("pip tool python")),
-        *((name, "config") for name in words_in("npm pip cargo gcloud")),
-        *(("go", name) for name in words_in("mod tool work")),
-        *(("terraform", name) for name in words_in("state workspace")),
-        *((name, service) for name in ("aws", "gcloud", "az") for service in words_in(
-            "s3 ec2 iam lambda ecs eks rds sts compute storage container functions vm group"
-        )),
-        ("rails", "db"), ("dotnet", "tool"), ("nix", "flake"), ("python", "-m"), ("python3", "-m"),
-    ]
-)  # fmt: skip
-
-
 def arity(words: tuple[str, ...]) -> int:
     """Returns how many of these words say what is done; the first is the program's name."""
-    name = words[0].rpartition("/")[2] if words else ""
-    if (name, *words[1:2]) in _THREE:
-        return 3
-    return 2 if name in _TWO else 1
+    program = known_program(words[0].rpartition("/")[2] if words else "")
+    return DEEPEST if program.deep & {*words[1:2]} else program.depth
 
 
 def without_global_options(command: SimpleCommand) -> tuple[CommandWord, ...]:
     """Returns the words without the options that stand before the command of a program."""
-    known = GLOBAL_OPTIONS.get(command.name)
-    if known is None:
+    program = command.program
+    if not program.leading:
         return command.words
     words = list(command.words[1:])
     while words and words[0].text.startswith("-"):
-        takes = words[0].text in known.values
+        takes = words[0].text in program.before
         words = words[2:] if takes else words[1:]
     return (command.words[0], *words) if words else command.words
 
