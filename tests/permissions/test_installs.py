@@ -3,7 +3,12 @@
 import pytest
 
 from assent.core.plan.operation import RunCommand
-from assent.permissions.commands.predicted_effects import installs
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+
+
+def installs(op: RunCommand) -> bool:
+    return predict_effects(op, classify_command_line(command_line_text(op))).installs
 
 
 @pytest.mark.parametrize(
@@ -44,7 +49,6 @@ def test_installs(command: str) -> None:
     "command",
     [
         "",
-        "pip list",
         "npm run build",
         "npm test",
         "yarn test",
@@ -62,3 +66,10 @@ def test_installs(command: str) -> None:
 def test_does_not_install(command: str) -> None:
     assert not installs(RunCommand(script=command.encode()))
     assert not installs(RunCommand(tuple(command.encode().split())))
+
+
+@pytest.mark.parametrize(
+    "command", ["pip3.12 install x", "echo 'a; pip install x' > f", "pip list", "fetch x | rbash"]
+)
+def test_what_only_the_stricter_list_knew_installs(command: str) -> None:
+    assert installs(RunCommand(script=command.encode()))

@@ -1,6 +1,7 @@
 """Each risk is found where it is and not where it is not."""
 
 import pytest
+from msgspec.structs import replace
 from tests.render.values import delete, link, move, state, write
 
 from assent.core.permission.sensitive_paths import (
@@ -20,6 +21,8 @@ from assent.core.plan.operation import (
 )
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
+from assent.permissions.commands.classifier import classify_command_line
+from assent.permissions.commands.predicted_effects import command_line_text
 from assent.permissions.operation_risks import (
     _RULES,
     RiskInput,
@@ -282,4 +285,9 @@ COMMANDS = RiskInput(scope=Scope((), ("make test", "ls")))
     ],
 )
 def test_commands(op: RunCommand, look: RiskInput, found: tuple[str, ...]) -> None:
-    assert operation_risks(op, look) == found
+    line = classify_command_line(command_line_text(op))
+    assert operation_risks(op, replace(look, line=line)) == found
+
+
+def test_a_command_that_nobody_read_is_in_no_scope() -> None:
+    assert operation_risks(run(b"make test"), COMMANDS) == ("out_of_scope",)

@@ -4,14 +4,19 @@ from collections.abc import Iterator
 from shlex import split
 
 import pytest
+from msgspec.structs import replace
 from tests.shell.lists import CORPUS, every, listed
 
-from assent.core.permission.command_analysis import CommandAnalysis
+from assent.config.permissions import DEV, INSTALLS, NETWORK, PRIVILEGED, PUBLISHES, SAFE
+from assent.core.permission.command_analysis import CommandAnalysis, CommandEffectKind
 from assent.core.permission.rule import PermissionPolicy
 from assent.core.plan.operation import RunCommand
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
+from assent.permissions.commands.programs import PROGRAMS
+from assent.permissions.commands.risk import GENERAL_REASONS
+from assent.permissions.commands.targets import is_outside
 from assent.permissions.gate import RuleGate
 from assent.permissions.operation_risks import RiskInput, operation_risks
 from assent.permissions.risk_rating import LEVELS
@@ -26,6 +31,22 @@ NAMED = (
     "psql -c 'drop table a'", "kill 5", "chmod -R 777 a", "cargo fetch", "go mod tidy",
     "twine upload x", "docker ps", "gh pr create", "ping a", "whois b", "touch a", "make",
     "pytest -q", "ls", "rm a", "echo a > b", "cp a b",
+    # What one of two lists of programs or targets did not know.
+    "tar xf a -C /opt", "bsdtar -xf a --directory=/opt", "unzip a.zip -d ../x", "patch -d ../o -p1",
+    "fetch http://x", "wget -P /tmp http://x", "curl --output-dir /opt -O http://x", "cp a /tmp",
+    "make -C ../other", "chmod +x ../x", "chown me /opt/a", "git --work-tree=/x checkout .",
+    "find ../x -delete", "rsync -a a/ /opt/b", "cp a /srv/app", "tar xf a -C /srv/app",
+    "echo x > .git/config", "echo x > .git/hooks/pre-commit", "mv .github old", "rm -r .github",
+    "cp x /srv/app/.github/workflows", ": > a", "> a", "cp /dev/null a", "dd if=/dev/null of=a",
+    "printf '' > a", "true && touch x", "truncate -s0 a", "echo -n > a", "apt list",
+    "apt install x", "systemctl restart x", "rustup update", "nvm install 20", "docker push x",
+    "pip3.12 install x", "python3.12 x.py", "python3 -m pip list", "kill 5", "ip addr",
+    "journalctl -u x",
+    "crontab -l", "chroot a b", "sed '/a/w /etc/f' b", "$x > /etc/hosts",
+    "if $x; then pip install y; fi",
+    "git commit -m 'fix (npm install fails)'", "bash -O extglob -c 'git push'",
+    "aptitude install x", "trap 'git push' EXIT", "$tool sudo make", "cd /opt && touch a",
+    "cd sub && touch ../../a",
 )  # fmt: skip
 
 
@@ -76,6 +97,79 @@ def test_no_line_of_any_corpus_is_rated_differently() -> None:
     assert [found for line in lines() if (found := disagrees(line))] == []
 
 
+SENTENCES: dict[CommandEffectKind, frozenset[str]] = {
+    kind: frozenset(
+        use.reason
+        for program in PROGRAMS.values()
+        for use in program.uses
+        if kind in use.effects and use.reason
+    )
+    | {GENERAL_REASONS[kind][1]}
+    for kind in ("installs", "network", "writes_outside", "deletes")
+}
+AWAY = ("It writes outside the workspace.", "It may write outside the workspace.")
+
+
+def says(found: CommandAnalysis, kind: CommandEffectKind) -> bool:
+    """Tells whether a reason of the gate is one that stands for an effect."""
+    return any(reason[:-1].endswith(tuple(SENTENCES[kind])) for reason in found.reasons)
+
+
+def answers_differ(line: str) -> str:
+    """Says where the review has another answer than the gate about effects, targets, reasons."""
+    found, seen = read(line), told(line)
+    away = any(is_outside(path, root=ROOT) for path in (*found.writes, *found.perhaps))
+    effects = (
+        ("installs", seen.installs), ("network", seen.network), ("deletes", seen.deletes),
+    )  # fmt: skip
+    if any(answer != (kind in found.effects) for kind, answer in effects):
+        return f"other effects: {line!r}"
+    if (seen.danger, seen.doubtful) != (found.danger, not found.certain):
+        return f"other doubts: {line!r}"
+    if found.reads is not None:
+        quiet = not found.effects and not seen.outside and not seen.protected
+        return "" if quiet else f"it only reads, and something is said of it: {line!r}"
+    if found.danger or not found.certain:
+        return ""  # that is the reason, and it is told instead of others
+    if seen.outside != (away or "writes_outside" in found.effects):
+        return f"other places: {line!r}"
+    if away and not {*AWAY} & {*found.reasons}:
+        return f"the gate does not say that it leaves the workspace: {line!r}"
+    high = [each for each in ("installs", "network", "writes_outside") if each in found.effects]
+    if not all(says(found, each) for each in high):
+        return f"the gate does not say why: {line!r}"
+    if found.effects == ("deletes",) and found.risk == "medium" and not says(found, "deletes"):
+        return f"the gate does not say that it deletes: {line!r}"
+    return ""
+
+
+def test_gate_and_review_give_one_answer_about_effects_targets_and_reasons() -> None:
+    assert [found for line in lines() if (found := answers_differ(line))] == []
+
+
+def test_every_line_that_runs_while_planning_is_harmless_to_both() -> None:
+    for line in every("runs"):
+        assert read(line).reads is not None, line
+        assert read(line).effects == (), line
+        named = told(line).touches  # a protected name that is only read
+        assert replace(told(line), touches=()) == PredictedEffects(), (line, named)
+
+
+EXPECTED = {NETWORK: "network", INSTALLS: "installs", PUBLISHES: "publishes"}
+
+
+def test_the_presets_of_rules_name_programs_that_the_table_knows() -> None:
+    rules = [rule for rule in (*SAFE, *DEV) if rule.permission == "bash"]
+    checked = [rule for rule in rules if rule.reason in EXPECTED]
+    assert len(checked) > 50
+    for rule in checked:
+        assert EXPECTED[rule.reason] in read(rule.pattern.replace("*", "x")).effects, rule
+    for rule in rules:
+        if rule.reason == PRIVILEGED:
+            found = read(rule.pattern.replace("*", "of=/x /x"))
+            assert found.danger or found.risk == "high", rule
+
+
 @pytest.mark.parametrize("line", ["supabase db push", "pnpx foo"])
 def test_the_stricter_of_two_tables_holds_in_both(line: str) -> None:
     assert level(line) == LEVELS.index("high")
@@ -118,10 +212,10 @@ def test_a_line_that_only_reads_them_is_free_at_the_gate(line: str) -> None:
     assert not GATE.is_mandatory_ask(asked, PermissionContext("yolo"))
 
 
-def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:
+def test_a_line_that_is_not_certain_is_told_by_the_same_table() -> None:
     for line in ("supabase db push", "pnpx foo", "rm a"):
-        words = tuple(word.encode() for word in split(line))
-        rough, exact = predict_effects(RunCommand(words)), told(line)
+        rough, exact = told(f"{line}\n$tool"), told(line)
+        assert rough.doubtful
         assert (rough.installs, rough.network, rough.deletes) == (
             exact.installs, exact.network, exact.deletes,
         )  # fmt: skip

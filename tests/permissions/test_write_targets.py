@@ -5,6 +5,7 @@ import pytest
 from assent.core.plan.operation import RunCommand
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.predicted_effects import (
+    UNREAD,
     command_line_text,
     predict_effects,
     write_targets,
@@ -65,7 +66,7 @@ def test_files_are_seen_from_the_folder_of_the_command() -> None:
 def test_what_only_reads_writes_nothing() -> None:
     op = RunCommand((b"cat", b"a"))
     assert write_targets(op, classify_command_line("cat a"), ROOT) == ()
-    assert write_targets(op, None, ROOT) == ()
+    assert write_targets(op, UNREAD, ROOT) == ()
 
 
 @pytest.mark.parametrize(
@@ -90,6 +91,6 @@ def test_what_nobody_can_foresee_is_unclear(text: str, unclear: bool) -> None:
     assert predict_effects(op, classify_command_line(text), ROOT).unclear == unclear
 
 
-def test_without_a_reader_what_is_put_together_is_unclear() -> None:
+def test_what_nobody_has_read_is_unclear() -> None:
     assert predict_effects(RunCommand(script=b"a; b")).unclear
-    assert not predict_effects(RunCommand((b"make",))).unclear
+    assert predict_effects(RunCommand((b"make",))).unclear

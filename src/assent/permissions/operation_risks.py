@@ -24,7 +24,7 @@ from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_path,
 from assent.core.text.hidden_chars import BOM, has_hidden_path_chars, hidden_kinds, mixed_endings
 from assent.core.text.line_diff import added_numbers, added_text
 from assent.core.text.secrets import find_secret
-from assent.permissions.commands.predicted_effects import PredictedEffects, predict_effects
+from assent.permissions.commands.predicted_effects import UNREAD, PredictedEffects, predict_effects
 from assent.ports import ReplacementLoss
 
 # Names of many kinds: a scope that covers them all is no bound.
@@ -52,7 +52,7 @@ class RiskInput(msgspec.Struct, frozen=True):
     siblings: Siblings = NO_SIBLINGS  # of the name that is written or moved to
     facts: ReplacementLoss = ReplacementLoss()
     scope: Scope = Scope()
-    line: CommandAnalysis | None = None  # what a reader of shell lines found in a command
+    line: CommandAnalysis = UNREAD  # what the classifier found in a command
     root: str = ""  # the workspace
     folders: str = ""  # why a folder above the new name can be taken for another, if it can
 

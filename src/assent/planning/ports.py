@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from assent.core.permission.command_analysis import CommandAnalysis
+from assent.core.permission.command_analysis import CommandAnalysis, unread_line
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
@@ -104,9 +104,7 @@ class Ports(msgspec.Struct, frozen=True):
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()
     command_runner: PlanCommandRunner = NoPlanCommandRunner()
-    classify_command_line: Callable[[str], CommandAnalysis] | None = (
-        None  # what is in a command line, by its text
-    )
+    classify_command_line: Callable[[str], CommandAnalysis] = unread_line  # by its text
     keys: TrustedKeys = NoTrustedKeys()
     rules: PlanRules = NoPlanRules()  # of person and project, for plans
     no_sandbox_reason: Callable[[], str] = lambda: (

@@ -290,7 +290,7 @@ class _OperationReviewer:
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
         read, root = self._doors.classify_command_line, display_path(self._place.root)
-        line = read(command_line_text(op)) if read else None
+        line = read(command_line_text(op))
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = command_limits(self._doors.rules, op)
         bounds = self._place.snapshot_limits

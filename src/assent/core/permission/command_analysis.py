@@ -25,6 +25,13 @@ def sorted_effects(found: Iterable[CommandEffectKind]) -> tuple[CommandEffectKin
     return tuple(effect for effect in COMMAND_EFFECT_KINDS if effect in known)
 
 
+class CommandPart(msgspec.Struct, frozen=True):
+    """One command of a line, and how much of it a prefix has to name to say what it does."""
+
+    words: tuple[str, ...]
+    least: int = 1  # how many of the words; 0: all of them
+
+
 class CommandAnalysis(msgspec.Struct, frozen=True):
     """What a look at the text of a command line found; the sandbox holds whatever it missed."""
 
@@ -43,6 +50,13 @@ class CommandAnalysis(msgspec.Struct, frozen=True):
     always: tuple[
         PermissionPattern, ...
     ] = ()  # what a remembered yes would cover; none: it cannot be
+    parts: tuple[CommandPart, ...] = ()  # the commands word by word; more of them if not certain
+    places: tuple[str, ...] = ()  # if not certain: words that could be where it writes
+
+
+def unread_line(text: str) -> CommandAnalysis:
+    """Returns what is known of a line that nobody has looked at: nothing, so it is not certain."""
+    return CommandAnalysis((text,), certain=False, risk="high")
 
 
 # Finds the sensitive or outside paths that the text of a command mentions, also inside code.
@@ -130,15 +144,14 @@ def _is_path(path: str, before: str) -> bool:
 # Finds the protected and secret files that a command of a plan names.
 
 
-def sensitive_names(op: RunCommand, line: CommandAnalysis | None = None) -> tuple[bytes, ...]:
+def sensitive_names(op: RunCommand, line: CommandAnalysis) -> tuple[bytes, ...]:
     """Returns the names in a command that are protected or secret, as far as its text tells."""
     if op.profile == "commit":
         return ()  # it has one fixed form; what it commits stands in the rest of the plan
     texts = [*op.argv, op.script, *op.undo, *(value for _, value in op.env)]
-    told = line.names if line is not None else ()
     found = [
         *sensitive_mentions(texts),
-        *(name.encode("utf-8", "surrogateescape") for name in told),
+        *(name.encode("utf-8", "surrogateescape") for name in line.names),
     ]
     return tuple(dict.fromkeys(found))
 

@@ -14,6 +14,7 @@ from assent.permissions.commands.builtins import (
     is_local_variable,
 )
 from assent.permissions.commands.denylist import ProtectedRoots, denylist_reason
+from assent.permissions.commands.effects import line_effects, possible_places, rough_commands
 from assent.permissions.commands.files import (
     NO_COMMANDS,
     agent_config_named,
@@ -23,11 +24,11 @@ from assent.permissions.commands.files import (
     uncertain_writes,
     written_files,
 )
-from assent.permissions.commands.grant_patterns import command_patterns
+from assent.permissions.commands.grant_patterns import command_part, command_patterns
 from assent.permissions.commands.program_runners import hidden_execution
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.read_only_line import read_only_line
-from assent.permissions.commands.risk import command_risk, line_effects, runs_code
+from assent.permissions.commands.risk import command_risk, runs_code
 from assent.permissions.commands.simple_command import (
     CommandWord,
     ParsedCommandLine,
@@ -151,19 +152,30 @@ TOO_DEEP: Final = "It is nested too deeply to be judged."
 def classify_command_line(text: str, *, root: str = "", home: str = "") -> CommandAnalysis:
     """Looks at the text of a line and never raises; what it cannot tell is not certain."""
     if len(text) > MAX_LINE:
-        return CommandAnalysis(
-            (text,), certain=False, danger=TOO_LONG, risk="high", reasons=(TOO_LONG,)
-        )
+        return msgspec.structs.replace(_unjudged(text, TOO_LONG, root), names=(), danger=TOO_LONG)
     try:
         return read_only_line(text) or _read(text, ProtectedRoots(root, home))
     except Exception as error:  # law 9: what cannot be judged is not certain
         deep = isinstance(error, RecursionError)
         reason = TOO_DEEP if deep else f"It could not be judged: {type(error).__name__}."
-        names = sensitive_files_named(text)
-        orders = agent_config_named(names, NO_COMMANDS, root)
-        return CommandAnalysis(
-            (text,), certain=False, risk="high", reasons=(reason,), names=names, perhaps=orders
-        )
+        return _unjudged(text, reason, root)
+
+
+def _unjudged(text: str, reason: str, root: str) -> CommandAnalysis:
+    """Returns what a rough look finds in a line that nothing else can be said of."""
+    names = sensitive_files_named(text)
+    rough = rough_commands(text, NO_COMMANDS)
+    return CommandAnalysis(
+        (text,),
+        certain=False,
+        risk="high",
+        reasons=(reason,),
+        names=names,
+        perhaps=agent_config_named(names, NO_COMMANDS, root),
+        effects=line_effects(text, NO_COMMANDS, rough, certain=False, writes=False),
+        parts=tuple(command_part(words) for words in rough),
+        places=possible_places(rough),
+    )
 
 
 def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
@@ -171,12 +183,19 @@ def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
     writes = written_files(found)
     doubts = [*found.doubts, *(uncertain_writes(found) if writes else [])]
     found = msgspec.structs.replace(found, doubts=tuple(doubts))
-    commands = _as_rules_see(found)
+    forms = _forms(found)
+    commands = tuple(dict.fromkeys(SimpleCommand(form).text for form in forms))
     danger = denylist_reason(text, found, ground)
     names = sensitive_files_named(text, found)
-    level, reasons = command_risk(found, writes, ground.root, names)
     certain = bool(commands) and not found.doubts
+    rough = rough_commands(text, found)
+    effects = line_effects(text, found, rough, certain=certain, writes=bool(writes))
+    orders = agent_config_named(names, found, ground.root)
+    perhaps = (*possibly_written_files(found), *orders)
+    level, reasons = command_risk(found, writes, perhaps, ground.root, names, effects)
     lasting = certain and not danger and not found.nested
+    told = [tuple(word.text for word in form) for form in forms]
+    seen = told if certain else [*told, *rough]
     return CommandAnalysis(
         commands or (text,),
         certain=certain,
@@ -187,11 +206,13 @@ def _read(text: str, ground: ProtectedRoots) -> CommandAnalysis:
         danger=danger,
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,
-        perhaps=(*possibly_written_files(found), *agent_config_named(names, found, ground.root)),
-        effects=line_effects(found),
+        perhaps=perhaps,
+        effects=effects,
         always=command_patterns(commands, exactly=level == "high" or _by_path(found))
         if lasting
         else (),
+        parts=tuple(dict.fromkeys(command_part(words) for words in seen)),
+        places=() if certain else possible_places(seen),
     )
 
 
@@ -200,15 +221,12 @@ def _by_path(found: ParsedCommandLine) -> bool:
     return any("/" in command.words[0].text for command in found.commands if command.words)
 
 
-def _as_rules_see(found: ParsedCommandLine) -> tuple[str, ...]:
+def _forms(found: ParsedCommandLine) -> list[tuple[CommandWord, ...]]:
     """Returns each command as it stands, and once more in the form that rules are written for."""
-    texts = [text for each in found.commands if each.text.strip() for text in _forms(each)]
-    return tuple(dict.fromkeys(texts))
+    commands = [each for each in found.commands if each.text.strip()]
+    return [form for each in commands for form in (each.words, _bare(each))]
 
 
-def _forms(command: SimpleCommand) -> list[str]:
-    bare = (
-        CommandWord(basename(command.words[0].text) or "/"),
-        *without_global_options(command)[1:],
-    )
-    return [command.text, SimpleCommand(bare).text]
+def _bare(command: SimpleCommand) -> tuple[CommandWord, ...]:
+    name = CommandWord(basename(command.words[0].text) or "/")
+    return (name, *without_global_options(command)[1:])

@@ -3,12 +3,31 @@
 from collections.abc import Sequence
 from typing import Final
 
+from assent.core.permission.command_analysis import CommandPart
 from assent.core.permission.rule import PermissionPattern
 from assent.permissions.commands.programs import known_program
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import arity
 
 BASH: Final = "bash"
+
+
+def is_exact_only(words: Sequence[str]) -> bool:
+    """Tells whether no beginning of a command's words says what it would do."""
+    if not words:
+        return True
+    program = known_program(words[0].rpartition("/")[2])
+    return program.exact or bool(program.exact_by & {*words[1:2]}) or _runs(tuple(words))
+
+
+def command_part(words: tuple[str, ...], *, reads: bool = False) -> CommandPart:
+    """Returns a command with the shortest prefix that can be declared for it.
+
+    Of one that was proved to read alone, its second word tells no more than its name.
+    """
+    if known_program(words[0].rpartition("/")[2]).exact:
+        return CommandPart(words, least=0)
+    return CommandPart(words, least=2 if not reads and is_exact_only(words) else 1)
 
 
 def command_patterns(
@@ -31,8 +50,7 @@ def _pattern(command: str) -> PermissionPattern:
 
 def _exactly(words: tuple[str, ...], head: tuple[str, ...]) -> bool:
     name = words[0]
-    program = known_program(name)
-    if "/" in name or program.exact or program.exact_by & {*words[1:2]} or _runs(words):
+    if "/" in name or is_exact_only(words):
         return True
     if any(word.startswith("-") or not word or _is_odd(word) for word in head):
         return True

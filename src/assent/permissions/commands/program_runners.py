@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from assent.permissions.commands.programs import is_kind
-from assent.permissions.commands.read_only.classifier import classify_read_only
+from assent.permissions.commands.read_only.classifier import only_reads
 from assent.permissions.commands.read_only.spec import words_in
 from assent.permissions.commands.simple_command import SimpleCommand, arity, without_global_options
 from assent.permissions.commands.wrappers import is_input
@@ -114,12 +114,12 @@ def _sed(command: SimpleCommand) -> bool:
     words = [w for w in kept if w != "-" and not w.startswith("--in-place")]
     odd = any(is_input(word) for word in command.arguments if "f" in word or word == "-")
     filed = not odd and _is_filed(words, r"-[nErsz]+")
-    return _unwritten(command) or not (filed or _prints("sed", words))
+    return _unwritten(command) or not (filed or only_reads("sed", words))
 
 
 def _awk(command: SimpleCommand) -> bool:
     filed = _is_filed(list(command.arguments), r"-F.*|-v")
-    return _unwritten(command) or not (filed or _prints("awk", list(command.arguments)))
+    return _unwritten(command) or not (filed or only_reads("awk", command.arguments))
 
 
 def _is_filed(words: list[str], others: str) -> bool:
@@ -129,11 +129,6 @@ def _is_filed(words: list[str], others: str) -> bool:
     named = len(files) == words.count("-f") == 1 and re.fullmatch(r"[\w./][\w./-]*", files[0])
     known = all(re.fullmatch(others, word, re.DOTALL) for word in options)
     return bool(named) and known and not is_input(files[0])
-
-
-def _prints(name: str, words: list[str]) -> bool:
-    quoted = ["'" + word.replace("'", "'\"'\"'") + "'" for word in words]
-    return classify_read_only(" ".join([name, *quoted])).read_only
 
 
 def _has(*options: str) -> RunnerTest:

@@ -3,7 +3,7 @@
 from assent.core.errors import Refused
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.shell.parser import parse_command_line
-from assent.permissions.commands.grant_patterns import command_patterns
+from assent.permissions.commands.grant_patterns import command_part, command_patterns
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.commands.simple_command import quote_word
 
@@ -12,11 +12,14 @@ def read_only_line(text: str) -> CommandAnalysis | None:
     """Returns what a line reads; None if it may do more. It needs no large grammar."""
     try:
         files = files_read_by(text)
-        commands = [
-            " ".join(quote_word(word.text) for word in command.words)
+        found = [
+            tuple(word.text for word in command.words)
             for line in parse_command_line(text)
             for command in line.commands
         ]
     except Refused:
         return None
-    return CommandAnalysis(tuple(commands), reads=files, always=command_patterns(commands))
+    commands = [" ".join(map(quote_word, words)) for words in found]
+    parts = tuple(command_part(words, reads=True) for words in found)
+    always = command_patterns(commands)
+    return CommandAnalysis(tuple(commands), reads=files, always=always, parts=parts)

@@ -1,7 +1,7 @@
 """Command risk: how much could go wrong with a line, and why, by tables of programs (F90)."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from posixpath import normpath
 from typing import Final, TypeAlias
 
@@ -11,61 +11,31 @@ from assent.core.permission.command_analysis import (
 )
 from assent.core.permission.sensitive_paths import protecting_pattern, secret_reason
 from assent.core.session.event import RiskLevel
-from assent.permissions.commands.programs import ProgramKind, Use, known_program
-from assent.permissions.commands.read_only.classifier import classify_read_only
-from assent.permissions.commands.simple_command import (
-    ParsedCommandLine,
-    SimpleCommand,
-    without_global_options,
-)
+from assent.permissions.commands.effects import command_effects, command_uses, telling_words
+from assent.permissions.commands.programs import ProgramKind
+from assent.permissions.commands.read_only.classifier import only_reads
+from assent.permissions.commands.simple_command import ParsedCommandLine, SimpleCommand
+from assent.permissions.commands.targets import is_outside, is_protected, placed_target
 
 RiskReason: TypeAlias = tuple[RiskLevel, str]
 
 # What is said of an effect where no use of the program has a reason of its own.
-_WORDS: Final[dict[CommandEffectKind, RiskReason]] = {
+GENERAL_REASONS: Final[dict[CommandEffectKind, RiskReason]] = {
     "installs": ("high", "installs or runs programs of others"),
     "network": ("high", "talks to another machine"),
     "deletes": ("medium", "deletes files or throws away changes"),
     "writes_outside": ("high", "changes the machine itself"),
 }
-_PYTHON: Final = re.compile(r"(?:python|pypy)[\d.]*")
 _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")
 
 
-def line_effects(found: ParsedCommandLine) -> tuple[CommandEffectKind, ...]:
-    """Returns what the commands of a line do."""
-    commands = [each for each in found.commands if each.words]
-    return sorted_effects(effect for each in commands for effect in command_effects(_words(each)))
-
-
-def command_uses(command: Sequence[str]) -> list[Use]:
-    """Returns how a command uses its program: the name without a folder, and its words."""
-    program, *more = command[0].split() or [""]  # one with a blank in it passes for two words
-    words = [*more, *command[1:]]
-    found = list(_fitting(program, words))
-    if _PYTHON.fullmatch(program) and "-m" in words[:-1]:
-        module, *rest = words[words.index("-m") + 1 :]
-        found += _fitting(module, rest)
-    return found
-
-
-def command_effects(command: Sequence[str]) -> frozenset[CommandEffectKind]:
-    """Returns what one command does."""
-    return frozenset(effect for use in command_uses(command) for effect in use.effects)
-
-
-def installs_packages(command: Sequence[str]) -> bool:
-    """Tells whether the words of a command say that it installs something."""
-    return any("installs" in use.effects for use in command_uses(command) if not use.reason)
-
-
-def _fitting(program: str, words: Sequence[str]) -> Iterator[Use]:
-    text = "".join(f" {word[:_LONGEST]}" for word in words)
-    return (use for use in known_program(program).uses if use.fits(words, text))
-
-
 def command_risk(
-    found: ParsedCommandLine, writes: tuple[str, ...], root: str = "", names: tuple[str, ...] = ()
+    found: ParsedCommandLine,
+    writes: tuple[str, ...],
+    perhaps: tuple[str, ...] = (),
+    root: str = "",
+    names: tuple[str, ...] = (),
+    effects: tuple[CommandEffectKind, ...] = (),
 ) -> tuple[RiskLevel, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
     reasons: list[RiskReason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
@@ -73,14 +43,26 @@ def command_risk(
     for command in looked_at:
         if command.words:
             reasons += _reasons(command)
+    reasons += _hidden(found, effects)
     reasons += [("medium", f"It writes {path}.") for path in writes[:_NAMED]]
-    if _is_far(writes, root):
+    if any(is_outside(path, root=root) for path in writes):
         reasons.append(("high", "It writes outside the workspace."))
+    elif any(is_outside(path, root=root) for path in perhaps):
+        reasons.append(("high", "It may write outside the workspace."))
+    reasons += [("high", each) for each in _obeyed(writes, perhaps, names, root)][:_NAMED]
     told = {normpath(path) for path in writes}  # whoever writes is told so of each file
     reasons += [("high", _about(name)) for name in names if normpath(name) not in told]
     levels: list[RiskLevel] = ["low", *(level for level, _ in reasons)]
     level = max(levels, key=_ORDER.index)
     return level, tuple(dict.fromkeys(words for each, words in reasons if each == level))
+
+
+def _hidden(found: ParsedCommandLine, effects: tuple[CommandEffectKind, ...]) -> list[RiskReason]:
+    """Says what a line does that no single command of it is said to do."""
+    commands = [telling_words(each) for each in found.commands if each.words]
+    told = {effect for each in commands for effect in command_effects(each)}
+    rest = [each for each in effects if each in GENERAL_REASONS and each not in told]
+    return [(level, f"It {words}.") for level, words in (GENERAL_REASONS[each] for each in rest)]
 
 
 def _about(name: str) -> str:
@@ -90,10 +72,17 @@ def _about(name: str) -> str:
     return f"It names {name}: {because}."
 
 
-def _is_far(writes: tuple[str, ...], root: str) -> bool:
-    """Tells whether a line writes outside the workspace, by the names of its files."""
-    near = f"{root.rstrip('/')}/" if root.strip("/") else "\0"
-    return any(path.startswith(("/", "~", "..")) and not path.startswith(near) for path in writes)
+def _obeyed(
+    writes: tuple[str, ...], perhaps: tuple[str, ...], names: tuple[str, ...], root: str
+) -> Iterator[str]:
+    """Says what other programs obey and is written, where neither its edit nor its name does."""
+    told = {normpath(path) for path in names if path not in writes}
+    told |= {path for path in writes if protecting_pattern(path.encode("utf-8", "replace"))}
+    for verb, paths in (("writes", writes), ("may write", perhaps)):
+        for path in (placed_target(each, "", root) for each in paths):
+            if is_protected(path) and not any(f"{path}/".startswith(f"{each}/") for each in told):
+                told.add(path.rstrip("/"))
+                yield f"It {verb} {path}: other programs obey what is there."
 
 
 def runs_code(found: ParsedCommandLine) -> bool:
@@ -113,22 +102,17 @@ def is_interpreter(command: SimpleCommand) -> bool:
 
 _NAMED: Final = 5
 _LOOKED: Final = 10  # commands of a line whose level is known to be the highest
-_LONGEST: Final = 100  # characters of a word that can tell something
 _ORDER: Final[tuple[RiskLevel, ...]] = ("low", "medium", "high")
-
-
-def _words(command: SimpleCommand) -> list[str]:
-    return [command.name, *(word.text for word in without_global_options(command)[1:])]
 
 
 def _reasons(command: SimpleCommand) -> list[RiskReason]:
     if _is_shell(command) and command.has("c"):
         return []  # what it runs is judged itself, or in doubt
-    uses = command_uses(_words(command))
+    uses = command_uses(telling_words(command))
     own = [use for use in uses if use.reason]
     told = {effect for use in own for effect in use.effects}
     rest = sorted_effects({effect for use in uses for effect in use.effects} - told)
-    others = [_WORDS[each] for each in rest if each in _WORDS]
+    others = [GENERAL_REASONS[each] for each in rest if each in GENERAL_REASONS]
     found = [*((use.level, use.reason) for use in own), *others]
     if found:
         return [(level, f"`{command.name}` {reason}.") for level, reason in found]
@@ -136,7 +120,7 @@ def _reasons(command: SimpleCommand) -> list[RiskReason]:
     for kind, test, level, reason in _OTHERS:
         if kind in kinds and test(command):
             return [(level, f"`{command.name}` {reason}.")]
-    if "harmless" in kinds or _only_reads(command):
+    if "harmless" in kinds or only_reads(command.words[0].text, command.arguments):
         return []
     return [("medium", f"What `{command.name}` does is not known.")]
 
@@ -156,9 +140,3 @@ _OTHERS: Final[tuple[tuple[ProgramKind, Callable[[SimpleCommand], bool], RiskLev
     ("agent", _any, "high", "starts another agent"),
     ("other_agent", _any, "high", "starts another agent"),
 )
-
-
-def _only_reads(command: SimpleCommand) -> bool:
-    name, *rest = (word.text for word in command.words)
-    words = ["'" + word.replace("'", "'\"'\"'") + "'" for word in rest]
-    return classify_read_only(" ".join([name, *words])).read_only

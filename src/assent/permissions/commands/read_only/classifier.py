@@ -151,6 +151,12 @@ def classify_read_only(text: str, *, sandboxed: bool = True) -> ReadOnlyVerdict:
     return ReadOnlyVerdict(read_only=True, reason="Every command in it only reads.")
 
 
+def only_reads(name: str, words: Iterable[str]) -> bool:
+    """Tells whether one command only reads, each of its words taken as it is."""
+    quoted = ["'" + word.replace("'", "'\"'\"'") + "'" for word in words]
+    return classify_read_only(" ".join([name, *quoted])).read_only
+
+
 def read_only_stages(text: str, *, sandboxed: bool = True) -> tuple[ReadOnlyStage, ...]:
     """Returns what to run for a command line, or raises Refused."""
     admitted: list[ReadOnlyStage] = []
