@@ -5,7 +5,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from assent.tui.commands.registry import COMMANDS, GROUPS
+from assent.tui.commands.command import GROUPS
+from assent.tui.commands.registry import COMMANDS
 from assent.tui.keys import KEY_CONTEXTS, rows_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "terminal.md"

@@ -1,7 +1,6 @@
 """What the checks of imports still tolerate. The list may only shrink, and shall be empty.
 
-The screen knows its panels and they know the screen; other late imports keep start-up short while
-the modules are many and small.
+Late imports keep start-up short while the modules are many and small.
 """
 
 CYCLES = (
@@ -9,31 +8,6 @@ CYCLES = (
     "assent.app.lazy",
     "assent.app.rules",
     "assent.app.shell",
-    "assent.tui.app",
-    "assent.tui.commands",
-    "assent.tui.commands.info",
-    "assent.tui.commands.plan",
-    "assent.tui.commands.registry",
-    "assent.tui.commands.screen",
-    "assent.tui.commands.session",
-    "assent.tui.dispatcher",
-    "assent.tui.key_actions",
-    "assent.tui.panels.approval.panel",
-    "assent.tui.panels.decision",
-    "assent.tui.panels.feedback",
-    "assent.tui.panels.help",
-    "assent.tui.panels.panel",
-    "assent.tui.panels.picker",
-    "assent.tui.panels.plan_list",
-    "assent.tui.panels.question.panel",
-    "assent.tui.panels.run",
-    "assent.tui.panels.session_list",
-    "assent.tui.panels.setting_list",
-    "assent.tui.panels.text_input",
-    "assent.tui.panels.undo",
-    "assent.tui.panels.waiting_list",
-    "assent.tui.sidebar.sidebar",
-    "assent.tui.status_poller",
 )
 
 LATE = {
@@ -170,14 +144,13 @@ LATE = {
     ),
     "assent.tui.app": (
         "assent.core.text.secrets",
-        "assent.tui.commands",
+        "assent.tui.commands.registry",
         "assent.tui.driver",
         "assent.tui.panels.approval.panel",
         "assent.tui.panels.question.panel",
         "assent.tui.panels.run",
     ),
     "assent.tui.commands.info": (
-        "assent.tui.commands.registry",
         "assent.tui.conversation.block_sections",
         "assent.tui.panels.panel",
         "assent.tui.panels.setting_list",
@@ -186,29 +159,22 @@ LATE = {
         "assent.tui.sidebar.data",
     ),
     "assent.tui.commands.plan": (
-        "assent.tui.app",
         "assent.tui.panels.approval.review",
         "assent.tui.panels.plan_list",
         "assent.tui.panels.undo",
     ),
-    "assent.tui.commands.registry": ("difflib",),
-    "assent.tui.commands.screen": (
-        "assent.tui.commands.registry",
-        "assent.tui.panels.help",
-    ),
+    "assent.tui.commands.screen": ("assent.tui.panels.help",),
     "assent.tui.commands.session": (
         "assent.tui.panels.panel",
         "assent.tui.panels.session_list",
         "assent.tui.panels.setting_list",
     ),
-    "assent.tui.dispatcher": ("assent.tui.result_messages",),
     "assent.tui.key_actions": (
         "assent.tui.sidebar.data",
         "assent.tui.sidebar.sidebar",
         "functools",
     ),
     "assent.tui.panels.approval.panel": (
-        "assent.tui.app",
         "assent.tui.panels.feedback",
         "assent.tui.panels.plan_list",
     ),

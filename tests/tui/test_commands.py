@@ -7,7 +7,8 @@ from tests.cli.scripts import PLANS
 from tests.tui.harness import Seat, Stage
 from tests.tui.panel_actions import Reader
 
-from assent.tui.commands.registry import COMMANDS, GROUPS
+from assent.tui.commands.command import GROUPS
+from assent.tui.commands.registry import COMMANDS
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.help import CommandPalette, HelpPanel
 from assent.tui.panels.panel import ConfirmPanel, Panel

@@ -13,7 +13,7 @@ from assent.cli.tui import LocalScreenHost
 from assent.core.session.event import MessageAdded
 from assent.tui.app import TerminalApp
 from assent.tui.commands.plan import NO_PLAN
-from assent.tui.dispatcher import SESSION_CHANGED
+from assent.tui.deferred import SESSION_CHANGED
 from assent.tui.host import StartOptions
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.panel import ConfirmPanel

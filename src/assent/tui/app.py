@@ -24,8 +24,11 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
 from assent.tui import key_actions
+from assent.tui.commands.command import CommandInfo
+from assent.tui.context import PanelScreen
 from assent.tui.conversation.view import ConversationView, load_session, session_events
-from assent.tui.dispatcher import DeferredActions, MessageDispatcher
+from assent.tui.deferred import DeferredActions
+from assent.tui.dispatcher import MessageDispatcher
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import DOUBLE_PRESS_S
@@ -36,7 +39,7 @@ from assent.tui.min_size import (
     TooSmallOverlay,
     is_ignored_input,
 )
-from assent.tui.panels.panel import ConfirmPanel, Panel
+from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
 from assent.tui.run_controller import RunController
@@ -125,23 +128,25 @@ class BaseApp(App[int]):
         screen.set_class(narrow, "narrow")
         screen.set_class(self.side_wanted and not narrow, "side")
 
-    def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
+    def open_panel(
+        self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
+    ) -> None:
         """Opens a panel; what was typed before the person could see it is dropped."""
         self.push_screen(panel, then)
         self.debounce_keys(panel)
 
-    def debounce_keys(self, panel: Panel[Any]) -> None:
+    def debounce_keys(self, panel: PanelScreen[Any]) -> None:
         """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
         panel.ready_at = inf
         panel.call_after_refresh(self._panel_shown, panel)
 
     def pop_screen(self) -> AwaitComplete:
         """Closes the panel on top; what is typed on for one that decides reaches nobody else."""
-        if isinstance(self.screen, Panel) and self.screen.decides and not self.screen.left:
+        if isinstance(self.screen, PanelScreen) and self.screen.decides and not self.screen.left:
             self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
         return super().pop_screen()
 
-    def is_open(self, kind: type[Panel[Any]]) -> bool:
+    def is_open(self, kind: type[PanelScreen[Any]]) -> bool:
         """Tells whether a panel of a kind is open."""
         return any(isinstance(screen, kind) for screen in self.screen_stack)
 
@@ -200,10 +205,10 @@ class BaseApp(App[int]):
         if isinstance(event, MouseEvent):
             return False
         self.typed_at = max(self.typed_at, event.time)
-        silence = top.silence if isinstance(top, Panel) else self._aftermath
+        silence = top.silence if isinstance(top, PanelScreen) else self._aftermath
         return silence.breaks(event.time, key)
 
-    def _panel_shown(self, panel: Panel[Any]) -> None:
+    def _panel_shown(self, panel: PanelScreen[Any]) -> None:
         panel.ready_at = now = Event().time
         since = max(self.typed_at, now)
         panel.silence = KeyDebounce(self.quiet_s, since) if panel.decides else KeyDebounce()
@@ -236,12 +241,13 @@ class TerminalApp(BaseApp):
         self.run_controller = RunController(host, self.messages)
         self.shell_controller = ShellController(host, self.session_controller, self.messages)
         self.tasks = BackgroundTasks(self.messages)
-        self.status_poller = StatusPoller(self)
+        self.status_poller = StatusPoller(self.session_controller, self.messages, self)
         self.deferred: DeferredActions = DeferredActions(self)
         self.status_snapshot = StatusSnapshot(
             mode=self.beginning.mode or "plan", model=self.beginning.model
         )
         self.theme_name = detect_theme(self.beginning.theme, host.environment)
+        self.commands: tuple[CommandInfo, ...] = ()  # ours, once they are loaded
         self.own_commands: tuple[Completion, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
         self.ready = False  # whether what the person wanted to go on with is on the screen
@@ -293,9 +299,9 @@ class TerminalApp(BaseApp):
 
     def _begin(self) -> None:
         """Opens everything that the first paint does not wait for."""
-        from assent.tui import commands
+        from assent.tui.commands.registry import learn
 
-        commands.learn(self)
+        learn(self)
         self.messages.work(lambda: self.session_controller.begin(self.beginning))
 
     # What everybody may ask for.
@@ -311,7 +317,7 @@ class TerminalApp(BaseApp):
 
     def run_slash(self, text: str) -> None:
         """Runs a command such as `/mode ask`."""
-        from assent.tui.commands import run
+        from assent.tui.commands.registry import run
 
         with self.failing():
             run(self, text)
@@ -422,7 +428,9 @@ class TerminalApp(BaseApp):
     def _put_below(self, words: str) -> None:
         self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
 
-    def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
+    def open_panel(
+        self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
+    ) -> None:
         """Opens a panel; a yes to one that asks once more is for the session it was asked for."""
         bound = (
             self.deferred.for_current_session(then)
@@ -471,6 +479,21 @@ class TerminalApp(BaseApp):
 
         self.messages.work(act)
 
+    def edit_file(self, path: bytes) -> None:
+        """Waits until the person has closed their editor, which has the terminal meanwhile."""
+        trouble: Exception | None = None
+        with self._out_of_the_way():
+            try:
+                self.host.edit(display_path(path))
+            except Exception as error:  # raised in here, it would keep the screen from coming back
+                trouble = error
+        if trouble is not None:
+            raise trouble
+
+    def _out_of_the_way(self) -> AbstractContextManager[None]:
+        driver = self._driver
+        return self.suspend() if driver is not None and driver.can_suspend else nullcontext()
+
     def set_mode(self, name: str) -> None:
         """Changes the mode because the person says so."""
         seq = self.conversation.feed.seq
@@ -513,9 +536,8 @@ class TerminalApp(BaseApp):
     def follow(self) -> None:
         """Has open panels follow what was recorded meanwhile, whoever did it."""
         for screen in [*self.screen_stack]:
-            follow = getattr(screen, "follow", None)
-            if follow is not None:
-                follow()
+            if isinstance(screen, PanelScreen):
+                screen.follow()
 
     def draw_status(self) -> None:
         """Draws the status line."""
@@ -598,23 +620,3 @@ class TerminalApp(BaseApp):
 
     def on_prompt_input_help(self) -> None:
         self.run_slash("/help")
-
-
-# Opens a file in the person's editor, while the terminal UI is suspended.
-
-
-def edit_file(app: "TerminalApp", path: bytes) -> None:
-    """Waits until the person has closed their editor; the terminal is the editor's meanwhile."""
-    trouble: Exception | None = None
-    with _out_of_the_way(app):
-        try:
-            app.host.edit(display_path(path))
-        except Exception as error:  # raised in here, it would keep the screen from coming back
-            trouble = error
-    if trouble is not None:
-        raise trouble
-
-
-def _out_of_the_way(app: "TerminalApp") -> AbstractContextManager[None]:
-    driver = app._driver
-    return app.suspend() if driver is not None and driver.can_suspend else nullcontext()

@@ -1,30 +1,30 @@
-"""Delivers messages from worker threads to the screen, in batches.
-
-Notes and actions for a session wait until it is on the screen.
-"""
+"""Delivers messages from worker threads to the screen, in batches."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Any, Final, Protocol
 
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
 from assent.core.session.event import TurnEnded
+from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.render.notification import HALTED, NotificationFilter
 from assent.render.onboarding import onboarding_lines
+from assent.tui.context import AppContext, PanelScreen
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.hints import next_step
 from assent.tui.host import StartOptions
 from assent.tui.prompt.input import load_prompt_history
+from assent.tui.result_messages import plan_state_text, run_ended_lines
 from assent.tui.status import StatusSnapshot
-from assent.tui.status_poller import StatusLoaded
+from assent.tui.status_poller import StatusLoaded, StatusPoller
 from assent.tui.workers import (
     FRAME_S,
     NoModel,
@@ -43,12 +43,6 @@ from assent.tui.workers import (
     WorkspaceFailed,
     WorkspaceReady,
 )
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
-
-# Delivers messages from worker threads to the screen, in batches.
-
 
 CONTINUE_HINT: Final = "say `go on`; what was said and staged so far is kept"
 CUT_OFF: Final = f"The last turn was cut off before its end: {CONTINUE_HINT}."
@@ -71,10 +65,28 @@ def joined_messages(letters: Iterable[object]) -> Iterator[object]:
         yield ShellPrinted("".join(said), place)
 
 
+class ReceivingApp(AppContext, Protocol):
+    """The app as far as messages from threads change it."""
+
+    beginning: StartOptions
+    ready: bool  # whether what the person wanted to go on with is on the screen
+    wanted: str  # the session that is being read, or was last
+    status_poller: StatusPoller
+
+    @property
+    def is_there(self) -> bool: ...
+    def call_later(self, callback: Callable[..., Any], *args: Any) -> bool: ...
+    def say(self, words: str) -> None: ...
+    def load(self, record: SessionRecord) -> None: ...
+    def notice(self, words: str, took_s: float = 0.0) -> None: ...
+    def draw_activity(self) -> None: ...
+    def has_pending_question(self) -> None: ...
+
+
 class MessageDispatcher:
     """Delivers at most thirty times a second; messages in between are batched."""
 
-    def __init__(self, app: "TerminalApp") -> None:
+    def __init__(self, app: ReceivingApp) -> None:
         self.home: asyncio.AbstractEventLoop | None = None
         self.unopened: AssentError | None = None  # why the screen was closed at once
         self._app = app
@@ -193,9 +205,8 @@ class MessageDispatcher:
     def _tell_panels(self, letter: object) -> None:
         """Passes a message to every panel that handles it."""
         for screen in self._app.screen_stack:
-            hear = getattr(screen, "hear", None)
-            if hear is not None:
-                hear(letter)
+            if isinstance(screen, PanelScreen):
+                screen.hear(letter)
         if isinstance(letter, RunBegan):
             self._began = monotonic()
         if isinstance(letter, RunOver):
@@ -207,8 +218,6 @@ class MessageDispatcher:
         elif letter.report is not None:
             if letter.report.outcome == "needs_you":
                 self._app.notice(HALTED, monotonic() - self._began)
-            from assent.tui.result_messages import run_ended_lines
-
             done = letter.report
             for words in done.warnings:
                 self._app.add_note(Line("risk", visible_line(words)))
@@ -297,8 +306,6 @@ class MessageDispatcher:
 
     def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
         """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
-        from assent.tui.result_messages import plan_state_text
-
         plan = standing.plan
         words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""
         if words:
@@ -321,85 +328,3 @@ class MessageDispatcher:
         own = presented and letter.session == app.session_controller.session
         if own and len(app.screen_stack) == 1 and not app.prompt.text:
             app.review_plan()
-
-
-# Queues notes and actions until the session that they are for is on the screen.
-
-
-T = TypeVar("T")
-SESSION_CHANGED: Final = (
-    "You were asked about another session than the one on the screen: nothing changed."
-)
-
-
-class DeferredActions:
-    """Input does not wait for a session to load: it is queued for it, in order."""
-
-    def __init__(self, app: "TerminalApp") -> None:
-        self._app = app
-        self._told: list[Line | str] = []
-        self._acts: list[Callable[[], None]] = []
-        self._leading = 0  # errands under way after which another session, plan or mode may hold
-
-    @property
-    def is_free(self) -> bool:
-        """Whether what a person asks for now is meant for what is on the screen."""
-        return self._app.ready and not self._leading
-
-    def add_note(self, *told: Line | str) -> None:
-        """Puts a note into the conversation once the session that is being read is there."""
-        self._told += told
-        if self._app.ready:
-            self.release_notes()
-
-    def do(self, act: Callable[[], None]) -> None:
-        """Does what a person asked for, once the session that it is meant for is there."""
-        self._acts.append(act)
-        self.release_actions()
-
-    def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
-        """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
-
-        Also where it fails: then that is told first.
-        """
-        self._leading += 1
-        failed = partial(self._led, self._app.fail)
-        self._app.tasks.run(words, act, partial(self._led, then), failed)
-
-    def _led(self, then: Callable[[T], object], found: T) -> None:
-        self._leading -= 1
-        with self._app.failing():
-            then(found)
-        self.release_actions()
-
-    def for_current_session(self, then: Callable[[T], None]) -> Callable[[T], None]:
-        """Has an answer count for the session alone that is on the screen while it is asked."""
-        sitting = self._app.session_controller
-        asked = sitting.session
-
-        def answered(answer: T) -> None:
-            if answer and sitting.session != asked:
-                self._app.add_note(Line("risk", SESSION_CHANGED))
-            else:
-                then(answer)
-
-        return answered
-
-    def slash(self, text: str) -> None:
-        """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
-        from assent.tui.result_messages import echo_line
-
-        self.do(partial(self._app.add_note, echo_line(text)))
-        self.do(partial(self._app.run_slash, text))
-
-    def release_notes(self) -> None:
-        """Tells what waited."""
-        told, self._told = self._told, []
-        if told:
-            self._app.add_note(*told)
-
-    def release_actions(self) -> None:
-        """Does what waited; what such an act makes wait again comes behind it, in order."""
-        while self._acts and self.is_free:
-            with self._app.failing():
-                self._acts.pop(0)()

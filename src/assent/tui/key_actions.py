@@ -2,14 +2,12 @@
 
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assent.core.permission.mode import MODES, CustomModes
 from assent.render.lines import Line
+from assent.tui.context import AppContext
 from assent.tui.panels.panel import DebouncedPanel
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
 
 DOUBLE_PRESS_S: Final = 2.0  # in which a key that is pressed again means more
 REWIND: Final = "Esc once more goes back to an earlier message."
@@ -36,12 +34,12 @@ def next_mode(name: str, modes: CustomModes) -> str:
     return ring[(ring.index(name) + 1) % len(ring)] if name in ring else ring[0]
 
 
-def cycle_mode(app: "TerminalApp") -> None:
+def cycle_mode(app: AppContext) -> None:
     """Goes on to the next mode."""
     app.set_mode(next_mode(app.status_snapshot.mode, app.engine.sessions.modes))
 
 
-def step_back(app: "TerminalApp") -> None:
+def step_back(app: AppContext) -> None:
     """Interrupts what is at work; where nothing is, a second time goes back."""
     if is_covered(app):
         app.action_toggle_side()
@@ -55,7 +53,7 @@ def step_back(app: "TerminalApp") -> None:
         app.hint(REWIND)
 
 
-def interrupt(app: "TerminalApp") -> bool:
+def interrupt(app: AppContext) -> bool:
     """Ends whatever is at work, in good order; in a thread."""
     return (
         app.shell_controller.interrupt()
@@ -64,7 +62,7 @@ def interrupt(app: "TerminalApp") -> bool:
     )
 
 
-def clear_or_leave(app: "TerminalApp") -> None:
+def clear_or_leave(app: AppContext) -> None:
     """Clears what is typed; where nothing is, a second time leaves, or a third where it stops work.
 
     What a panel asks, and an answer that it keeps back, is taken back first; a side area over the
@@ -90,13 +88,13 @@ def clear_or_leave(app: "TerminalApp") -> None:
         app.hint(f"{unfinished_work_text(app)} {PRESS_AGAIN_TO_LEAVE}")
 
 
-def leave_if_empty(app: "TerminalApp") -> None:
+def leave_if_empty(app: AppContext) -> None:
     """Leaves, unless something is typed."""
     if not app.prompt.text:
         leave(app)
 
 
-def leave(app: "TerminalApp") -> None:
+def leave(app: AppContext) -> None:
     """Leaves, unless something is at work that would be stopped by it."""
     if unfinished_work_text(app):
         app.add_note(Line("risk", f"{unfinished_work_text(app)} {STOP_HINT}"))
@@ -104,14 +102,14 @@ def leave(app: "TerminalApp") -> None:
         app.exit(0)
 
 
-def unfinished_work_text(app: "TerminalApp") -> str:
+def unfinished_work_text(app: AppContext) -> str:
     """Says what leaving would stop halfway; nothing, where nothing is at work but the model."""
     if app.shell_controller.at_work:
         return "Your command is running."
     return "A run is at work." if app.run_controller.at_work else ""
 
 
-def pressed_again(app: "TerminalApp", key: str) -> bool:
+def pressed_again(app: AppContext, key: str) -> bool:
     """Tells whether a key was pressed a moment ago, too."""
     now = monotonic()
     again = now - app.pressed.get(key, -app.again_s) < app.again_s
@@ -119,13 +117,13 @@ def pressed_again(app: "TerminalApp", key: str) -> bool:
     return again
 
 
-def page(app: "TerminalApp", way: int) -> None:
+def page(app: AppContext, way: int) -> None:
     """Scrolls the conversation by most of what is in sight, laid out by Textual already or not."""
     paper = app.conversation
     paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False, force=True)
 
 
-def activity_text(app: "TerminalApp", took: float) -> str:
+def activity_text(app: AppContext, took: float) -> str:
     """Says what is at work, or that it is the person's turn."""
     if not app.at_work:
         return f"{app.tasks.activity_text} · {took:.0f} s"
@@ -141,14 +139,14 @@ def activity_text(app: "TerminalApp", took: float) -> str:
     return f"{who} · {took:.0f} s · Esc interrupts{waits}"
 
 
-def has_pending_question(app: "TerminalApp") -> bool:
+def has_pending_question(app: AppContext) -> bool:
     """Tells whether the session on the screen, or a child of it, asks the person something."""
     record = app.session_controller.record
     asking = {pending.root.session for pending in app.status_snapshot.waiting}
     return record is not None and record.session in asking
 
 
-def draw_side(app: "TerminalApp") -> None:
+def draw_side(app: AppContext) -> None:
     """Has the side area show the session as it is; it is loaded when it is first in sight."""
     from functools import partial
 
@@ -173,13 +171,13 @@ def draw_side(app: "TerminalApp") -> None:
     app.call_after_refresh(area.refresh_data, *look)
 
 
-def is_covered(app: "TerminalApp") -> bool:
+def is_covered(app: AppContext) -> bool:
     """Tells whether the side area stands over the prompt."""
     screen = app.screen_stack[0]
     return screen.has_class("side") and screen.has_class("narrow")
 
 
-def focus_what_is_seen(app: "TerminalApp") -> None:
+def focus_what_is_seen(app: AppContext) -> None:
     """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
     from assent.tui.sidebar.sidebar import Sidebar
 
@@ -190,7 +188,7 @@ def focus_what_is_seen(app: "TerminalApp") -> None:
         app.prompt.focus_text()
 
 
-KEY_ACTIONS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
+KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {
     "cycle_mode": lambda app: app.deferred.do(lambda: cycle_mode(app)),
     "step_back": step_back,
     "clear_or_leave": clear_or_leave,

@@ -1,14 +1,15 @@
 """Keeps the status snapshot of session, plan and questions up to date."""
 
+from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import msgspec
 
+from assent.tui.conversation.view import ConversationView
+from assent.tui.session_controller import SessionController
 from assent.tui.status import StatusSnapshot, read_snapshot
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+from assent.tui.workers import MessageQueue
 
 READ_S: Final = 0.25  # between two looks, while much happens
 
@@ -20,11 +21,25 @@ class StatusLoaded(msgspec.Struct, frozen=True):
     asked: bool = False  # whether the lookout waits for it
 
 
+class StatusDisplay(Protocol):
+    """Where a status snapshot is shown."""
+
+    @property
+    def is_there(self) -> bool: ...
+    @property
+    def conversation(self) -> ConversationView: ...
+    def set_timer(self, delay: float, callback: Callable[[], None]) -> object: ...
+    def apply_status(self, standing: StatusSnapshot) -> None: ...
+    def follow(self) -> None: ...
+
+
 class StatusPoller:
     """One read at a time, in a thread, and not too often."""
 
-    def __init__(self, app: "TerminalApp") -> None:
-        self._app = app
+    def __init__(
+        self, controller: SessionController, messages: MessageQueue, display: StatusDisplay
+    ) -> None:
+        self._controller, self._messages, self._display = controller, messages, display
         self._again = False
         self._looked = -READ_S
         self._stamp: tuple[int, ...] = ()  # of the log, when it was last looked at
@@ -33,7 +48,7 @@ class StatusPoller:
 
     def watch(self) -> None:
         """Reads where things stand once anybody has recorded anything, in another terminal too."""
-        stamp = self._app.engine.stamp()
+        stamp = self._controller.engine.stamp()
         if stamp != self._stamp:
             self._stamp, self._news = stamp, True
             self.refresh()
@@ -46,7 +61,7 @@ class StatusPoller:
         self.looking = True
         wait = READ_S - (monotonic() - self._looked)
         if wait > 0:
-            self._app.set_timer(wait, self._look)
+            self._display.set_timer(wait, self._look)
         else:
             self._look()
 
@@ -54,31 +69,28 @@ class StatusPoller:
         """Shows what was read, unless it is about a session that was left meanwhile."""
         if letter.asked:
             self.looking, self._looked = False, monotonic()
-        if (
-            letter.standing is not None
-            and letter.standing.session == self._app.session_controller.session
-        ):
-            self._app.apply_status(letter.standing)
+        if letter.standing is not None and letter.standing.session == self._controller.session:
+            self._display.apply_status(letter.standing)
         elif letter.standing is not None:
             self._again = True
         if letter.asked and self._news:
             self._news = False
-            self._app.follow()
+            self._display.follow()
         if letter.asked and self._again:
             self._again = False
             self.refresh()
 
     def _look(self) -> None:
-        if not self._app.is_there:
+        if not self._display.is_there:
             self.looking = False  # the screen is going away
             return
-        app, seq = self._app, self._app.conversation.feed.seq
+        seq = self._display.conversation.feed.seq
 
         def act() -> None:
             standing = None
             try:
-                standing = read_snapshot(app.session_controller, seq)
+                standing = read_snapshot(self._controller, seq)
             finally:
-                app.messages.post(StatusLoaded(standing, asked=True))
+                self._messages.post(StatusLoaded(standing, asked=True))
 
-        app.messages.work(act)
+        self._messages.work(act)

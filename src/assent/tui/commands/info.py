@@ -13,11 +13,12 @@ from assent.core.event import FactRemembered
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
+from assent.tui.commands.command import find_command
+from assent.tui.context import AppContext
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.host import CommandLineResult
 
 if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
     from assent.tui.sidebar.data import SidebarData
 
 # Shows a command's lines in the conversation, or in a panel if they are many.
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MAX_INLINE_LINES: Final = 16
 
 
-def show_lines(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
+def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
     """Shows lines in the conversation; many of them in a panel of their own."""
     if len(lines) <= MAX_INLINE_LINES:
         app.add_note(*lines)
@@ -37,7 +38,7 @@ def show_lines(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
 
 
 def run_cli_command(
-    app: "TerminalApp", heading: str, *arguments: str, ours: bool = True, slash: str = ""
+    app: AppContext, heading: str, *arguments: str, ours: bool = True, slash: str = ""
 ) -> None:
     """Runs a command of the command line in a thread, and shows what it says; maybe our words.
 
@@ -50,36 +51,34 @@ def run_cli_command(
                 app, heading, lines_with_screen_commands(found.lines) if ours else found.lines
             )
         if found.error is not None:
-            app.fail(_unread(found.error, slash))
+            app.fail(_unread(app, found.error, slash))
         app.refresh_status()
 
     app.tasks.run(heading, lambda: app.host.command(arguments), told)
 
 
-def _unread(error: AssentError, slash: str) -> AssentError:
-    from assent.tui.commands.registry import find
-
-    found = find(slash)
+def _unread(app: AppContext, error: AssentError, slash: str) -> AssentError:
+    found = find_command(app.commands, slash)
     if found is None or not isinstance(error, UsageError) or not error.next.endswith(" --help"):
         return error
     words = found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ")
     return UsageError(f"{slash} takes nothing, or {words}.", error.next)
 
 
-def status(app: "TerminalApp", rest: str) -> None:
+def status(app: AppContext, rest: str) -> None:
     """Shows where the plan stands."""
     named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
     run_cli_command(app, "Status", "status", *named)
 
 
-def waiting(app: "TerminalApp", rest: str) -> None:
+def waiting(app: AppContext, rest: str) -> None:
     """Opens the list of everything that waits."""
     from assent.tui.panels.waiting_list import WaitingList
 
     app.open_panel(WaitingList())
 
 
-def questions(app: "TerminalApp", rest: str) -> None:
+def questions(app: AppContext, rest: str) -> None:
     """Opens the question that waits longest, or says that none does."""
     pending = app.engine.pending_questions.pending
     app.tasks.run(
@@ -89,7 +88,7 @@ def questions(app: "TerminalApp", rest: str) -> None:
     )
 
 
-def cost(app: "TerminalApp", rest: str) -> None:
+def cost(app: AppContext, rest: str) -> None:
     """Tells what the session took."""
     from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
 
@@ -104,7 +103,7 @@ def cost(app: "TerminalApp", rest: str) -> None:
     )
 
 
-def context(app: "TerminalApp", rest: str) -> None:
+def context(app: AppContext, rest: str) -> None:
     """Shows how full the model's window is."""
     from assent.tui.sidebar.context import context_lines
     from assent.tui.sidebar.data import read_sidebar_data, usage_limits
@@ -119,12 +118,12 @@ def context(app: "TerminalApp", rest: str) -> None:
     app.tasks.run("Reading", lambda: read_sidebar_data(engine, record, allowance), shown)
 
 
-def rules(app: "TerminalApp", rest: str) -> None:
+def rules(app: AppContext, rest: str) -> None:
     """Shows the rules, or has one explained, tested or taken back."""
     run_cli_command(app, "Rules", "rules", *(_words(rest) or ["list"]), slash="/rules")
 
 
-def memory(app: "TerminalApp", rest: str) -> None:
+def memory(app: AppContext, rest: str) -> None:
     """Shows what every session here is told, or has a fact forgotten."""
     if rest == "forget":
         from assent.tui.panels.setting_list import MemoryList
@@ -134,7 +133,7 @@ def memory(app: "TerminalApp", rest: str) -> None:
     run_cli_command(app, "Memory", "memory", *(_words(rest) or ["list"]), slash="/memory")
 
 
-def remember(app: "TerminalApp", rest: str) -> None:
+def remember(app: AppContext, rest: str) -> None:
     """Keeps a fact that every later session is told."""
     if not rest:
         raise UsageError("What should be remembered?", "/remember Tests run with make test")
@@ -146,12 +145,12 @@ def remember(app: "TerminalApp", rest: str) -> None:
     app.tasks.run("Remembering", lambda: facts.remember(rest), kept)
 
 
-def init(app: "TerminalApp", rest: str) -> None:
+def init(app: AppContext, rest: str) -> None:
     """Makes the folder a workspace."""
     run_cli_command(app, "Making a workspace", "init")
 
 
-def doctor(app: "TerminalApp", rest: str) -> None:
+def doctor(app: AppContext, rest: str) -> None:
     """Tries on this machine what must not be possible."""
     run_cli_command(app, "The doctor is trying what must not be possible", "doctor")
 

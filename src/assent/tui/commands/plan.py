@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Final
 from assent.core.errors import IllegalState, NotFound, UsageError
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.tui.commands.info import run_cli_command
+from assent.tui.context import AppContext
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
-    from assent.tui.app import TerminalApp
 
 NO_FILE = "This plan has no file that could be edited here."
 NO_PLAN = "This session has no plan."
 
 
-def review(app: "TerminalApp", rest: str) -> None:
+def review(app: AppContext, rest: str) -> None:
     """Opens the approval panel."""
     if not rest:
         app.review_plan()
@@ -28,21 +28,21 @@ def review(app: "TerminalApp", rest: str) -> None:
     )
 
 
-def choose(app: "TerminalApp", rest: str) -> None:
+def choose(app: AppContext, rest: str) -> None:
     """Opens the plan selector."""
     from assent.tui.panels.plan_list import PlanList
 
     app.open_panel(PlanList())
 
 
-def history(app: "TerminalApp", rest: str) -> None:
+def history(app: AppContext, rest: str) -> None:
     """Opens the revisions of a plan."""
     from assent.tui.panels.plan_list import HistoryPanel
 
     _with_plan(app, rest, lambda found: app.open_panel(HistoryPanel(found)))
 
 
-def edit(app: "TerminalApp", rest: str) -> None:
+def edit(app: AppContext, rest: str) -> None:
     """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
     engine = app.engine
     reference, session = rest or app.session_controller.plan_id, app.session_controller.session
@@ -53,7 +53,7 @@ def edit(app: "TerminalApp", rest: str) -> None:
     app.deferred.lead("Looking for the plan", own, lambda found: _edited(app, found))
 
 
-def diff(app: "TerminalApp", rest: str) -> None:
+def diff(app: AppContext, rest: str) -> None:
     """Shows what is staged in the plan, or what turns changed."""
     record = app.session_controller.record
     if rest and record is None:
@@ -70,14 +70,14 @@ def diff(app: "TerminalApp", rest: str) -> None:
         run_cli_command(app, _staged(app), "diff", *named)
 
 
-def _staged(app: "TerminalApp") -> str:
+def _staged(app: AppContext) -> str:
     """Says what the operations of the plan are by now: built, or only staged."""
     record = app.status_snapshot.plan
     built = record is not None and record.state is PlanState.COMPLETED
     return "What was built" if built else "What is staged"
 
 
-def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:
+def _with_plan(app: AppContext, rest: str, then: "Callable[[PlanRecord], object]") -> None:
     plans, reference = app.engine.plans, rest or app.session_controller.plan_id
     app.deferred.lead("Looking for the plan", lambda: plans.find(reference), then)
 
@@ -100,14 +100,13 @@ def _by_name(engine: "Engine", command: str) -> str:
         return "/plans"
 
 
-def _edited(app: "TerminalApp", record: PlanRecord) -> None:
+def _edited(app: AppContext, record: PlanRecord) -> None:
     """Has the editor opened, takes in what it left, and opens the review of it."""
-    from assent.tui.app import edit_file
     from assent.tui.panels.approval.review import propose_if_changed
 
     if not record.path or record.imported:
         raise UsageError(NO_FILE, "/review")
-    edit_file(app, record.path)
+    app.edit_file(record.path)
     engine, before = app.engine, record.digest
 
     def taken(now: PlanRecord) -> None:
@@ -125,7 +124,7 @@ def _edited(app: "TerminalApp", record: PlanRecord) -> None:
 NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was done before."
 
 
-def build(app: "TerminalApp", rest: str) -> None:
+def build(app: AppContext, rest: str) -> None:
     """Builds a plan that is approved: by the executor, or by a model if it is prose."""
     engine, session = app.engine, app.session_controller.session
     reference = rest or app.session_controller.plan_id
@@ -139,21 +138,21 @@ def build(app: "TerminalApp", rest: str) -> None:
     app.deferred.lead("Looking for the plan", found, begin)
 
 
-def undo(app: "TerminalApp", rest: str) -> None:
+def undo(app: AppContext, rest: str) -> None:
     """Opens the preview of what takes a run back."""
     from assent.tui.panels.undo import UndoPanel
 
     app.open_panel(UndoPanel(rest))
 
 
-def redo(app: "TerminalApp", rest: str) -> None:
+def redo(app: AppContext, rest: str) -> None:
     """Opens the preview of what takes an undo back."""
     from assent.tui.panels.undo import UndoPanel
 
     app.open_panel(UndoPanel(rest, again=True))
 
 
-def run(app: "TerminalApp", rest: str) -> None:
+def run(app: AppContext, rest: str) -> None:
     """Opens the view of the run that is at work, or of the last one of this screen."""
     if app.run_controller.watched is not None:
         app.show_run()
@@ -161,19 +160,19 @@ def run(app: "TerminalApp", rest: str) -> None:
         _show_unfinished(app, NONE_YET)
 
 
-def runs(app: "TerminalApp", rest: str) -> None:
+def runs(app: AppContext, rest: str) -> None:
     """Opens the list of what was run here."""
     from assent.tui.panels.undo import RunsPanel
 
     app.open_panel(RunsPanel(), lambda name: undo(app, name) if name else None)
 
 
-def recover(app: "TerminalApp", rest: str) -> None:
+def recover(app: AppContext, rest: str) -> None:
     """Opens the view of an interrupted run, or says that there is none."""
     _show_unfinished(app, "No run is unfinished.")
 
 
-def _show_unfinished(app: "TerminalApp", none: str) -> None:
+def _show_unfinished(app: AppContext, none: str) -> None:
     engine = app.engine
 
     def found(unfinished: object) -> None:

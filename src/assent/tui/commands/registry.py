@@ -4,105 +4,81 @@ Completion, the palette, the help and the docs read the same table.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
-
-import msgspec
+from difflib import get_close_matches
+from typing import Final, TypeAlias
 
 from assent.core.errors import UsageError
 from assent.core.text.hidden_chars import visible_line
 from assent.tui.commands import info, plan, screen, session
-from assent.tui.commands import plan as runs
-from assent.tui.commands import session as settings
+from assent.tui.commands.command import CommandInfo, find_command
+from assent.tui.context import AppContext
 from assent.tui.prompt.completion import Completion
 
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
-
-Act: TypeAlias = "Callable[[TerminalApp, str], object]"
-Group: TypeAlias = Literal["plan", "run", "session", "choose", "look", "screen"]
-
-GROUPS: Final[dict[Group, str]] = {
-    "plan": "Plans",
-    "run": "Building and taking back",
-    "session": "Sessions",
-    "choose": "Mode, model, agent, theme",
-    "look": "Looking",
-    "screen": "The screen",
-}
+Act: TypeAlias = Callable[[AppContext, str], object]
 
 
-class BuiltinCommand(msgspec.Struct, frozen=True):
-    """One command: its name, its argument, what it does, and how."""
+class BuiltinCommand(CommandInfo, frozen=True, kw_only=True):
+    """A command with the function that runs it."""
 
-    name: str
-    arguments: str  # as a person reads them; what is in brackets may be left out
-    about: str
     act: Act
-    group: Group
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def usage(self) -> str:
-        return f"{self.name} {self.arguments}".rstrip()
-
-    @property
-    def needs_argument(self) -> bool:
-        return bool(self.arguments) and not self.arguments.startswith("[")
 
 
 COMMANDS: Final = (
-    BuiltinCommand("/plan", "[on|off]", "plan mode on, or off", settings.plan, "plan"),
-    BuiltinCommand("/review", "[PLAN]", "read the plan and decide", plan.review, "plan"),
-    BuiltinCommand("/approve", "[PLAN]", "the same: key 1 approves there", plan.review, "plan"),
-    BuiltinCommand("/plans", "", "choose among all plans", plan.choose, "plan"),
-    BuiltinCommand("/history", "[PLAN]", "revisions of a plan's text", plan.history,
-            "plan"),
-    BuiltinCommand("/edit", "[PLAN]", "open a plan's text in your editor", plan.edit, "plan"),
-    BuiltinCommand("/diff", "[turns|TURN]", "what is staged, or what a turn changed",
-            plan.diff, "plan"),
-    BuiltinCommand("/build", "[PLAN]", "build a plan that is approved", runs.build, "run"),
-    BuiltinCommand("/undo", "[RUN]", "take a run back, after a preview", runs.undo, "run"),
-    BuiltinCommand("/redo", "[RUN]", "take an undo back, after a preview", runs.redo, "run"),
-    BuiltinCommand("/run", "", "the run at work, or the last one", runs.run, "run"),
-    BuiltinCommand("/runs", "", "choose a run to take back", runs.runs, "run"),
-    BuiltinCommand("/recover", "", "an interrupted run, and the ways on", runs.recover, "run"),
-    BuiltinCommand("/sessions", "", "choose, fork, rename, delete one", session.sessions,
-            "session"),
-    BuiltinCommand("/resume", "[SESSION]", "go on with a session", session.resume, "session",
-            ("/continue",)),
-    BuiltinCommand("/new", "", "begin another session", session.new, "session"),
-    BuiltinCommand("/fork", "[SESSION]", "copy words and todos into a new session", session.fork,
-            "session"),
-    BuiltinCommand("/rename", "TITLE", "give the session another title", session.retitle,
-            "session"),
-    BuiltinCommand("/rewind", "", "go back to before something you said", session.rewind,
-            "session"),
-    BuiltinCommand("/export", "[FILE]", "the session as a document", session.export,
-            "session"),
-    BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, your own", settings.mode,
-            "choose"),
-    BuiltinCommand("/model", "[NAME]", "choose the model", settings.model, "choose", ("/models",)),
-    BuiltinCommand("/agent", "[NAME]", "choose the agent", settings.agent, "choose", ("/agents",)),
-    BuiltinCommand("/theme", "[NAME]", "dark, light or plain", settings.theme, "choose"),
-    BuiltinCommand("/status", "", "where the plan stands, and what comes next", info.status,
-            "look"),
-    BuiltinCommand("/waiting", "", "everything that waits for you", info.waiting, "look"),
-    BuiltinCommand("/questions", "", "answer what is asked", info.questions, "look"),
-    BuiltinCommand("/cost", "", "tokens and money of this session", info.cost, "look"),
-    BuiltinCommand("/context", "", "how full the model's window is", info.context, "look"),
+    BuiltinCommand("/plan", "[on|off]", "plan mode on, or off", "plan", act=session.plan),
+    BuiltinCommand("/review", "[PLAN]", "read the plan and decide", "plan", act=plan.review),
+    BuiltinCommand("/approve", "[PLAN]", "the same: key 1 approves there", "plan", act=plan.review),
+    BuiltinCommand("/plans", "", "choose among all plans", "plan", act=plan.choose),
+    BuiltinCommand("/history", "[PLAN]", "revisions of a plan's text", "plan", act=plan.history),
+    BuiltinCommand("/edit", "[PLAN]", "open a plan's text in your editor", "plan", act=plan.edit),
+    BuiltinCommand("/diff", "[turns|TURN]", "what is staged, or what a turn changed", "plan",
+            act=plan.diff),
+    BuiltinCommand("/build", "[PLAN]", "build a plan that is approved", "run", act=plan.build),
+    BuiltinCommand("/undo", "[RUN]", "take a run back, after a preview", "run", act=plan.undo),
+    BuiltinCommand("/redo", "[RUN]", "take an undo back, after a preview", "run", act=plan.redo),
+    BuiltinCommand("/run", "", "the run at work, or the last one", "run", act=plan.run),
+    BuiltinCommand("/runs", "", "choose a run to take back", "run", act=plan.runs),
+    BuiltinCommand("/recover", "", "an interrupted run, and the ways on", "run", act=plan.recover),
+    BuiltinCommand("/sessions", "", "choose, fork, rename, delete one", "session",
+            act=session.sessions),
+    BuiltinCommand("/resume", "[SESSION]", "go on with a session", "session", ("/continue",),
+            act=session.resume),
+    BuiltinCommand("/new", "", "begin another session", "session", act=session.new),
+    BuiltinCommand("/fork", "[SESSION]", "copy words and todos into a new session", "session",
+            act=session.fork),
+    BuiltinCommand("/rename", "TITLE", "give the session another title", "session",
+            act=session.retitle),
+    BuiltinCommand("/rewind", "", "go back to before something you said", "session",
+            act=session.rewind),
+    BuiltinCommand("/export", "[FILE]", "the session as a document", "session", act=session.export),
+    BuiltinCommand("/mode", "[MODE]", "plan, ask, auto-edit, yolo, your own", "choose",
+            act=session.mode),
+    BuiltinCommand("/model", "[NAME]", "choose the model", "choose", ("/models",),
+            act=session.model),
+    BuiltinCommand("/agent", "[NAME]", "choose the agent", "choose", ("/agents",),
+            act=session.agent),
+    BuiltinCommand("/theme", "[NAME]", "dark, light or plain", "choose", act=session.theme),
+    BuiltinCommand("/status", "", "where the plan stands, and what comes next", "look",
+            act=info.status),
+    BuiltinCommand("/waiting", "", "everything that waits for you", "look", act=info.waiting),
+    BuiltinCommand("/questions", "", "answer what is asked", "look", act=info.questions),
+    BuiltinCommand("/cost", "", "tokens and money of this session", "look", act=info.cost),
+    BuiltinCommand("/context", "", "how full the model's window is", "look", act=info.context),
     BuiltinCommand("/rules", "[explain|test|revoke …]", "what may run, is asked, never happens",
-            info.rules, "look", ("/permissions",)),
-    BuiltinCommand("/memory", "[forget [ID]]", "what every session is told", info.memory, "look"),
-    BuiltinCommand("/remember", "WORDS", "have every later session told something", info.remember,
-            "look"),
-    BuiltinCommand("/doctor", "", "try here what must not be possible", info.doctor, "look"),
-    BuiltinCommand("/help", "", "keys and commands", screen.help, "screen"),
-    BuiltinCommand("/palette", "", "everything that can be done, by name", screen.palette,
-            "screen"),
-    BuiltinCommand("/init", "", "make this folder a workspace", info.init, "screen"),
-    BuiltinCommand("/demo", "", "try it all in a scratch folder", screen.demo, "screen"),
-    BuiltinCommand("/clear", "", "empty the screen; the session goes on", screen.clear, "screen"),
-    BuiltinCommand("/exit", "", "leave; everything is kept", screen.leave, "screen", ("/quit",)),
+            "look", ("/permissions",), act=info.rules),
+    BuiltinCommand("/memory", "[forget [ID]]", "what every session is told", "look",
+            act=info.memory),
+    BuiltinCommand("/remember", "WORDS", "have every later session told something", "look",
+            act=info.remember),
+    BuiltinCommand("/doctor", "", "try here what must not be possible", "look", act=info.doctor),
+    BuiltinCommand("/help", "", "keys and commands", "screen", act=screen.help),
+    BuiltinCommand("/palette", "", "everything that can be done, by name", "screen",
+            act=screen.palette),
+    BuiltinCommand("/init", "", "make this folder a workspace", "screen", act=info.init),
+    BuiltinCommand("/demo", "", "try it all in a scratch folder", "screen", act=screen.demo),
+    BuiltinCommand("/clear", "", "empty the screen; the session goes on", "screen",
+            act=screen.clear),
+    BuiltinCommand("/exit", "", "leave; everything is kept", "screen", ("/quit",),
+            act=screen.leave),
 )  # fmt: skip
 
 
@@ -117,8 +93,9 @@ def choices() -> tuple[Completion, ...]:
     return tuple(Completion(one.name, _about(one)) for one in COMMANDS)
 
 
-def learn(app: "TerminalApp") -> None:
+def learn(app: AppContext) -> None:
     """Has the prompt offer the commands: ours at once, the person's own when they are read."""
+    app.commands = COMMANDS
     app.prompt.commands = choices()
 
     def read() -> tuple[Completion, ...]:
@@ -133,7 +110,7 @@ def learn(app: "TerminalApp") -> None:
     app.tasks.run("", read, known)
 
 
-def run(app: "TerminalApp", text: str) -> None:
+def run(app: AppContext, text: str) -> None:
     """Runs one command, or says which the person may have meant."""
     name, *rest = text.strip().split(maxsplit=1)
     words = rest[0] if rest else ""
@@ -151,12 +128,10 @@ def run(app: "TerminalApp", text: str) -> None:
 
 def find(name: str) -> BuiltinCommand | None:
     """Returns the command of a name, or of another name for it."""
-    return next((one for one in COMMANDS if name in (one.name, *one.aliases)), None)
+    return find_command(COMMANDS, name)
 
 
-def _unknown(app: "TerminalApp", name: str) -> UsageError:
-    from difflib import get_close_matches
-
+def _unknown(app: AppContext, name: str) -> UsageError:
     names = [each for one in COMMANDS for each in (one.name, *one.aliases)]
     names += [own.text for own in app.own_commands]
     near = get_close_matches(name, names, n=1)

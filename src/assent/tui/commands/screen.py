@@ -1,33 +1,29 @@
 """Slash commands about the screen: help, palette, demo, clear and exit."""
 
-from typing import TYPE_CHECKING
-
 from assent.core.errors import Busy
 from assent.tui import key_actions
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+from assent.tui.commands.command import find_command
+from assent.tui.context import AppContext
 
 BUSY = "Something is at work. Press Esc to interrupt it first."
 
 
-def help(app: "TerminalApp", rest: str) -> None:
+def help(app: AppContext, rest: str) -> None:
     """Opens keys and commands."""
     from assent.tui.panels.help import HelpPanel
 
-    app.open_panel(HelpPanel(app.own_commands))
+    app.open_panel(HelpPanel(app.commands, app.own_commands))
 
 
-def palette(app: "TerminalApp", rest: str) -> None:
+def palette(app: AppContext, rest: str) -> None:
     """Opens everything that can be done, by name."""
-    from assent.tui.commands.registry import COMMANDS
     from assent.tui.panels.help import CommandPalette
 
-    table = [one for one in COMMANDS if one.name != "/palette"]
+    table = [one for one in app.commands if one.name != "/palette"]
     app.open_panel(CommandPalette(table, app.own_commands), lambda name: _taken(app, name))
 
 
-def demo(app: "TerminalApp", rest: str) -> None:
+def demo(app: AppContext, rest: str) -> None:
     """Leaves this screen for the demo; whoever leaves that comes back here."""
     if app.at_work:
         raise Busy(BUSY)
@@ -35,23 +31,21 @@ def demo(app: "TerminalApp", rest: str) -> None:
     app.exit(0)
 
 
-def clear(app: "TerminalApp", rest: str) -> None:
+def clear(app: AppContext, rest: str) -> None:
     """Empties the screen; the session goes on."""
     app.conversation.show(())
 
 
-def leave(app: "TerminalApp", rest: str) -> None:
+def leave(app: AppContext, rest: str) -> None:
     """Leaves; everything is kept."""
     key_actions.leave(app)
 
 
-def _taken(app: "TerminalApp", name: str | None) -> None:
+def _taken(app: AppContext, name: str | None) -> None:
     """Runs what was picked, or puts it into the prompt where it needs words."""
-    from assent.tui.commands.registry import find
-
     if not name:
         return
-    found = find(name)
+    found = find_command(app.commands, name)
     if found is None or found.needs_argument:
         if key_actions.is_covered(app):
             app.action_toggle_side()

@@ -4,30 +4,28 @@ The settings are mode, model, agent and theme.
 """
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line
 from assent.tui.commands.info import run_cli_command
+from assent.tui.context import AppContext
 from assent.tui.session_controller import BUSY
 from assent.tui.theme import THEMES
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
 
 NONE_YET = "There is no session on the screen yet. Say something first, or choose one."
 
 
-def sessions(app: "TerminalApp", rest: str) -> None:
+def sessions(app: AppContext, rest: str) -> None:
     """Opens the list of sessions."""
     from assent.tui.panels.session_list import SessionList
 
     app.open_panel(SessionList())
 
 
-def resume(app: "TerminalApp", rest: str) -> None:
+def resume(app: AppContext, rest: str) -> None:
     """Goes on with a session, by id, start of an id or slug."""
     if not rest:
         sessions(app, "")
@@ -35,12 +33,12 @@ def resume(app: "TerminalApp", rest: str) -> None:
     app.deferred.lead("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
 
 
-def new(app: "TerminalApp", rest: str) -> None:
+def new(app: AppContext, rest: str) -> None:
     """Shows an empty screen, on which another session begins."""
     app.open_session(None)
 
 
-def fork(app: "TerminalApp", rest: str) -> None:
+def fork(app: AppContext, rest: str) -> None:
     """Copies a session into a new one, and shows that."""
     engine, here = app.engine, app.session_controller.record
     if app.session_controller.at_work:
@@ -62,7 +60,7 @@ def fork(app: "TerminalApp", rest: str) -> None:
     app.deferred.lead("Forking", copied, shown)
 
 
-def retitle(app: "TerminalApp", rest: str) -> None:
+def retitle(app: AppContext, rest: str) -> None:
     """Gives the session another title."""
     if not rest:
         raise UsageError("What should the session be called?", "/rename A better title")
@@ -74,14 +72,14 @@ def retitle(app: "TerminalApp", rest: str) -> None:
     )
 
 
-def rewind(app: "TerminalApp", rest: str) -> None:
+def rewind(app: AppContext, rest: str) -> None:
     """Opens the list of what the person said, to go back to before one of it."""
     from assent.tui.panels.session_list import RewindPanel, require_session
 
     app.open_panel(RewindPanel(require_session(app.session_controller.record)))
 
 
-def export(app: "TerminalApp", rest: str) -> None:
+def export(app: AppContext, rest: str) -> None:
     """Shows the session as a document, or has the command line write it."""
     record = current(app.session_controller.record)
     line = ("sessions", "export", record.session, "--format=markdown")
@@ -113,7 +111,7 @@ YOLO_WARNING: Final = (
 )
 
 
-def plan(app: "TerminalApp", rest: str) -> None:
+def plan(app: AppContext, rest: str) -> None:
     """Turns plan mode on, or off."""
     if rest not in PLAN:
         raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
@@ -129,7 +127,7 @@ def plan(app: "TerminalApp", rest: str) -> None:
     app.deferred.lead("", lambda: app.session_controller.set_mode("plan"), on)
 
 
-def mode(app: "TerminalApp", rest: str) -> None:
+def mode(app: AppContext, rest: str) -> None:
     """Changes the mode; what lets everything happen unasked is confirmed first."""
     if not rest:
         from assent.tui.panels.setting_list import ModeList
@@ -145,7 +143,7 @@ def mode(app: "TerminalApp", rest: str) -> None:
     app.set_mode(rest)
 
 
-def model(app: "TerminalApp", rest: str) -> None:
+def model(app: AppContext, rest: str) -> None:
     """Chooses the model of this sitting; it is opened at once, so that a wrong name shows."""
     if not rest:
         from assent.tui.panels.setting_list import ModelList
@@ -160,7 +158,7 @@ def model(app: "TerminalApp", rest: str) -> None:
     app.tasks.run("Opening the model", lambda: app.session_controller.choose(rest), chosen)
 
 
-def agent(app: "TerminalApp", rest: str) -> None:
+def agent(app: AppContext, rest: str) -> None:
     """Chooses the agent of this sitting."""
     if not rest:
         from assent.tui.panels.setting_list import AgentList
@@ -182,7 +180,7 @@ def agent(app: "TerminalApp", rest: str) -> None:
     app.tasks.run("Looking for the agent", check, chosen)
 
 
-def theme(app: "TerminalApp", rest: str) -> None:
+def theme(app: AppContext, rest: str) -> None:
     """Changes what the screen looks like."""
     if not rest:
         from assent.tui.panels.setting_list import ThemeList

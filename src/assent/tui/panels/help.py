@@ -8,7 +8,7 @@ from typing import Final
 
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, table_lines
-from assent.tui.commands.registry import COMMANDS, GROUPS, BuiltinCommand
+from assent.tui.commands.command import GROUPS, CommandInfo
 from assent.tui.keys import KEY_CONTEXTS, rows_of
 from assent.tui.panels.panel import LinesPanel
 from assent.tui.panels.picker import Picker, PickerRow
@@ -28,11 +28,11 @@ HEAD: Final = (
 class HelpPanel(LinesPanel):
     """Shows keys and commands; `/` searches in them."""
 
-    def __init__(self, own: Sequence[Completion] = ()) -> None:
-        super().__init__("Help", list(help_lines(own)))
+    def __init__(self, table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> None:
+        super().__init__("Help", list(help_lines(table, own)))
 
 
-def help_lines(own: Sequence[Completion] = ()) -> Iterator[Line]:
+def help_lines(table: Sequence[CommandInfo], own: Sequence[Completion] = ()) -> Iterator[Line]:
     """Renders all keys by place, and all commands by what they are about."""
     yield from HEAD
     for place in KEY_CONTEXTS:
@@ -42,14 +42,14 @@ def help_lines(own: Sequence[Completion] = ()) -> Iterator[Line]:
     for group, words in GROUPS.items():
         yield BLANK
         yield Line("heading", words)
-        yield from _rows([_told(one) for one in COMMANDS if one.group == group])
+        yield from _rows([_told(one) for one in table if one.group == group])
     if own:
         yield BLANK
         yield Line("heading", "Commands of your own")
         yield from _rows([(visible_line(one.text), visible_line(one.about)) for one in own])
 
 
-def _told(one: BuiltinCommand) -> tuple[str, str]:
+def _told(one: CommandInfo) -> tuple[str, str]:
     also = f" (also {', '.join(one.aliases)})" if one.aliases else ""
     return one.usage, f"{one.about}{also}"
 
@@ -68,7 +68,7 @@ class CommandPalette(Picker):
     keys = "Enter do it · PgUp PgDn page · Esc close"
     ranked = True
 
-    def __init__(self, table: Sequence[BuiltinCommand], own: Sequence[Completion]) -> None:
+    def __init__(self, table: Sequence[CommandInfo], own: Sequence[Completion]) -> None:
         super().__init__()
         self._table = table
         self._own = own

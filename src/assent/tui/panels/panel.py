@@ -7,7 +7,7 @@ show lines.
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Final, Generic, TypeVar, cast
+from typing import ClassVar, Final, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -15,24 +15,21 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.events import Key, Paste, Resize
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.render.lines import Line
-from assent.tui.keys import ANSWER_CANCELLED, CONFIRM_KEY, TOO_QUICK, AnswerTiming, KeyDebounce
+from assent.tui.context import AppContext, PanelScreen
+from assent.tui.keys import ANSWER_CANCELLED, CONFIRM_KEY, TOO_QUICK, AnswerTiming
 from assent.tui.line_view import LineView, Section
 from assent.tui.min_size import TooSmallOverlay
 from assent.tui.status import StatusLine
 
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
-
 R = TypeVar("R")
 
 
-class Panel(ModalScreen[R], Generic[R]):
+class Panel(PanelScreen[R], Generic[R]):
     """Fills the screen, or most of a wide one. Esc closes it and decides nothing.
 
     Keys that were typed before it opened never reach it: see `TerminalApp.open_panel`.
@@ -50,14 +47,7 @@ class Panel(ModalScreen[R], Generic[R]):
 
     heading = ""
     keys = "Esc close"
-    ready_at = 0.0  # what was typed before is dropped
     _ending: tuple[R | None] | None = None  # with what it ends, once nothing lies over it
-    decides = False  # keys count only after a silence, and not at the prompt when it closed
-    left = False  # the person closed it themselves
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.silence = KeyDebounce()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="frame"):
@@ -72,9 +62,9 @@ class Panel(ModalScreen[R], Generic[R]):
         return []
 
     @property
-    def terminal(self) -> "TerminalApp":
+    def terminal(self) -> AppContext:
         """The screen that it lies over."""
-        return cast("TerminalApp", self.app)
+        return cast(AppContext, self.app)
 
     def action_leave(self) -> None:
         self.left = True

@@ -301,14 +301,12 @@ class ApprovalPanel(DecisionPanel):
 
     def _edit(self) -> None:
         """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
-        from assent.tui.app import edit_file
-
         reading, engine = self._shown, self._engine
         if not reading.record.path or reading.record.imported:
             self.told = "This plan has no file that could be edited here."
             return
         try:
-            edit_file(self.terminal, reading.record.path)
+            self.terminal.edit_file(reading.record.path)
         except AssentError as error:
             self.told = verbs.error_line(error)
             return

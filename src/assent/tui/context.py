@@ -1,0 +1,121 @@
+"""What commands, key actions and panels may ask of the app, and what the app asks of a panel.
+
+They import this module instead of the app, which imports them.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from textual.screen import ModalScreen
+
+from assent.tui.keys import KeyDebounce
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from assent.app.engine import Engine
+    from assent.core.errors import AssentError
+    from assent.core.plan.record import PlanRecord
+    from assent.core.session.record import SessionRecord
+    from assent.render.lines import Line
+    from assent.tui.commands.command import CommandInfo
+    from assent.tui.conversation.view import ConversationView
+    from assent.tui.deferred import DeferredActions
+    from assent.tui.host import ScreenHost
+    from assent.tui.prompt.completion import Completion
+    from assent.tui.prompt.input import PromptInput
+    from assent.tui.run_controller import RunController
+    from assent.tui.session_controller import SessionController
+    from assent.tui.shell_controller import ShellController
+    from assent.tui.status import StatusSnapshot
+    from assent.tui.workers import BackgroundTasks, MessageQueue
+
+R = TypeVar("R")
+
+
+class PanelScreen(ModalScreen[R], Generic[R]):
+    """A screen over the main one, as far as the app deals with it; see `Panel`."""
+
+    ready_at = 0.0  # what was typed before is dropped
+    decides = False  # keys count only after a silence, and not at the prompt when it closed
+    left = False  # the person closed it themselves
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silence = KeyDebounce()
+
+    def hear(self, message: object) -> None:
+        """Takes a message from a worker thread that is for whichever panel it concerns."""
+
+    def follow(self) -> None:
+        """Shows what was recorded meanwhile, whoever did it."""
+
+
+class AppContext(Protocol):
+    """The app as the modules see it that it is made of. `TerminalApp` implements it."""
+
+    host: "ScreenHost"
+    messages: "MessageQueue"
+    tasks: "BackgroundTasks"
+    deferred: "DeferredActions"
+    session_controller: "SessionController"
+    run_controller: "RunController"
+    shell_controller: "ShellController"
+    status_snapshot: "StatusSnapshot"
+    commands: "tuple[CommandInfo, ...]"  # ours
+    own_commands: "tuple[Completion, ...]"  # of the person, besides ours
+    wants_demo: bool  # whether the demo comes after this screen
+    pressed: dict[str, float]  # when a key was pressed that means more if repeated
+    theme_name: str
+    answer_s: float
+    again_s: float
+
+    @property
+    def engine(self) -> "Engine": ...
+    @property
+    def conversation(self) -> "ConversationView": ...
+    @property
+    def prompt(self) -> "PromptInput": ...
+    @property
+    def at_work(self) -> bool: ...
+
+    # What is on the screen.
+
+    @property
+    def screen(self) -> "Screen[object]": ...
+    @property
+    def screen_stack(self) -> "list[Screen[Any]]": ...
+    def call_after_refresh(self, callback: Callable[..., Any], *args: Any) -> bool: ...
+    def exit(self, result: int | None = None) -> None: ...
+
+    def open_panel(
+        self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
+    ) -> None: ...
+    def debounce_keys(self, panel: PanelScreen[Any]) -> None: ...
+    def action_toggle_side(self) -> None: ...
+
+    # What is told.
+
+    def add_note(self, *told: "Line | str") -> None: ...
+    def fail(self, error: "AssentError") -> None: ...
+    def failing(self) -> AbstractContextManager[None]: ...
+    def hint(self, words: str) -> None: ...
+    def unhint(self) -> None: ...
+    def activity(self, words: str) -> None: ...
+    def draw_status(self) -> None: ...
+    def refresh_status(self) -> None: ...
+
+    # What is done.
+
+    def run_slash(self, text: str) -> None: ...
+    def restore_input(self, words: str) -> None: ...
+    def edit_file(self, path: bytes) -> None: ...
+    def set_mode(self, name: str) -> None: ...
+    def set_theme(self, name: str) -> None: ...
+    def open_session(self, record: "SessionRecord | None") -> None: ...
+    def plan_chosen(self, plan: "PlanRecord", session: "SessionRecord | None") -> None: ...
+    def review_plan(self, plan_id: str = "") -> None: ...
+    def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None: ...
+    def show_run(self) -> None: ...
+    def ask_next(self) -> None: ...
