@@ -142,43 +142,4 @@ LATE = {
         "assent.render.notification",
         "msgspec",
     ),
-    "assent.tui.app": (
-        "assent.core.text.secrets",
-        "assent.tui.commands.registry",
-        "assent.tui.driver",
-        "assent.tui.panels.approval.panel",
-        "assent.tui.panels.question.panel",
-        "assent.tui.panels.run",
-    ),
-    "assent.tui.commands.info": (
-        "assent.tui.conversation.block_sections",
-        "assent.tui.panels.panel",
-        "assent.tui.panels.setting_list",
-        "assent.tui.panels.waiting_list",
-        "assent.tui.sidebar.context",
-        "assent.tui.sidebar.data",
-    ),
-    "assent.tui.commands.plan": (
-        "assent.tui.panels.approval.review",
-        "assent.tui.panels.plan_list",
-        "assent.tui.panels.undo",
-    ),
-    "assent.tui.commands.screen": ("assent.tui.panels.help",),
-    "assent.tui.commands.session": (
-        "assent.tui.panels.panel",
-        "assent.tui.panels.session_list",
-        "assent.tui.panels.setting_list",
-    ),
-    "assent.tui.key_actions": (
-        "assent.tui.sidebar.data",
-        "assent.tui.sidebar.sidebar",
-        "functools",
-    ),
-    "assent.tui.panels.approval.panel": (
-        "assent.tui.panels.feedback",
-        "assent.tui.panels.plan_list",
-    ),
-    "assent.tui.panels.run": ("assent.tui.panels.undo",),
-    "assent.tui.panels.waiting_list": ("assent.tui.panels.question.panel",),
-    "assent.tui.run_controller": ("assent.render.status",),
 }

@@ -12,6 +12,8 @@ SEAMS = {
     "app": ("executor", "llm", "store", "workspace", "sandbox", "config"),
 }
 DRIVERS = ("textual", "sqlite3")
+# Who imports one module late: the first paint does not wait for panels, commands and sidebar.
+LATER = {"assent.tui.app": "assent.tui.parts"}
 
 
 def test_files_import_each_other_in_no_circle() -> None:
@@ -39,7 +41,7 @@ def test_imports_stand_at_the_top() -> None:
 
 
 def _at_a_seam(one: Import) -> bool:
-    if one.imported.split(".")[0] in DRIVERS:
+    if one.imported.split(".")[0] in DRIVERS or LATER.get(one.importer) == one.imported:
         return True
     importer, imported = one.importer.split("."), one.imported.split(".")
     return imported[0] == "assent" and imported[1] in SEAMS.get(importer[1], ())

@@ -22,13 +22,15 @@ from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
+from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.tui import key_actions
 from assent.tui.commands.command import CommandInfo
-from assent.tui.context import PanelScreen
+from assent.tui.context import PanelName, PanelScreen
 from assent.tui.conversation.view import ConversationView, load_session, session_events
 from assent.tui.deferred import DeferredActions
 from assent.tui.dispatcher import MessageDispatcher
+from assent.tui.driver import TerminalDriver, exit_without_terminal
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import DOUBLE_PRESS_S
@@ -39,7 +41,6 @@ from assent.tui.min_size import (
     TooSmallOverlay,
     is_ignored_input,
 )
-from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
 from assent.tui.run_controller import RunController
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
 
     from assent.app.engine import Engine
+    from assent.runs.runs import RunReport
 
 # The base of the app: its layout, and how panels open over it.
 
@@ -238,7 +240,7 @@ class TerminalApp(BaseApp):
             self.conversation.feed.session,
             self.conversation.feed.seq,
         )
-        self.run_controller = RunController(host, self.messages)
+        self.run_controller = RunController(host, self.messages, self._report_lines)
         self.shell_controller = ShellController(host, self.session_controller, self.messages)
         self.tasks = BackgroundTasks(self.messages)
         self.status_poller = StatusPoller(self.session_controller, self.messages, self)
@@ -280,15 +282,11 @@ class TerminalApp(BaseApp):
 
     def get_driver_class(self) -> "type[Driver]":
         """Has the terminal read by a driver of our own."""
-        from assent.tui.driver import TerminalDriver
-
         return TerminalDriver
 
     def on_mount(self) -> None:
         self.dispatcher.home = asyncio.get_running_loop()
         if not self.is_headless:
-            from assent.tui.driver import exit_without_terminal
-
             self.set_interval(TICK_S, partial(exit_without_terminal, self))
         register_themes(self)
         self.set_theme(self.theme_name)
@@ -299,10 +297,10 @@ class TerminalApp(BaseApp):
 
     def _begin(self) -> None:
         """Opens everything that the first paint does not wait for."""
-        from assent.tui.commands.registry import learn
+        self.messages.work(lambda: self.session_controller.begin(self.beginning))
+        from assent.tui.parts import learn  # while the engine opens
 
         learn(self)
-        self.messages.work(lambda: self.session_controller.begin(self.beginning))
 
     # What everybody may ask for.
 
@@ -317,7 +315,7 @@ class TerminalApp(BaseApp):
 
     def run_slash(self, text: str) -> None:
         """Runs a command such as `/mode ask`."""
-        from assent.tui.commands.registry import run
+        from assent.tui.parts import run
 
         with self.failing():
             run(self, text)
@@ -342,8 +340,6 @@ class TerminalApp(BaseApp):
 
     def fail(self, error: AssentError) -> None:
         """Says what could not be done, and what to do next."""
-        from assent.core.text.secrets import redact
-
         self.add_note(Line("risk", visible_line(redact(with_screen_commands(error.message)))))
         if error.next:
             self.add_note(Line("dim", f"next: {visible_line(redact(next_step(error.next)))}"))
@@ -358,12 +354,11 @@ class TerminalApp(BaseApp):
 
     def review_plan(self, plan_id: str = "") -> None:
         """Opens the approval panel for a plan, else for the session's own."""
-        from assent.tui.panels.approval.panel import ApprovalPanel
 
         def opened(found: str) -> None:
             top = self.screen  # who is impatient asks for it twice
-            if not (isinstance(top, ApprovalPanel) and top.plan_id == found):
-                self.open_panel(ApprovalPanel(found))
+            if not (isinstance(top, PanelScreen) and top.is_about(found)):
+                self.open("approval", found)
 
         named, plans = plan_id or self.session_controller.plan_id, self.engine.plans
         if named:
@@ -384,20 +379,19 @@ class TerminalApp(BaseApp):
                 self.show_run()
             self.draw_status()
 
+    def _report_lines(self, report: "RunReport") -> list[Line]:
+        from assent.tui.parts import report_lines
+
+        return report_lines(report)
+
     def show_run(self) -> None:
         """Opens the view of the run that is at work, or of the last one."""
-        from assent.tui.panels.run import RunPanel
-
-        if not self.is_open(RunPanel):
-            self.open_panel(RunPanel())
+        self._open_once("run")
 
     def ask_next(self) -> None:
         """Opens the panel of the question that waits longest."""
-        from assent.tui.panels.question.panel import QuestionPanel
-
         self._due = False
-        if not self.is_open(QuestionPanel):
-            self.open_panel(QuestionPanel())
+        self._open_once("question")
 
     def has_pending_question(self) -> None:
         """Opens a question when nobody is typing; until then the line above the prompt tells."""
@@ -432,12 +426,27 @@ class TerminalApp(BaseApp):
         self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
     ) -> None:
         """Opens a panel; a yes to one that asks once more is for the session it was asked for."""
-        bound = (
-            self.deferred.for_current_session(then)
-            if then and isinstance(panel, ConfirmPanel)
-            else then
-        )
-        super().open_panel(panel, bound)
+        if then and panel.for_one_session:
+            then = self.deferred.for_current_session(then)
+        super().open_panel(panel, then)
+
+    def open(
+        self,
+        name: PanelName,
+        *arguments: Any,
+        then: Callable[[Any], None] | None = None,
+        **options: Any,
+    ) -> None:
+        """Opens the panel of a name at once, made of these arguments; see `AppContext.open`."""
+        from assent.tui.parts import PANELS
+
+        self.open_panel(PANELS[name](*arguments, **options), then)
+
+    def _open_once(self, name: PanelName) -> None:
+        from assent.tui.parts import PANELS
+
+        if not self.is_open(PANELS[name]):
+            self.open(name)
 
     def open_session(self, record: SessionRecord | None) -> None:
         """Shows another session, or an empty one that begins with what is said next."""
@@ -564,7 +573,9 @@ class TerminalApp(BaseApp):
     def draw_side(self) -> None:
         """Has the side area read and show its parts, if it is in sight."""
         if self.screen_stack[0].has_class("side") and self.ready:
-            key_actions.draw_side(self)
+            from assent.tui.parts import draw_sidebar
+
+            draw_sidebar(self)
 
     def leave(self) -> None:
         """Lets go of everything, after the screen is gone; a turn is ended in good order.
@@ -602,7 +613,16 @@ class TerminalApp(BaseApp):
         self.side_wanted = not screen.has_class("side")
         screen.set_class(self.side_wanted, "side")
         self.draw_side()
-        self.call_after_refresh(key_actions.focus_what_is_seen, self)
+        self.call_after_refresh(self._focus_what_is_seen)
+
+    def _focus_what_is_seen(self) -> None:
+        """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
+        if not key_actions.is_covered(self):
+            self.prompt.focus_text()
+            return
+        from assent.tui.parts import focus_sidebar
+
+        focus_sidebar(self)
 
     # What the prompt says.
 

@@ -5,7 +5,7 @@ They import this module instead of the app, which imports them.
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from textual.screen import ModalScreen
 
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+# What `AppContext.open` opens; `parts.PANELS` says which class each name stands for.
+PanelName: TypeAlias = Literal[
+    "agents", "approval", "help", "history", "memory", "models", "modes", "palette", "plans",
+    "question", "rewind", "run", "runs", "sessions", "themes", "undo", "waiting",
+]  # fmt: skip
+
 
 class PanelScreen(ModalScreen[R], Generic[R]):
     """A screen over the main one, as far as the app deals with it; see `Panel`."""
@@ -40,6 +46,7 @@ class PanelScreen(ModalScreen[R], Generic[R]):
     ready_at = 0.0  # what was typed before is dropped
     decides = False  # keys count only after a silence, and not at the prompt when it closed
     left = False  # the person closed it themselves
+    for_one_session = False  # an answer counts for the session alone that is shown when it opens
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,6 +54,14 @@ class PanelScreen(ModalScreen[R], Generic[R]):
 
     def hear(self, message: object) -> None:
         """Takes a message from a worker thread that is for whichever panel it concerns."""
+
+    def is_about(self, subject: str) -> bool:
+        """Tells whether it shows that already, so that it need not be opened once more."""
+        return False
+
+    def interrupted(self) -> bool:
+        """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
+        return False
 
     def follow(self) -> None:
         """Shows what was recorded meanwhile, whoever did it."""
@@ -88,6 +103,19 @@ class AppContext(Protocol):
     def screen_stack(self) -> "list[Screen[Any]]": ...
     def call_after_refresh(self, callback: Callable[..., Any], *args: Any) -> bool: ...
     def exit(self, result: int | None = None) -> None: ...
+
+    def open(
+        self,
+        name: PanelName,
+        *arguments: Any,
+        then: Callable[[Any], None] | None = None,
+        **options: Any,
+    ) -> None:
+        """Opens the panel of a name at once, made of these arguments.
+
+        It is a call and no message: a message would wait behind keys that were typed already, and
+        those would be taken for an answer to what is shown now.
+        """
 
     def open_panel(
         self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None

@@ -6,8 +6,7 @@ from typing import Final
 
 from assent.core.permission.mode import MODES, CustomModes
 from assent.render.lines import Line
-from assent.tui.context import AppContext
-from assent.tui.panels.panel import DebouncedPanel
+from assent.tui.context import AppContext, PanelScreen
 
 DOUBLE_PRESS_S: Final = 2.0  # in which a key that is pressed again means more
 REWIND: Final = "Esc once more goes back to an earlier message."
@@ -68,7 +67,7 @@ def clear_or_leave(app: AppContext) -> None:
     What a panel asks, and an answer that it keeps back, is taken back first; a side area over the
     prompt is closed first. A run that is left halts as one does whose command was interrupted.
     """
-    if isinstance(app.screen, DebouncedPanel) and app.screen.interrupted():
+    if isinstance(app.screen, PanelScreen) and app.screen.interrupted():
         app.pressed = {}
         return
     if len(app.screen_stack) == 1 and is_covered(app):
@@ -146,46 +145,10 @@ def has_pending_question(app: AppContext) -> bool:
     return record is not None and record.session in asking
 
 
-def draw_side(app: AppContext) -> None:
-    """Has the side area show the session as it is; it is loaded when it is first in sight."""
-    from functools import partial
-
-    from assent.tui.sidebar.data import usage_limits
-    from assent.tui.sidebar.sidebar import Sidebar
-
-    place = app.screen_stack[0].query_one("#side")
-    found = place.query(Sidebar)
-    standing = app.status_snapshot
-    plan_id = standing.plan.plan_id if standing.plan else ""
-    look = (
-        app.engine,
-        standing.record,
-        partial(usage_limits, app.session_controller.work),
-        plan_id,
-    )
-    if found:
-        found.first().refresh_data(*look)
-        return
-    area = Sidebar()
-    place.mount(area)
-    app.call_after_refresh(area.refresh_data, *look)
-
-
 def is_covered(app: AppContext) -> bool:
     """Tells whether the side area stands over the prompt."""
     screen = app.screen_stack[0]
     return screen.has_class("side") and screen.has_class("narrow")
-
-
-def focus_what_is_seen(app: AppContext) -> None:
-    """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
-    from assent.tui.sidebar.sidebar import Sidebar
-
-    if is_covered(app):
-        for area in app.screen_stack[0].query(Sidebar):
-            area.focus_part()
-    else:
-        app.prompt.focus_text()
 
 
 KEY_ACTIONS: Final[dict[str, Callable[[AppContext], object]]] = {

@@ -161,8 +161,14 @@ BUSY = "A run is at work; wait for its end, or interrupt its command with Esc."
 class RunController:
     """One run at a time. The files themselves change only in the executor."""
 
-    def __init__(self, host: ScreenHost, mailbox: MessageQueue) -> None:
+    def __init__(
+        self,
+        host: ScreenHost,
+        mailbox: MessageQueue,
+        report_lines: "Callable[[RunReport], Sequence[Line]]",
+    ) -> None:
         self._host = host
+        self._report_lines = report_lines  # renders how a run ended
         self._mailbox = mailbox
         self._thread: Thread | None = None
         self.at_work = False  # cleared as the end is reported, so that who hears it sees it
@@ -219,7 +225,7 @@ class RunController:
         try:
             self.watched = RunProgressView(verb, self._operations(plan_id))
             self.report = report = self._driven(work(), self.watched)
-            self.watched.end(report_lines(report))
+            self.watched.end(self._report_lines(report))
             self._host.engine().retention.retain()
         except AssentError as failure:
             error = failure
@@ -277,21 +283,3 @@ def _taken_up(
 def _on_screen(error: AssentError) -> AssentError:
     """Returns an error whose words name what can be done on this screen."""
     return AssentError(with_screen_commands(error.message), next_step(error.next))
-
-
-def report_lines(report: "RunReport") -> list[Line]:
-    """Renders how a run ended, operation by operation; the panel says what can be done next."""
-    from assent.render.status import run_lines
-
-    pairs = zip(report.operations, report.about, strict=True)
-    results = [(result, op) for (_, result), op in pairs]
-    notes = tuple([redact(with_screen_commands(note)) for note in report.notes])
-    *lines, _ = run_lines(
-        report.run,
-        report.outcome,
-        results,
-        notes,
-        report.exits,
-        permitted=report.permitted,
-    )
-    return lines

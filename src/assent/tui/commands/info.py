@@ -6,7 +6,7 @@ The output goes to the conversation or to a panel.
 import shlex
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.event import FactRemembered
@@ -15,11 +15,12 @@ from assent.core.text.secrets import redact
 from assent.render.lines import Line
 from assent.tui.commands.command import find_command
 from assent.tui.context import AppContext
+from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.host import CommandLineResult
-
-if TYPE_CHECKING:
-    from assent.tui.sidebar.data import SidebarData
+from assent.tui.panels.panel import LinesPanel
+from assent.tui.sidebar.context import context_lines
+from assent.tui.sidebar.data import SidebarData, read_sidebar_data, usage_limits
 
 # Shows a command's lines in the conversation, or in a panel if they are many.
 
@@ -32,8 +33,6 @@ def show_lines(app: AppContext, heading: str, lines: Sequence[Line]) -> None:
     if len(lines) <= MAX_INLINE_LINES:
         app.add_note(*lines)
         return
-    from assent.tui.panels.panel import LinesPanel
-
     app.open_panel(LinesPanel(heading, lines))
 
 
@@ -73,9 +72,7 @@ def status(app: AppContext, rest: str) -> None:
 
 def waiting(app: AppContext, rest: str) -> None:
     """Opens the list of everything that waits."""
-    from assent.tui.panels.waiting_list import WaitingList
-
-    app.open_panel(WaitingList())
+    app.open("waiting")
 
 
 def questions(app: AppContext, rest: str) -> None:
@@ -90,8 +87,6 @@ def questions(app: AppContext, rest: str) -> None:
 
 def cost(app: AppContext, rest: str) -> None:
     """Tells what the session took."""
-    from assent.tui.conversation.block_sections import cost_text, plural, short_token_count
-
     standing = app.status_snapshot
     usage, record = standing.usage, standing.record
     turns, requests = (record.turns, record.steps) if record else (0, 0)
@@ -105,13 +100,10 @@ def cost(app: AppContext, rest: str) -> None:
 
 def context(app: AppContext, rest: str) -> None:
     """Shows how full the model's window is."""
-    from assent.tui.sidebar.context import context_lines
-    from assent.tui.sidebar.data import read_sidebar_data, usage_limits
-
     allowance = partial(usage_limits, app.session_controller.work)
     engine, record = app.engine, app.session_controller.record
 
-    def shown(found: "SidebarData") -> None:
+    def shown(found: SidebarData) -> None:
         lines = context_lines(found.took, found.total, found.cost, found.allowance)
         show_lines(app, "Context", list(lines))
 
@@ -126,9 +118,7 @@ def rules(app: AppContext, rest: str) -> None:
 def memory(app: AppContext, rest: str) -> None:
     """Shows what every session here is told, or has a fact forgotten."""
     if rest == "forget":
-        from assent.tui.panels.setting_list import MemoryList
-
-        app.open_panel(MemoryList(), lambda fact: memory(app, f"forget {fact}") if fact else None)
+        app.open("memory", then=lambda fact: memory(app, f"forget {fact}") if fact else None)
         return
     run_cli_command(app, "Memory", "memory", *(_words(rest) or ["list"]), slash="/memory")
 

@@ -7,6 +7,7 @@ from assent.core.errors import IllegalState, NotFound, UsageError
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.tui.commands.info import run_cli_command
 from assent.tui.context import AppContext
+from assent.tui.panels.approval.review import propose_if_changed
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -30,16 +31,12 @@ def review(app: AppContext, rest: str) -> None:
 
 def choose(app: AppContext, rest: str) -> None:
     """Opens the plan selector."""
-    from assent.tui.panels.plan_list import PlanList
-
-    app.open_panel(PlanList())
+    app.open("plans")
 
 
 def history(app: AppContext, rest: str) -> None:
     """Opens the revisions of a plan."""
-    from assent.tui.panels.plan_list import HistoryPanel
-
-    _with_plan(app, rest, lambda found: app.open_panel(HistoryPanel(found)))
+    _with_plan(app, rest, lambda found: app.open("history", found))
 
 
 def edit(app: AppContext, rest: str) -> None:
@@ -102,8 +99,6 @@ def _by_name(engine: "Engine", command: str) -> str:
 
 def _edited(app: AppContext, record: PlanRecord) -> None:
     """Has the editor opened, takes in what it left, and opens the review of it."""
-    from assent.tui.panels.approval.review import propose_if_changed
-
     if not record.path or record.imported:
         raise UsageError(NO_FILE, "/review")
     app.edit_file(record.path)
@@ -140,16 +135,12 @@ def build(app: AppContext, rest: str) -> None:
 
 def undo(app: AppContext, rest: str) -> None:
     """Opens the preview of what takes a run back."""
-    from assent.tui.panels.undo import UndoPanel
-
-    app.open_panel(UndoPanel(rest))
+    app.open("undo", rest)
 
 
 def redo(app: AppContext, rest: str) -> None:
     """Opens the preview of what takes an undo back."""
-    from assent.tui.panels.undo import UndoPanel
-
-    app.open_panel(UndoPanel(rest, again=True))
+    app.open("undo", rest, again=True)
 
 
 def run(app: AppContext, rest: str) -> None:
@@ -162,9 +153,7 @@ def run(app: AppContext, rest: str) -> None:
 
 def runs(app: AppContext, rest: str) -> None:
     """Opens the list of what was run here."""
-    from assent.tui.panels.undo import RunsPanel
-
-    app.open_panel(RunsPanel(), lambda name: undo(app, name) if name else None)
+    app.open("runs", then=lambda name: undo(app, name) if name else None)
 
 
 def recover(app: AppContext, rest: str) -> None:

@@ -10,17 +10,13 @@ BUSY = "Something is at work. Press Esc to interrupt it first."
 
 def help(app: AppContext, rest: str) -> None:
     """Opens keys and commands."""
-    from assent.tui.panels.help import HelpPanel
-
-    app.open_panel(HelpPanel(app.commands, app.own_commands))
+    app.open("help", app.commands, app.own_commands)
 
 
 def palette(app: AppContext, rest: str) -> None:
     """Opens everything that can be done, by name."""
-    from assent.tui.panels.help import CommandPalette
-
     table = [one for one in app.commands if one.name != "/palette"]
-    app.open_panel(CommandPalette(table, app.own_commands), lambda name: _taken(app, name))
+    app.open("palette", table, app.own_commands, then=lambda name: _taken(app, name))
 
 
 def demo(app: AppContext, rest: str) -> None:

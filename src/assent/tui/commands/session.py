@@ -12,6 +12,8 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line
 from assent.tui.commands.info import run_cli_command
 from assent.tui.context import AppContext
+from assent.tui.panels.panel import ConfirmPanel
+from assent.tui.panels.session_list import require_session
 from assent.tui.session_controller import BUSY
 from assent.tui.theme import THEMES
 
@@ -20,9 +22,7 @@ NONE_YET = "There is no session on the screen yet. Say something first, or choos
 
 def sessions(app: AppContext, rest: str) -> None:
     """Opens the list of sessions."""
-    from assent.tui.panels.session_list import SessionList
-
-    app.open_panel(SessionList())
+    app.open("sessions")
 
 
 def resume(app: AppContext, rest: str) -> None:
@@ -74,9 +74,7 @@ def retitle(app: AppContext, rest: str) -> None:
 
 def rewind(app: AppContext, rest: str) -> None:
     """Opens the list of what the person said, to go back to before one of it."""
-    from assent.tui.panels.session_list import RewindPanel, require_session
-
-    app.open_panel(RewindPanel(require_session(app.session_controller.record)))
+    app.open("rewind", require_session(app.session_controller.record))
 
 
 def export(app: AppContext, rest: str) -> None:
@@ -130,13 +128,9 @@ def plan(app: AppContext, rest: str) -> None:
 def mode(app: AppContext, rest: str) -> None:
     """Changes the mode; what lets everything happen unasked is confirmed first."""
     if not rest:
-        from assent.tui.panels.setting_list import ModeList
-
-        app.open_panel(ModeList(), lambda name: mode(app, name) if name else None)
+        app.open("modes", then=lambda name: mode(app, name) if name else None)
         return
     if app.session_controller.base(rest) == YOLO and app.status_snapshot.base != YOLO:
-        from assent.tui.panels.panel import ConfirmPanel
-
         panel = ConfirmPanel(f"Mode {visible_line(rest)}?", YOLO_WARNING, f"go on in {YOLO} mode")
         app.open_panel(panel, lambda yes: app.set_mode(rest) if yes else None)
         return
@@ -146,9 +140,7 @@ def mode(app: AppContext, rest: str) -> None:
 def model(app: AppContext, rest: str) -> None:
     """Chooses the model of this sitting; it is opened at once, so that a wrong name shows."""
     if not rest:
-        from assent.tui.panels.setting_list import ModelList
-
-        app.open_panel(ModelList(), lambda name: model(app, name) if name else None)
+        app.open("models", then=lambda name: model(app, name) if name else None)
         return
 
     def chosen(_: object) -> None:
@@ -161,9 +153,7 @@ def model(app: AppContext, rest: str) -> None:
 def agent(app: AppContext, rest: str) -> None:
     """Chooses the agent of this sitting."""
     if not rest:
-        from assent.tui.panels.setting_list import AgentList
-
-        app.open_panel(AgentList(), lambda name: agent(app, name) if name else None)
+        app.open("agents", then=lambda name: agent(app, name) if name else None)
         return
 
     def check() -> None:
@@ -183,11 +173,7 @@ def agent(app: AppContext, rest: str) -> None:
 def theme(app: AppContext, rest: str) -> None:
     """Changes what the screen looks like."""
     if not rest:
-        from assent.tui.panels.setting_list import ThemeList
-
-        app.open_panel(
-            ThemeList(app.theme_name), lambda name: app.set_theme(name) if name else None
-        )
+        app.open("themes", app.theme_name, then=lambda name: app.set_theme(name) if name else None)
         return
     if rest not in THEMES:
         raise UsageError(f"There is no theme {rest!a}. There are: {', '.join(THEMES)}.", "/theme")

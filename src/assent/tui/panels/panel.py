@@ -144,7 +144,6 @@ class DebouncedPanel(Panel[Result], Generic[Result]):
         raise NotImplementedError
 
     def interrupted(self) -> bool:
-        """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
         if not self.pace.has_pending and not self.has_open_question:
             return False
         self.forget()
@@ -224,6 +223,7 @@ class ConfirmPanel(DebouncedPanel[bool]):
     ConfirmPanel #about { height: auto; max-height: 16; margin: 1 0; }
     """
     AUTO_FOCUS = None
+    for_one_session = True
 
     def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
         super().__init__()

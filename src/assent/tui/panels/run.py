@@ -11,6 +11,10 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError, StaleError
 from assent.core.run.journal import RecoveryChoice, ReportedOutcome
+from assent.core.text.secrets import redact
+from assent.render.lines import Line
+from assent.render.status import run_lines
+from assent.tui.hints import with_screen_commands
 from assent.tui.keys import CONFIRM_KEY, TOO_QUICK
 from assent.tui.line_view import LineView, Section
 from assent.tui.panels.panel import DebouncedPanel
@@ -120,10 +124,8 @@ class RunPanel(DebouncedPanel[str]):
             self._open_undo()
 
     def _open_undo(self) -> None:
-        from assent.tui.panels.undo import UndoPanel
-
         report = self.terminal.run_controller.report
-        self.terminal.open_panel(UndoPanel(report.run if report else ""))
+        self.terminal.open("undo", report.run if report else "")
 
     def _ways(self) -> Collection[str]:
         """Returns the keys that ask for something now."""
@@ -204,3 +206,19 @@ class RunPanel(DebouncedPanel[str]):
 
 def _ended(report: "RunReport | None") -> str:
     return ENDS[report.outcome] if report else "did not go on"
+
+
+def report_lines(report: "RunReport") -> list[Line]:
+    """Renders how a run ended, operation by operation; the panel says what can be done next."""
+    pairs = zip(report.operations, report.about, strict=True)
+    results = [(result, op) for (_, result), op in pairs]
+    notes = tuple([redact(with_screen_commands(note)) for note in report.notes])
+    *lines, _ = run_lines(
+        report.run,
+        report.outcome,
+        results,
+        notes,
+        report.exits,
+        permitted=report.permitted,
+    )
+    return lines

@@ -38,8 +38,6 @@ class WaitingList(Picker):
         return [Line("heading", visible_line(one.title)), *told, *text]
 
     def chosen(self, row: PickerRow) -> None:
-        from assent.tui.panels.question.panel import QuestionPanel
-
         app, one = self.terminal, self._waits.get(row.key)
         if one is None:  # it was decided elsewhere meanwhile
             self.load()
@@ -47,7 +45,7 @@ class WaitingList(Picker):
         self.dismiss(row.key)
         match one.kind:
             case "question":
-                app.open_panel(QuestionPanel(one.id))
+                app.open("question", one.id)
             case "run":
                 app.show_run()
             case "plan" | "build":

@@ -41,6 +41,7 @@ from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, GUTTER, Line, Style
 from assent.render.review import OperationReview, state_text
 from assent.render.status import operation_detail_lines, operation_title, staged_lines
+from assent.tui.context import AppContext
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel
 from assent.tui.sidebar.context import context_lines, token_count_text
@@ -51,6 +52,7 @@ from assent.tui.sidebar.data import (
     UsageLimitsLookup,
     read_sidebar_data,
     unknown_limits,
+    usage_limits,
 )
 from assent.tui.workers import run_in_background
 
@@ -497,3 +499,32 @@ class OperationPanel(Panel[None]):
     def on_mount(self) -> None:
         self._paper.show([Section("operation", tuple(operation_detail_lines(self._operation)))])
         self._paper.focus()
+
+
+# The sidebar in its place beside the conversation.
+
+
+def draw_sidebar(app: AppContext) -> None:
+    """Has the side area show the session as it is; it is mounted when it is first in sight."""
+    place = app.screen_stack[0].query_one("#side")
+    found = place.query(Sidebar)
+    standing = app.status_snapshot
+    plan_id = standing.plan.plan_id if standing.plan else ""
+    look = (
+        app.engine,
+        standing.record,
+        partial(usage_limits, app.session_controller.work),
+        plan_id,
+    )
+    if found:
+        found.first().refresh_data(*look)
+        return
+    area = Sidebar()
+    place.mount(area)
+    app.call_after_refresh(area.refresh_data, *look)
+
+
+def focus_sidebar(app: AppContext) -> None:
+    """Gives the keys to the side area."""
+    for area in app.screen_stack[0].query(Sidebar):
+        area.focus_part()

@@ -25,13 +25,12 @@ from assent.tui.panels.approval.review import (
 )
 from assent.tui.panels.approval.state import ApprovalAction, ApprovalStage
 from assent.tui.panels.decision import DecisionPanel
-from assent.tui.panels.feedback import comment_panel, note_panel
+from assent.tui.panels.feedback import FeedbackPanel, comment_panel, note_panel
 from assent.tui.result_messages import approved_lines
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
     from assent.tui.panels.approval.review import DisplayedPlan
-    from assent.tui.panels.feedback import FeedbackPanel
 
 FEEDBACK_KEPT = "Your words were not sent; 2 has them."
 NOTHING_HERE = "There is nothing to comment on in this line; the text and the operations can be."
@@ -64,6 +63,9 @@ class ApprovalPanel(DecisionPanel):
     def _shown(self) -> "DisplayedPlan":
         assert self._reading is not None, "nothing is decided before it is shown"
         return self._reading
+
+    def is_about(self, subject: str) -> bool:
+        return self.plan_id == subject
 
     def load(self, told: str = "") -> None:
         """Reads the plan as it is now, without marks that mean nothing any more."""
@@ -273,8 +275,6 @@ class ApprovalPanel(DecisionPanel):
         self.paint(asked=True)
 
     def _open_feedback(self) -> None:
-        from assent.tui.panels.feedback import FeedbackPanel
-
         reading = self._shown
         if reading.record.state is PlanState.DRAFTING:
             self.told = STILL_DRAFT
@@ -282,7 +282,7 @@ class ApprovalPanel(DecisionPanel):
         panel = FeedbackPanel(reading, self._words)
         self.terminal.open_panel(panel, lambda what: self._sent(what, panel))
 
-    def _sent(self, what: str | None, panel: "FeedbackPanel") -> None:
+    def _sent(self, what: str | None, panel: FeedbackPanel) -> None:
         self._words = panel.feedback
         if self.is_over:  # the plan was decided elsewhere while it was written
             self._refused = what is None
@@ -295,9 +295,7 @@ class ApprovalPanel(DecisionPanel):
             self._end("rejected")
 
     def _open_history(self) -> None:
-        from assent.tui.panels.plan_list import HistoryPanel
-
-        self.terminal.open_panel(HistoryPanel(self._shown.record))
+        self.terminal.open("history", self._shown.record)
 
     def _edit(self) -> None:
         """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
