@@ -3,8 +3,8 @@
 import pytest
 
 from assent.tui.conversation.view import MAX_CHARS, MAX_KEPT_LINES, SHOWN, OutputTail
-from assent.tui.dispatcher import joined_messages
-from assent.tui.workers import ShellOver, ShellPrinted
+from assent.tui.messages import ShellOver, ShellPrinted
+from assent.tui.workers import joined_messages
 
 KEY = ["-----BEGIN RSA PRIVATE KEY-----", *["MIIEpAIBAAKCAQEA7bq" * 3] * 24]
 

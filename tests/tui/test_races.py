@@ -21,10 +21,10 @@ from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
 from assent.tui import status_poller as poller
 from assent.tui.host import StartOptions
+from assent.tui.messages import ShellOver, TurnOver
 from assent.tui.panels.approval.panel import ApprovalPanel
 from assent.tui.panels.panel import ConfirmPanel
 from assent.tui.session_controller import BUSY
-from assent.tui.workers import ShellOver, TurnOver
 
 
 def test_a_session_that_is_read_slowly_does_not_cover_the_one_chosen_after_it(

@@ -10,11 +10,11 @@ from tests.tui.harness import Seat, Stage
 from assent.core.plan.operation import FileState, RunCommand, WriteFile
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunStep, StepProgress
 from assent.render.lines import Line
+from assent.tui.messages import RunActivity, RunBegan, RunOver
 from assent.tui.panels.panel import DebouncedPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.tui.run_controller import MAX_OUTPUT_LINES, RunProgressView
-from assent.tui.workers import RunActivity, RunBegan, RunOver
 
 Act = Callable[[Seat], Awaitable[None]]
 

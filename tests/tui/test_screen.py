@@ -12,9 +12,10 @@ from assent.core.llm import ReasoningPart, StreamDelta, TextPart, ToolCall, Tool
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.render.lines import Line
 from assent.tui.host import StartOptions
+from assent.tui.messages import SessionActivity
 from assent.tui.panels.panel import Panel
 from assent.tui.status import status_parts
-from assent.tui.workers import MAX_JOINED, MessageQueue, SessionActivity
+from assent.tui.workers import MAX_JOINED, Coalescer
 
 
 def test_what_is_said_and_answered_is_on_the_screen(stage: Stage) -> None:
@@ -240,7 +241,7 @@ def test_files_for_completion_are_those_that_nothing_ignores(stage: Stage) -> No
 
 def test_many_letters_wake_the_screen_once() -> None:
     woken: list[None] = []
-    mailbox = MessageQueue(lambda: woken.append(None))
+    mailbox = Coalescer(lambda: woken.append(None))
     for n in range(100):
         mailbox.post(SessionActivity("s", StreamDelta("text", str(n))))
     assert len(woken) == 1
@@ -250,7 +251,7 @@ def test_many_letters_wake_the_screen_once() -> None:
 
 
 def test_pieces_that_wait_are_joined_with_their_like_and_stay_small() -> None:
-    mailbox = MessageQueue(lambda: None)
+    mailbox = Coalescer(lambda: None)
     said = [StreamDelta("text", "ab")] * MAX_JOINED + [
         StreamDelta("output", "x"),
         StreamDelta("text", "y"),

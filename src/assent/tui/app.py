@@ -1,8 +1,7 @@
 """The Textual app: conversation, sidebar, prompt and status line, with panels over them."""
 
-import asyncio
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from math import inf
 from time import monotonic
@@ -35,6 +34,7 @@ from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.key_actions import DOUBLE_PRESS_S
 from assent.tui.keys import ANSWER_S, BURST_S, CLOSE_S, DEBOUNCE_S, KeyDebounce, bindings
+from assent.tui.messages import Deliver, SessionLoadFailed
 from assent.tui.min_size import (
     HEIGHT_BREAKPOINTS,
     WIDTH_BREAKPOINTS,
@@ -49,7 +49,7 @@ from assent.tui.shell_controller import ShellController
 from assent.tui.status import StatusLine, StatusSnapshot, initial_snapshot, read_snapshot
 from assent.tui.status_poller import StatusLoaded, StatusPoller
 from assent.tui.theme import TEXTUAL, THEMES, detect_theme, register_themes
-from assent.tui.workers import BackgroundTasks, MessageQueue, SessionLoadFailed
+from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -234,7 +234,8 @@ class TerminalApp(BaseApp):
         super().__init__(host)
         self.beginning = start or StartOptions()
         self.dispatcher = MessageDispatcher(self)
-        self.messages = MessageQueue(self.dispatcher.wake)
+        self.messages = Coalescer(self._have_delivered)
+        self._delivered = 0.0  # when messages were delivered last
         self.session_controller = SessionController(host, self.messages, self.beginning)
         self.session_controller.seen = lambda: (
             self.conversation.feed.session,
@@ -277,7 +278,7 @@ class TerminalApp(BaseApp):
     @property
     def quiet(self) -> bool:
         """Whether everything that was reported is on the screen."""
-        idle = self.messages.is_empty and not self.tasks.activity_text
+        idle = not self.messages.pending and not self.tasks.activity_text
         return self.ready and idle and not self.status_poller.looking
 
     def get_driver_class(self) -> "type[Driver]":
@@ -285,7 +286,6 @@ class TerminalApp(BaseApp):
         return TerminalDriver
 
     def on_mount(self) -> None:
-        self.dispatcher.home = asyncio.get_running_loop()
         if not self.is_headless:
             self.set_interval(TICK_S, partial(exit_without_terminal, self))
         register_themes(self)
@@ -301,6 +301,23 @@ class TerminalApp(BaseApp):
         from assent.tui.parts import learn  # while the engine opens
 
         learn(self)
+
+    def _have_delivered(self) -> None:
+        """Has messages of threads delivered soon; called from whichever thread left the first."""
+        with suppress(RuntimeError):  # the loop is closed: the screen is gone
+            self.post_message(Deliver())
+
+    def on_deliver(self) -> None:
+        """Delivers what threads sent, at most thirty times a second."""
+        wait = FRAME_S - (monotonic() - self._delivered)
+        if wait > 0:
+            self.set_timer(wait, self._deliver)
+        else:
+            self._deliver()
+
+    def _deliver(self) -> None:
+        self._delivered = monotonic()
+        self.dispatcher.deliver()
 
     # What everybody may ask for.
 

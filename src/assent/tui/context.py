@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
+from textual.message import Message
 from textual.screen import ModalScreen
 
 from assent.tui.keys import KeyDebounce
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from assent.tui.session_controller import SessionController
     from assent.tui.shell_controller import ShellController
     from assent.tui.status import StatusSnapshot
-    from assent.tui.workers import BackgroundTasks, MessageQueue
+    from assent.tui.workers import BackgroundTasks, Coalescer
 
 R = TypeVar("R")
 
@@ -52,7 +53,7 @@ class PanelScreen(ModalScreen[R], Generic[R]):
         super().__init__()
         self.silence = KeyDebounce()
 
-    def hear(self, message: object) -> None:
+    def hear(self, message: Message) -> None:
         """Takes a message from a worker thread that is for whichever panel it concerns."""
 
     def is_about(self, subject: str) -> bool:
@@ -71,7 +72,7 @@ class AppContext(Protocol):
     """The app as the modules see it that it is made of. `TerminalApp` implements it."""
 
     host: "ScreenHost"
-    messages: "MessageQueue"
+    messages: "Coalescer"
     tasks: "BackgroundTasks"
     deferred: "DeferredActions"
     session_controller: "SessionController"

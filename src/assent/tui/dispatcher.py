@@ -1,11 +1,11 @@
 """Delivers messages from worker threads to the screen, in batches."""
 
-import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any, Final, Protocol
+
+from textual.message import Message
 
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import StoredEvent
@@ -21,19 +21,13 @@ from assent.tui.context import AppContext, PanelScreen
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.hints import next_step
 from assent.tui.host import StartOptions
-from assent.tui.prompt.input import load_prompt_history
-from assent.tui.result_messages import plan_state_text, run_ended_lines
-from assent.tui.status import StatusSnapshot
-from assent.tui.status_poller import StatusLoaded, StatusPoller
-from assent.tui.workers import (
-    FRAME_S,
+from assent.tui.messages import (
     NoModel,
     QuestionArrived,
     RunBegan,
     RunOver,
     SessionActivity,
     SessionLoadFailed,
-    ShellOrigin,
     ShellOver,
     ShellPrinted,
     TaskDone,
@@ -43,26 +37,13 @@ from assent.tui.workers import (
     WorkspaceFailed,
     WorkspaceReady,
 )
+from assent.tui.prompt.input import load_prompt_history
+from assent.tui.result_messages import plan_state_text, run_ended_lines
+from assent.tui.status import StatusSnapshot
+from assent.tui.status_poller import StatusLoaded, StatusPoller
 
 CONTINUE_HINT: Final = "say `go on`; what was said and staged so far is kept"
 CUT_OFF: Final = f"The last turn was cut off before its end: {CONTINUE_HINT}."
-
-
-def joined_messages(letters: Iterable[object]) -> Iterator[object]:
-    """Yields letters in order; what a command printed since the last time comes as one."""
-    said: list[str] = []
-    place = ShellOrigin()  # one command runs at a time, and its end is a letter, too
-    for letter in letters:
-        if isinstance(letter, ShellPrinted):
-            said.append(letter.text)
-            place = letter.place
-            continue
-        if said:
-            yield ShellPrinted("".join(said), place)
-            said = []
-        yield letter
-    if said:
-        yield ShellPrinted("".join(said), place)
 
 
 class ReceivingApp(AppContext, Protocol):
@@ -84,39 +65,23 @@ class ReceivingApp(AppContext, Protocol):
 
 
 class MessageDispatcher:
-    """Delivers at most thirty times a second; messages in between are batched."""
+    """Hands messages over in order, and in one go: no key comes in between."""
 
     def __init__(self, app: ReceivingApp) -> None:
-        self.home: asyncio.AbstractEventLoop | None = None
         self.unopened: AssentError | None = None  # why the screen was closed at once
         self._app = app
-        self._delivered = 0.0
         self._presented = False
         self._failed = False  # the turn, as the conversation says already
         self._notices = NotificationFilter("")
         self._began = monotonic()  # the turn or run that was begun last
         self._fresh = False  # whether what waits in the session was not asked yet
 
-    def wake(self) -> None:
-        """Has letters delivered soon; called from whichever thread left the first one."""
-        if self.home is not None:
-            with suppress(RuntimeError):  # the screen is gone
-                self.home.call_soon_threadsafe(self._soon)
-
-    def _soon(self) -> None:
-        wait = FRAME_S - (monotonic() - self._delivered)
-        if wait <= 0 or self.home is None:
-            self._app.call_later(self.deliver)
-        else:
-            self.home.call_later(wait, self._app.call_later, self.deliver)
-
     def deliver(self) -> None:
         """Hands everything over that came since the last time."""
-        self._delivered = monotonic()
         if not self._app.is_there:
             return
         heard: list[StoredEvent | StreamDelta] = []
-        for letter in joined_messages(self._app.messages.take()):
+        for letter in self._app.messages.take():
             if isinstance(letter, SessionActivity):
                 if (
                     letter.session == self._app.session_controller.session
@@ -143,7 +108,7 @@ class MessageDispatcher:
         self._presented = "presented" in ends or (self._presented and not ends)
         self._failed = "failed" in ends or (self._failed and not ends)
 
-    def _hand(self, letter: object) -> None:
+    def _hand(self, letter: Message) -> None:
         app = self._app
         match letter:
             case StatusLoaded(standing):
@@ -167,7 +132,7 @@ class MessageDispatcher:
             case _:
                 self._hand_other(letter)
 
-    def _hand_other(self, letter: object) -> None:
+    def _hand_other(self, letter: Message) -> None:
         app = self._app
         match letter:
             case WorkspaceFailed(error):
@@ -202,7 +167,7 @@ class MessageDispatcher:
         app.add_note(Line("dim", visible_line(words)))
         self._rest()
 
-    def _tell_panels(self, letter: object) -> None:
+    def _tell_panels(self, letter: Message) -> None:
         """Passes a message to every panel that handles it."""
         for screen in self._app.screen_stack:
             if isinstance(screen, PanelScreen):

@@ -27,7 +27,8 @@ from assent.render.operation_text import operation_brief
 from assent.render.rows import operation_kind
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost
-from assent.tui.workers import MessageQueue, RunActivity, RunBegan, RunOver
+from assent.tui.messages import RunActivity, RunBegan, RunOver
+from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -164,12 +165,12 @@ class RunController:
     def __init__(
         self,
         host: ScreenHost,
-        mailbox: MessageQueue,
+        messages: Coalescer,
         report_lines: "Callable[[RunReport], Sequence[Line]]",
     ) -> None:
         self._host = host
         self._report_lines = report_lines  # renders how a run ended
-        self._mailbox = mailbox
+        self._messages = messages
         self._thread: Thread | None = None
         self.at_work = False  # cleared as the end is reported, so that who hears it sees it
         self.watched: RunProgressView | None = None  # the run at work, or the last one
@@ -220,7 +221,7 @@ class RunController:
     def _drive(
         self, verb: str, plan_id: str, work: "Callable[[], Generator[RunUpdate, None, RunReport]]"
     ) -> None:
-        self._mailbox.post(RunBegan(verb, plan_id))
+        self._messages.post(RunBegan(verb, plan_id))
         error: AssentError | None = None
         try:
             self.watched = RunProgressView(verb, self._operations(plan_id))
@@ -230,11 +231,11 @@ class RunController:
         except AssentError as failure:
             error = failure
         except Exception as failure:
-            error = self._mailbox.internal_error(failure)
+            error = self._messages.internal_error(failure)
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
-            self._mailbox.post(RunOver(verb, self.report, error), self._rest)
+            self._messages.post(RunOver(verb, self.report, error), self._rest)
 
     def _rest(self) -> None:
         self.at_work = False
@@ -256,7 +257,7 @@ class RunController:
                 report: RunReport = end.value
                 return report
             watched.take(live)
-            self._mailbox.post(RunActivity(live))
+            self._messages.post(RunActivity(live))
 
 
 def _taken_back(

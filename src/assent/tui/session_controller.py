@@ -13,8 +13,7 @@ from assent.core.permission.mode import MODES, Mode, resolve_mode
 from assent.core.session.event import Question
 from assent.core.session.record import SessionRecord
 from assent.tui.host import ScreenHost, StartOptions
-from assent.tui.workers import (
-    MessageQueue,
+from assent.tui.messages import (
     QuestionArrived,
     SessionActivity,
     TaskFailed,
@@ -23,6 +22,7 @@ from assent.tui.workers import (
     WorkspaceFailed,
     WorkspaceReady,
 )
+from assent.tui.workers import Coalescer
 
 if TYPE_CHECKING:
     from assent.app.engine import Engine
@@ -46,14 +46,14 @@ class PanelAsker:
     defers = False
     present = True
 
-    def __init__(self, mailbox: MessageQueue) -> None:
-        self._mailbox = mailbox
+    def __init__(self, messages: Coalescer) -> None:
+        self._messages = messages
         self._look = Event()
 
     def ask(
         self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
-        self._mailbox.post(QuestionArrived())
+        self._messages.post(QuestionArrived())
         while not answered():
             self._look.wait(POLL_INTERVAL_S)
             self._look.clear()
@@ -91,9 +91,9 @@ Events = Iterator["StoredEvent | StreamDelta"]
 class SessionController:
     """Says, drives and interrupts. Its thread reports by messages only."""
 
-    def __init__(self, host: ScreenHost, mailbox: MessageQueue, start: StartOptions) -> None:
+    def __init__(self, host: ScreenHost, messages: Coalescer, start: StartOptions) -> None:
         self.host = host
-        self.asker = PanelAsker(mailbox)
+        self.asker = PanelAsker(messages)
         self.record: SessionRecord | None = None
         self.mode = start.mode  # of the session that is not begun yet
         self.view = 0  # how often another session was put on the screen
@@ -106,7 +106,7 @@ class SessionController:
         self._usual = start.mode  # of every session that begins, unless the person says otherwise
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
         self._shown = ("", 0)  # as it was when the turn was begun
-        self._mailbox = mailbox
+        self._messages = messages
         self._changing = Lock()  # of the record: a thread and the screen may do so at once
         self._moding = Lock()  # nobody compares modes while this screen changes one
         self._opening = Lock()  # of model and tools: what was chosen first is there first
@@ -137,18 +137,18 @@ class SessionController:
         try:
             engine = self.engine
         except AssentError as error:
-            self._mailbox.post(WorkspaceFailed(error))
+            self._messages.post(WorkspaceFailed(error))
             return
         try:
             self.record = self._wanted(start)
             if self.record is not None and start.mode:
                 self.record = engine.sessions.set_mode(self.record, start.mode)
         except AssentError as error:
-            self._mailbox.post(TaskFailed(error))
+            self._messages.post(TaskFailed(error))
         except Exception as error:  # the screen waits for what comes below
-            self._mailbox.post(TaskFailed(self._mailbox.internal_error(error)))
+            self._messages.post(TaskFailed(self._messages.internal_error(error)))
         root = self.host.root
-        self._mailbox.post(
+        self._messages.post(
             WorkspaceReady(self._warnings(), root if root != self.host.folder else "")
         )
 
@@ -325,10 +325,10 @@ class SessionController:
 
     def _began(self, record: SessionRecord) -> None:
         self.record = record
-        self._mailbox.post(TurnBegan(record))
+        self._messages.post(TurnBegan(record))
         shown, seq = self._shown
         for recorded in self.engine.sessions.events(record, seq if shown == self.session else 0):
-            self._mailbox.post(SessionActivity(record.session, recorded))
+            self._messages.post(SessionActivity(record.session, recorded))
 
     def _start(self, prepare: Callable[[], Events], typed: str = "") -> None:
         if self.at_work:
@@ -345,18 +345,18 @@ class SessionController:
         error: AssentError | None = None
         try:
             for heard in prepare():
-                self._mailbox.post(SessionActivity(self.session, heard))
+                self._messages.post(SessionActivity(self.session, heard))
         except AssentError as failure:
             error = failure
         except Exception as failure:
-            error = self._mailbox.internal_error(failure)
+            error = self._messages.internal_error(failure)
         finally:
             if self.chosen_plan == told:  # and not one that was chosen meanwhile
                 self.chosen_plan = ""
             try:
                 self._renew()
             finally:
-                self._mailbox.post(TurnOver(self.session, error, self._unsaid), self._rest)
+                self._messages.post(TurnOver(self.session, error, self._unsaid), self._rest)
 
     def _renew(self) -> None:
         """Knows the session as the turn left it: it may work on another plan by now."""

@@ -8,8 +8,9 @@ from typing import Any
 from assent.core.errors import AssentError, Busy
 from assent.core.session.record import SessionRecord
 from assent.tui.host import ScreenHost
+from assent.tui.messages import ShellOrigin, ShellOver, ShellPrinted, TaskFailed
 from assent.tui.session_controller import SessionController
-from assent.tui.workers import MessageQueue, ShellOrigin, ShellOver, ShellPrinted, TaskFailed
+from assent.tui.workers import Coalescer
 
 PAUSE_S = 0.05
 BUSY = "A command of yours is running. Press Esc to end it first."
@@ -18,10 +19,10 @@ BUSY = "A command of yours is running. Press Esc to end it first."
 class ShellController:
     """One command at a time, on record like every other; see `SessionCommands.run_as_user`."""
 
-    def __init__(self, host: ScreenHost, sitting: SessionController, mailbox: MessageQueue) -> None:
+    def __init__(self, host: ScreenHost, sitting: SessionController, messages: Coalescer) -> None:
         self._host = host
         self._sitting = sitting
-        self._mailbox = mailbox
+        self._messages = messages
         self._thread: Thread | None = None
         self.at_work = False  # a command runs, and its end was not reported
 
@@ -51,11 +52,11 @@ class ShellController:
         try:
             words = self._ran(line, record, place)
         except AssentError as error:
-            self._mailbox.post(TaskFailed(error))
+            self._messages.post(TaskFailed(error))
         except Exception as error:
-            self._mailbox.post(TaskFailed(self._mailbox.internal_error(error)))
+            self._messages.post(TaskFailed(self._messages.internal_error(error)))
         finally:
-            self._mailbox.post(ShellOver(words, place), self._rest)
+            self._messages.post(ShellOver(words, place), self._rest)
 
     def _rest(self) -> None:
         self.at_work = False
@@ -67,9 +68,9 @@ class ShellController:
         )
         while True:
             try:
-                self._mailbox.post(ShellPrinted(decoder.decode(next(running).content), place))
+                self._messages.post(ShellPrinted(decoder.decode(next(running).content), place))
             except StopIteration as end:
-                self._mailbox.post(ShellPrinted(decoder.decode(b"", final=True), place))
+                self._messages.post(ShellPrinted(decoder.decode(b"", final=True), place))
                 return _ended(end.value.metadata)
 
 

@@ -1,20 +1,22 @@
 """Keeps the status snapshot of session, plan and questions up to date."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import Final, Protocol
 
-import msgspec
+from textual.message import Message
 
 from assent.tui.conversation.view import ConversationView
 from assent.tui.session_controller import SessionController
 from assent.tui.status import StatusSnapshot, read_snapshot
-from assent.tui.workers import MessageQueue
+from assent.tui.workers import Coalescer
 
 READ_S: Final = 0.25  # between two looks, while much happens
 
 
-class StatusLoaded(msgspec.Struct, frozen=True):
+@dataclass
+class StatusLoaded(Message):
     """Message: a new status snapshot, or None if it could not be read."""
 
     standing: StatusSnapshot | None
@@ -37,7 +39,7 @@ class StatusPoller:
     """One read at a time, in a thread, and not too often."""
 
     def __init__(
-        self, controller: SessionController, messages: MessageQueue, display: StatusDisplay
+        self, controller: SessionController, messages: Coalescer, display: StatusDisplay
     ) -> None:
         self._controller, self._messages, self._display = controller, messages, display
         self._again = False

@@ -1,165 +1,46 @@
-"""Worker threads: background tasks, their messages to the screen, and the queue between."""
+"""Worker threads: background tasks, and the coalescer of their messages to the screen."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from functools import partial
 from threading import Lock, Thread
 from traceback import format_exception
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Final, TypeVar
 
-import msgspec
+from textual.message import Message
 
 from assent.core.errors import AssentError
-from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta
-from assent.core.run.journal import RunUpdate
-from assent.render.onboarding import SetupFindings
-
-if TYPE_CHECKING:
-    from assent.core.session.record import SessionRecord
-    from assent.runs.runs import RunReport
-
-
-# Runs slow work in a daemon thread that the screen never waits for.
-
-
-def run_in_background(work: Callable[[], None]) -> None:
-    """Does it in a thread of its own; a screen that closes meanwhile closes at once.
-
-    What it finds it posts as a message, which never waits and is dropped where nobody is left.
-    """
-    Thread(target=copy_context().run, args=(work,), daemon=True).start()
-
-
-# The messages that worker threads send to the screen.
-
-
-class SessionActivity(msgspec.Struct, frozen=True):
-    """Something happened in a session: an event that is stored, or a piece that is live only."""
-
-    session: str
-    what: StoredEvent | StreamDelta
-
-
-class TurnBegan(msgspec.Struct, frozen=True):
-    """A turn of a session is being driven by this screen."""
-
-    record: "SessionRecord"
-
-
-class TurnOver(msgspec.Struct, frozen=True):
-    """A turn came to rest; `error` if it could not go on."""
-
-    session: str
-    error: AssentError | None = None
-    unsaid: str = ""  # what the person typed, where it was not said
-
-
-class RunBegan(msgspec.Struct, frozen=True):
-    """A build, recovery, undo or redo has started; `verb` says which."""
-
-    verb: str
-    plan_id: str = ""
-
-
-class RunActivity(msgspec.Struct, frozen=True):
-    """A run made progress, or its command printed something."""
-
-    live: RunUpdate
-
-
-class RunOver(msgspec.Struct, frozen=True):
-    """A run came to rest: with a report, or with the error that kept it from going on."""
-
-    verb: str
-    report: "RunReport | None" = None
-    error: AssentError | None = None
-
-
-class ShellOrigin(msgspec.Struct, frozen=True):
-    """Where a command was typed: in a session, or on a screen on which none had begun yet."""
-
-    session: str = ""
-    name: str = ""
-    view: int = 0
-
-
-class ShellPrinted(msgspec.Struct, frozen=True):
-    """A command of the person's own printed something."""
-
-    text: str
-    place: ShellOrigin = ShellOrigin()
-
-
-class ShellOver(msgspec.Struct, frozen=True):
-    """A command of the person's own ended."""
-
-    words: str
-    place: ShellOrigin = ShellOrigin()
-
-
-class WorkspaceReady(msgspec.Struct, frozen=True):
-    """The engine is open."""
-
-    warnings: tuple[str, ...] = ()
-    elsewhere: str = ""  # the workspace's folder, where the screen was opened further down in it
-
-
-class WorkspaceFailed(msgspec.Struct, frozen=True):
-    """There is no engine, because of a setting or the workspace; nothing can be done here."""
-
-    error: AssentError
-
-
-class SessionLoadFailed(msgspec.Struct, frozen=True):
-    """A session that the person wanted could not be read; the reason is reported separately."""
-
-    session: str
-
-
-class NoModel(msgspec.Struct, frozen=True):
-    """No model can be used here; `found` says what was looked for."""
-
-    found: SetupFindings
-
-
-class TaskDone(msgspec.Struct, frozen=True):
-    """A background task is over; `then` shows its result, unless it failed."""
-
-    words: str
-    then: Callable[[], object] | None = None
-
-
-class QuestionArrived(msgspec.Struct, frozen=True):
-    """A question waits for the person."""
-
-
-class TaskFailed(msgspec.Struct, frozen=True):
-    """Something could not be done; nothing else is affected."""
-
-    error: AssentError
-
-
-WorkerMessage: TypeAlias = (
-    SessionActivity
-    | TurnBegan
-    | TurnOver
-    | RunBegan
-    | RunActivity
-    | RunOver
-    | ShellPrinted
-    | ShellOver
-    | WorkspaceReady
-    | WorkspaceFailed
-    | NoModel
-    | TaskDone
-    | QuestionArrived
-    | TaskFailed
+from assent.tui.messages import (
+    SessionActivity,
+    ShellOrigin,
+    ShellPrinted,
+    TaskDone,
+    TaskFailed,
 )
 
+# Threads of our own for what may block, and none of Textual's workers.
+#
+# `run_worker(thread=True)` runs in asyncio's default executor, which `asyncio.run` joins when it
+# ends: a worker that sleeps for six seconds keeps a screen open for six seconds after the person
+# has left it. The executor is bounded, too, while a turn waits for answers without end. A daemon
+# thread holds nobody up. Whatever takes the store's lock, asks a server or waits for a person may
+# block; of what surely ends soon there is too little for a second way.
 
-# The thread-safe queue of messages from worker threads to the screen, in order.
+
+def run_in_background(work: Callable[[], object]) -> Thread:
+    """Does it in a daemon thread of its own; a screen that closes meanwhile closes at once.
+
+    What it finds it posts as a message, which never waits and is dropped where nobody is left. It
+    knows the app as its caller does, also when a panel that it works for is gone.
+    """
+    thread = Thread(target=copy_context().run, args=(work,), daemon=True)
+    thread.start()
+    return thread
+
+
+# The coalescer of messages from worker threads to the screen, in order.
 
 
 FRAME_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
@@ -169,66 +50,81 @@ INTERNAL_ERROR: Final = (
 )
 
 
-class MessageQueue:
-    """Takes messages from any thread. `wake` is called once per batch, from the sender's thread."""
+def joined_messages(messages: Iterable[Message]) -> Iterator[Message]:
+    """Yields messages in order; what a command printed since the last time comes as one."""
+    said: list[str] = []
+    place = ShellOrigin()  # one command runs at a time, and its end is a message, too
+    for message in messages:
+        if isinstance(message, ShellPrinted):
+            said.append(message.text)
+            place = message.place
+            continue
+        if said:
+            yield ShellPrinted("".join(said), place)
+            said = []
+        yield message
+    if said:
+        yield ShellPrinted("".join(said), place)
 
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._letters: deque[Any] = deque()
+
+class Coalescer:
+    """Takes messages from any thread, and joins what belongs together.
+
+    `notify` is called once per batch, from the sender's thread: the app posts `Deliver` to itself.
+    """
+
+    def __init__(self, notify: Callable[[], object]) -> None:
+        self._messages: deque[Message] = deque()
         self._lock = Lock()
-        self._wake = wake
-        self._woken = False
+        self._notify = notify
+        self._notified = False
         self.mishaps: list[str] = []  # what nobody expected, in full
 
     @property
-    def is_empty(self) -> bool:
-        """Whether everything was taken."""
+    def pending(self) -> bool:
+        """Whether something was not taken yet."""
         with self._lock:
-            return not self._letters
+            return bool(self._messages)
 
-    def post(self, letter: object, rest: Callable[[], object] | None = None) -> None:
-        """Leaves a letter; never waits for the screen.
+    def post(self, message: Message, rest: Callable[[], object] | None = None) -> None:
+        """Leaves a message; never waits for the screen.
 
         Who comes to rest with it says so by `rest`: nobody sees the one without the other.
         """
         with self._lock:
             if rest is not None:
                 rest()
-            if not self._joined(letter):
-                self._letters.append(letter)
-            woken, self._woken = self._woken, True
-        if not woken:
-            self._wake()
+            if not self._joined(message):
+                self._messages.append(message)
+            notified, self._notified = self._notified, True
+        if not notified:
+            self._notify()
 
-    def _joined(self, letter: object) -> bool:
+    def _joined(self, message: Message) -> bool:
         """Adds a piece of what is being said to the piece before it, if nobody took that yet."""
-        last = self._letters[-1] if self._letters else None
-        match last, letter:
+        last = self._messages[-1] if self._messages else None
+        match last, message:
             case SessionActivity(one, StreamDelta(kind, text)), SessionActivity(
                 other, StreamDelta(same, more)
             ):
                 if (one, kind) == (other, same) and len(text) + len(more) <= MAX_JOINED:
-                    self._letters[-1] = SessionActivity(one, StreamDelta(kind, text + more))
+                    self._messages[-1] = SessionActivity(one, StreamDelta(kind, text + more))
                     return True
             case _:
                 pass
         return False
 
-    def take(self) -> list[Any]:
-        """Returns everything that came since the last time."""
+    def take(self) -> list[Message]:
+        """Returns everything that came since the last time; what a command printed as one."""
         with self._lock:
-            letters = list(self._letters)
-            self._letters.clear()
-            self._woken = False
-        return letters
+            messages = list(self._messages)
+            self._messages.clear()
+            self._notified = False
+        return list(joined_messages(messages))
 
     def work(self, act: Callable[[], object]) -> Thread:
-        """Does something slow in a thread of its own; what fails is a letter.
-
-        It knows the app as its caller does, also when a panel that it works for is gone.
-        """
-        thread = Thread(target=copy_context().run, args=(self._guarded, act), daemon=True)
-        thread.start()
-        return thread
+        """Does something slow in a thread of its own; what fails is a message."""
+        return run_in_background(partial(self._guarded, act))
 
     def internal_error(self, error: Exception) -> AssentError:
         """Keeps what nobody expected for later, and returns words for the screen."""
@@ -253,8 +149,8 @@ T = TypeVar("T")
 class BackgroundTasks:
     """Several at a time. A failed task is reported like any error, and shows nothing."""
 
-    def __init__(self, mailbox: MessageQueue) -> None:
-        self._mailbox = mailbox
+    def __init__(self, messages: Coalescer) -> None:
+        self._messages = messages
         self._words: list[str] = []
 
     @property
@@ -286,16 +182,18 @@ class BackgroundTasks:
                 if failed is None:
                     raise
                 known = (
-                    error if isinstance(error, AssentError) else self._mailbox.internal_error(error)
+                    error
+                    if isinstance(error, AssentError)
+                    else self._messages.internal_error(error)
                 )
                 done = TaskDone(words, partial(failed, known))
             finally:
-                self._mailbox.post(done)
+                self._messages.post(done)
 
-        self._mailbox.work(errand)
+        self._messages.work(errand)
 
-    def take(self, letter: TaskDone) -> None:
+    def take(self, message: TaskDone) -> None:
         """Shows what came of an errand."""
-        self._words.remove(letter.words)
-        if letter.then is not None:
-            letter.then()
+        self._words.remove(message.words)
+        if message.then is not None:
+            message.then()

@@ -5,12 +5,13 @@ It also shows notes of the screen itself, and the output of the person's own com
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-import msgspec
 from textual.events import Click
 from textual.geometry import Region
+from textual.message import Message
 from textual.strip import Strip
 
 from assent.core.event import StoredEvent
@@ -76,7 +77,8 @@ class OutputTail:
 MAX_BLOCKS_AT_ONCE = 300  # blocks that can be rendered between two keys
 
 
-class SessionLoaded(msgspec.Struct, frozen=True):
+@dataclass
+class SessionLoaded(Message):
     """Message: a session with all its events, ready to be shown."""
 
     feed: Timeline

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import BindingType
 from textual.events import Key, Paste
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -17,8 +18,8 @@ from assent.render.status import run_lines
 from assent.tui.hints import with_screen_commands
 from assent.tui.keys import CONFIRM_KEY, TOO_QUICK
 from assent.tui.line_view import LineView, Section
+from assent.tui.messages import RunActivity, RunBegan, RunOver
 from assent.tui.panels.panel import DebouncedPanel
-from assent.tui.workers import RunActivity, RunBegan, RunOver
 
 if TYPE_CHECKING:
     from assent.core.plan.record import PlanRun
@@ -79,14 +80,14 @@ class RunPanel(DebouncedPanel[str]):
         self._paint()
         self.asks()
 
-    def hear(self, letter: object) -> None:
+    def hear(self, message: Message) -> None:
         """Hears of the run."""
-        if isinstance(letter, RunBegan | RunActivity | RunOver):
-            if isinstance(letter, RunOver):
+        if isinstance(message, RunBegan | RunActivity | RunOver):
+            if isinstance(message, RunOver):
                 self._asked = ""
                 self.forget()
                 self.terminal.debounce_keys(self)  # keys mean something else from now on
-                self._look_again(letter.error)
+                self._look_again(message.error)
             self._paint()
 
     def on_key(self, event: Key) -> None:

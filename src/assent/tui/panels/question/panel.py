@@ -11,6 +11,7 @@ import msgspec
 from rich.text import Text
 from textual.binding import BindingType
 from textual.events import Key, Paste, Resize
+from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -178,7 +179,7 @@ class QuestionPanel(DebouncedPanel[str]):
         self._read()
         self.set_interval(POLL_INTERVAL_S, self._look)
 
-    def hear(self, letter: object) -> None:
+    def hear(self, message: Message) -> None:
         """Hears that something happened; another question may wait now."""
         if not self._busy:
             self._look()
