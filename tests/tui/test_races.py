@@ -19,7 +19,7 @@ from tests.tui.thread_gates import (
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import MessageAdded
 from assent.core.session.record import SessionRecord
-from assent.tui import status_poller as poller
+from assent.tui import status as poller
 from assent.tui.host import StartOptions
 from assent.tui.messages import ShellOver, TurnOver
 from assent.tui.panels.approval.panel import ApprovalPanel
@@ -213,12 +213,12 @@ def test_the_end_of_a_turn_opens_no_review_of_another_session(
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        deliver = app.dispatcher.deliver
-        monkeypatch.setattr(app.dispatcher, "deliver", lambda: None)
+        deliver = app.deliver
+        monkeypatch.setattr(app, "deliver", lambda: None)
         app.say("Second")
         await seat.until(lambda: not app.session_controller.at_work)
         app.open_session(session(app, "First"))
-        monkeypatch.setattr(app.dispatcher, "deliver", deliver)
+        monkeypatch.setattr(app, "deliver", deliver)
         deliver()
         await seat.until(lambda: app.ready)
         await seat.rest()

@@ -11,10 +11,10 @@ from assent.cli.tui import LocalScreenHost
 from assent.core.errors import AssentError
 from assent.core.session.event import TurnStarted
 from assent.tui.app import TerminalApp
-from assent.tui.dispatcher import CUT_OFF
 from assent.tui.host import StartOptions
 from assent.tui.prompt.input import PromptInput
 from assent.tui.result_messages import APPROVED, PLAN_STATES
+from assent.tui.session_opening import CUT_OFF
 
 GOING_ON = StartOptions(going_on=True)
 WORDS = {words.strip() for words in (*PLAN_STATES.values(), APPROVED, CUT_OFF)}
@@ -149,5 +149,5 @@ def test_a_session_that_cannot_be_read_keeps_nothing_of_what_is_typed_waiting(
         await seat.shows("Again.")
         await seat.rest()
 
-    monkeypatch.setattr("assent.tui.app.session_events", damaged)
+    monkeypatch.setattr("assent.tui.session_opening.session_events", damaged)
     stage.show(act, GOING_ON, app=Hasty)

@@ -11,7 +11,7 @@ from assent.app.session import SessionRuntime
 from assent.cli.tui import LocalScreenHost
 from assent.core.session.record import SessionRecord
 from assent.ports import Asker
-from assent.tui import app as app_module
+from assent.tui import session_opening
 from assent.tui.app import TerminalApp
 from assent.tui.conversation.view import session_events
 from assent.tui.host import StartOptions
@@ -100,5 +100,5 @@ def hold_reading(monkeypatch: pytest.MonkeyPatch, goal: str) -> Gate:
             gate.wait()
         return found
 
-    monkeypatch.setattr(app_module, "session_events", late)
+    monkeypatch.setattr(session_opening, "session_events", late)
     return gate

@@ -118,8 +118,8 @@ def _shown(host: "ScreenHost", start: "StartOptions") -> "TerminalApp":
         if app.run_controller.at_work:
             _say(STOPPING)
         app.leave()
-    if app.dispatcher.unopened is not None:
-        raise app.dispatcher.unopened
+    if app.unopened is not None:
+        raise app.unopened
     if app.run_controller.halted:
         _say(HALTED)
     return app

@@ -1,53 +1,67 @@
 """The Textual app: conversation, sidebar, prompt and status line, with panels over them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
-from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from textual.app import App, ComposeResult
-from textual.await_complete import AwaitComplete
-from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
-from textual.events import Event, Key, MouseEvent, Paste, Resize
-from textual.timer import Timer
-from textual.visual import VisualType
-from textual.widgets import Static
+from textual.events import Event
+from textual.message import Message
 
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, Interrupted
+from assent.core.event import StoredEvent
+from assent.core.llm import StreamDelta
 from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line
+from assent.render.notification import HALTED
+from assent.render.onboarding import onboarding_lines
 from assent.tui import key_actions
+from assent.tui.base_app import BaseApp
 from assent.tui.commands.command import CommandInfo
 from assent.tui.context import PanelName, PanelScreen
-from assent.tui.conversation.view import ConversationView, load_session, session_events
+from assent.tui.conversation.view import SessionLoaded
 from assent.tui.deferred import DeferredActions
-from assent.tui.dispatcher import MessageDispatcher
 from assent.tui.driver import TerminalDriver, exit_without_terminal
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
-from assent.tui.key_actions import DOUBLE_PRESS_S
-from assent.tui.keys import ANSWER_S, BURST_S, CLOSE_S, DEBOUNCE_S, KeyDebounce, bindings
-from assent.tui.messages import Deliver, SessionLoadFailed
-from assent.tui.min_size import (
-    HEIGHT_BREAKPOINTS,
-    WIDTH_BREAKPOINTS,
-    TooSmallOverlay,
-    is_ignored_input,
+from assent.tui.messages import (
+    Deliver,
+    NoModel,
+    QuestionArrived,
+    RunActivity,
+    RunBegan,
+    RunOver,
+    SessionActivity,
+    SessionLoadFailed,
+    ShellOver,
+    ShellPrinted,
+    TaskDone,
+    TaskFailed,
+    TurnBegan,
+    TurnOver,
+    WorkspaceFailed,
+    WorkspaceReady,
 )
 from assent.tui.prompt.completion import Completion
 from assent.tui.prompt.input import PromptInput
+from assent.tui.result_messages import run_ended_lines
 from assent.tui.run_controller import RunController
-from assent.tui.session_controller import SessionController
+from assent.tui.session_controller import CONTINUE_HINT, SessionController
+from assent.tui.session_opening import SessionOpening
 from assent.tui.shell_controller import ShellController
-from assent.tui.status import StatusLine, StatusSnapshot, initial_snapshot, read_snapshot
-from assent.tui.status_poller import StatusLoaded, StatusPoller
+from assent.tui.status import (
+    StatusLine,
+    StatusLoaded,
+    StatusPoller,
+    StatusSnapshot,
+    initial_snapshot,
+    read_snapshot,
+)
 from assent.tui.theme import TEXTUAL, THEMES, detect_theme, register_themes
 from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
 
@@ -56,168 +70,6 @@ if TYPE_CHECKING:
 
     from assent.app.engine import Engine
     from assent.runs.runs import RunReport
-
-# The base of the app: its layout, and how panels open over it.
-
-
-SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room beside the conversation
-
-
-class BaseApp(App[int]):
-    """Conversation, sidebar, prompt and status line; and a stack of panels."""
-
-    TITLE = "Assent"
-    ENABLE_COMMAND_PALETTE = False
-    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = WIDTH_BREAKPOINTS, HEIGHT_BREAKPOINTS
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
-    CSS = """
-    Screen { layers: base over small; }
-    #main { height: 1fr; }
-    #left { width: 1fr; }
-    #activity { height: 1; padding: 0 2; color: $text-muted; }
-    #side { display: none; width: 42%; max-width: 90; height: 1fr; }
-    .side #side { display: block; }
-    .side.narrow #side {
-        layer: over; dock: right; width: 100%; max-width: 100%; background: $surface;
-    }
-    .side.narrow #left { visibility: hidden; }  /* so that it never gets keys unseen */
-    """
-
-    def __init__(self, host: ScreenHost) -> None:
-        super().__init__()
-        self.host = host
-        self.side_wanted = True  # where there is room for it
-        self.quiet_s, self.answer_s, self.close_s = DEBOUNCE_S, ANSWER_S, CLOSE_S
-        self.burst_s, self.again_s = BURST_S, DOUBLE_PRESS_S
-        self.typed_at = -inf  # when something was typed last
-        self._aftermath = (
-            KeyDebounce()
-        )  # after a panel that decides, before the prompt is typed into
-        self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
-        self._hinted: tuple[Static, VisualType, str] | None = None  # where, over what, with what
-        self._hint_ends: Timer | None = None
-
-    def compose(self) -> ComposeResult:
-        with Horizontal(id="main"):
-            with Vertical(id="left"):
-                yield ConversationView(id="conversation")
-                yield Static("", id="activity", markup=False)
-                yield PromptInput(files=self.host.files, id="prompt")
-            yield Vertical(id="side")
-        yield StatusLine(id="status")
-        yield TooSmallOverlay()
-
-    @property
-    def conversation(self) -> ConversationView:
-        return self.screen_stack[0].query_one("#conversation", ConversationView)
-
-    @property
-    def prompt(self) -> PromptInput:
-        return self.screen_stack[0].query_one("#prompt", PromptInput)
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the screen can be drawn on: not before it is made, nor while it goes away."""
-        return self.is_running and any(
-            screen.is_attached and screen.query("#status") for screen in self.screen_stack[:1]
-        )
-
-    def on_resize(self, event: Resize) -> None:
-        narrow = event.size.width < SIDEBAR_MIN_WIDTH
-        screen = self.screen_stack[0]
-        if narrow and screen.has_class("side"):
-            self.call_after_refresh(self.prompt.focus_text)  # the side area goes, and had the keys
-        screen.set_class(narrow, "narrow")
-        screen.set_class(self.side_wanted and not narrow, "side")
-
-    def open_panel(
-        self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
-    ) -> None:
-        """Opens a panel; what was typed before the person could see it is dropped."""
-        self.push_screen(panel, then)
-        self.debounce_keys(panel)
-
-    def debounce_keys(self, panel: PanelScreen[Any]) -> None:
-        """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
-        panel.ready_at = inf
-        panel.call_after_refresh(self._panel_shown, panel)
-
-    def pop_screen(self) -> AwaitComplete:
-        """Closes the panel on top; what is typed on for one that decides reaches nobody else."""
-        if isinstance(self.screen, PanelScreen) and self.screen.decides and not self.screen.left:
-            self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
-        return super().pop_screen()
-
-    def is_open(self, kind: type[PanelScreen[Any]]) -> bool:
-        """Tells whether a panel of a kind is open."""
-        return any(isinstance(screen, kind) for screen in self.screen_stack)
-
-    def hint(self, words: str) -> None:
-        """Shows a few words for a moment: above the prompt, or as the last line of a panel."""
-        self.unhint()
-        where = "#panel-keys" if len(self.screen_stack) > 1 else "#activity"
-        for line in self.screen.query(where).results(Static):
-            self._hinted = (line, line.content, words)
-            line.update(words)
-            self._hint_ends = self.set_timer(self.again_s, self.unhint)
-
-    def unhint(self) -> None:
-        """Puts back what stood where a hint is, unless something else stands there by now."""
-        if self._hint_ends is not None:
-            self._hint_ends.stop()
-        if self._hinted is not None:
-            line, before, words = self._hinted
-            if line.is_attached and line.content == words:
-                line.update(before)
-        self._hinted = self._hint_ends = None
-
-    def activity(self, words: str) -> None:
-        """Shows what is at work."""
-        line = self.screen_stack[0].query_one("#activity", Static)
-        if self._hinted is not None and self._hinted[0] is line:
-            self._hinted = (line, words, self._hinted[2])  # it is shown after the hint
-        elif words != line.content:
-            line.update(words, layout=False)
-
-    async def on_event(self, event: Event) -> None:
-        typed = isinstance(event, Key | Paste | MouseEvent)
-        if typed and (self._is_early(event) or is_ignored_input(event, self.size)):
-            return
-        if isinstance(event, Key | Paste):
-            self._disarm(event)
-        await super().on_event(event)
-
-    def _disarm(self, event: Key | Paste) -> None:
-        """Has a key that means more if repeated mean that no more, once another is pressed."""
-        if not isinstance(event, Key) or event.key not in self.pressed:
-            self.pressed = {}
-            self.unhint()
-
-    def _is_early(self, event: Event) -> bool:
-        """Tells whether something was typed before the panel that would get it was in sight.
-
-        One that decides wants a moment of silence besides, and so does the prompt after one.
-        """
-        key = event.key if isinstance(event, Key) else ""
-        if key == "ctrl+c":
-            return False  # it decides nothing but to leave
-        top = self.screen_stack[-1] if self.screen_stack else None
-        if event.time < getattr(top, "ready_at", 0.0):
-            return True
-        if isinstance(event, MouseEvent):
-            return False
-        self.typed_at = max(self.typed_at, event.time)
-        silence = top.silence if isinstance(top, PanelScreen) else self._aftermath
-        return silence.breaks(event.time, key)
-
-    def _panel_shown(self, panel: PanelScreen[Any]) -> None:
-        panel.ready_at = now = Event().time
-        since = max(self.typed_at, now)
-        panel.silence = KeyDebounce(self.quiet_s, since) if panel.decides else KeyDebounce()
-
-    def _print_error_renderables(self) -> None:
-        """Prints nothing: what failed is told on the terminal as it was before."""
-
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5
@@ -232,11 +84,10 @@ class TerminalApp(BaseApp):
 
     def __init__(self, host: ScreenHost, start: StartOptions | None = None) -> None:
         super().__init__(host)
-        self.beginning = start or StartOptions()
-        self.dispatcher = MessageDispatcher(self)
+        start = start or StartOptions()
         self.messages = Coalescer(self._have_delivered)
         self._delivered = 0.0  # when messages were delivered last
-        self.session_controller = SessionController(host, self.messages, self.beginning)
+        self.session_controller = SessionController(host, self.messages, start)
         self.session_controller.seen = lambda: (
             self.conversation.feed.session,
             self.conversation.feed.seq,
@@ -246,21 +97,25 @@ class TerminalApp(BaseApp):
         self.tasks = BackgroundTasks(self.messages)
         self.status_poller = StatusPoller(self.session_controller, self.messages, self)
         self.deferred: DeferredActions = DeferredActions(self)
-        self.status_snapshot = StatusSnapshot(
-            mode=self.beginning.mode or "plan", model=self.beginning.model
-        )
-        self.theme_name = detect_theme(self.beginning.theme, host.environment)
+        self.status_snapshot = StatusSnapshot(mode=start.mode or "plan", model=start.model)
+        self.theme_name = detect_theme(start.theme, host.environment)
         self.commands: tuple[CommandInfo, ...] = ()  # ours, once they are loaded
         self.own_commands: tuple[Completion, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
-        self.ready = False  # whether what the person wanted to go on with is on the screen
-        self.wanted = ""  # the session that is being read, or was last
+        self.unopened: AssentError | None = None  # why the screen was closed at once
+        self.opening = SessionOpening(self, start)
+        self._start_options = start
         self._busy_since = 0.0
         self._due = False  # whether a question opens as soon as the person types nothing else
 
     @property
     def engine(self) -> "Engine":
         return self.host.engine()
+
+    @property
+    def ready(self) -> bool:
+        """Whether the session that the person wants is on the screen."""
+        return self.opening.ready
 
     @property
     def at_work(self) -> bool:
@@ -297,7 +152,7 @@ class TerminalApp(BaseApp):
 
     def _begin(self) -> None:
         """Opens everything that the first paint does not wait for."""
-        self.messages.work(lambda: self.session_controller.begin(self.beginning))
+        self.messages.work(lambda: self.session_controller.begin(self._start_options))
         from assent.tui.parts import learn  # while the engine opens
 
         learn(self)
@@ -316,8 +171,122 @@ class TerminalApp(BaseApp):
             self._deliver()
 
     def _deliver(self) -> None:
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Takes everything that threads sent, in order and in one go: no key comes in between."""
         self._delivered = monotonic()
-        self.dispatcher.deliver()
+        if not self.is_there:
+            return
+        heard: list[StoredEvent | StreamDelta] = []
+        for message in self.messages.take():
+            if isinstance(message, SessionActivity):
+                if message.session == self.session_controller.session:  # else it was left meanwhile
+                    heard.append(message.what)
+                continue
+            self._hear(heard)
+            heard = []
+            self._receive(message)
+        self._hear(heard)
+
+    def _hear(self, heard: Sequence[StoredEvent | StreamDelta]) -> None:
+        """Shows what happened in the session on the screen."""
+        if not heard:
+            return
+        self.conversation.add_events(heard)
+        stored = [one for one in heard if isinstance(one, StoredEvent)]
+        if stored:
+            self.refresh_status()
+        for words in self.session_controller.turn.take(stored):
+            self.notice(words, self.session_controller.turn.took_s)
+
+    def _receive(self, message: Message) -> None:
+        match message:
+            case StatusLoaded(standing):
+                self.status_poller.take(message)
+                if standing is not None and standing is self.status_snapshot:  # the person sees it
+                    self.session_controller.saw(standing.record)
+                self.opening.look_for_questions(standing)
+            case TurnBegan(record):
+                if record.session == self.session_controller.session:
+                    self.conversation.begin(record.session)
+                self.session_controller.turn.begin(record.session, self.host.notify_after)
+                self.draw_status()
+            case TurnOver():
+                self._turn_over(message)
+            case RunBegan() | RunActivity() | RunOver():
+                self._run_activity(message)
+            case ShellPrinted() | ShellOver():
+                self._shell_activity(message)
+            case QuestionArrived():
+                self.refresh_status()
+                self.has_pending_question()
+            case TaskDone():
+                with self.failing():
+                    self.tasks.take(message)
+                self.draw_activity()
+            case TaskFailed(error):
+                self.fail(error)
+            case WorkspaceReady():
+                self.opening.workspace_ready(message)
+            case WorkspaceFailed(error):
+                self.unopened = error
+                self.exit(error.exit)
+            case SessionLoaded() | SessionLoadFailed():
+                self.opening.loaded(message)
+            case NoModel(found):
+                self.deferred.add_note(*onboarding_lines(found))
+            case _:
+                raise AssertionError(f"nobody takes {message!r}")
+
+    def _turn_over(self, message: TurnOver) -> None:
+        error = message.error
+        presented, failed = self.session_controller.turn.end()
+        if failed and error is not None:
+            step = next_step(error.next) or CONTINUE_HINT
+            self.add_note(Line("dim", f"next: {visible_line(redact(step))}"))
+        elif error is not None and not isinstance(error, Interrupted):
+            self.fail(error)
+        if message.unsaid:
+            self.prompt.load("\n".join(filter(None, (message.unsaid, self.prompt.text))))
+        self._rest()
+        own = presented and message.session == self.session_controller.session
+        if own and len(self.screen_stack) == 1 and not self.prompt.text:
+            self.review_plan()
+
+    def _run_activity(self, message: RunBegan | RunActivity | RunOver) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, PanelScreen):
+                screen.hear(message)
+        if not isinstance(message, RunOver):
+            return
+        if message.error is not None:
+            self.fail(message.error)
+        elif message.report is not None:
+            done = message.report
+            if done.outcome == "needs_you":
+                self.notice(HALTED, self.run_controller.took_s)
+            for words in done.warnings:
+                self.add_note(Line("risk", visible_line(words)))
+            self.add_note(*run_ended_lines(message.verb, done.outcome, done.about))
+        self._rest()
+
+    def _shell_activity(self, message: ShellPrinted | ShellOver) -> None:
+        """Shows what a command printed where it was typed; elsewhere only that it ended."""
+        place, here = message.place, self.session_controller.is_shown(message.place)
+        if isinstance(message, ShellPrinted):
+            if here:
+                self.conversation.print(message.text)
+            return
+        whose = f"of session {place.name}" if place.name else "that you typed before"
+        words = message.words if here else f"The command {whose} ended. {message.words}"
+        self.add_note(Line("dim", visible_line(words)))
+        self._rest()
+
+    def _rest(self) -> None:
+        """Looks where things stand, after something came to its end."""
+        self.refresh_status()
+        self.draw_status()
 
     # What everybody may ask for.
 
@@ -474,9 +443,9 @@ class TerminalApp(BaseApp):
             )  # nothing of the one before
             self.conversation.empty()
             if record is not None:
-                self.load(record)
+                self.opening.load(record)
             else:
-                self.dispatcher.open_none()
+                self.opening.open_none()
             self.refresh_status()
 
     def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
@@ -489,21 +458,6 @@ class TerminalApp(BaseApp):
             self.add_note(told)
         self.session_controller.chosen_plan = plan.plan_id
         self.refresh_status()
-
-    def load(self, record: SessionRecord) -> None:
-        """Reads and folds a session, in a thread; it is shown when that is done."""
-        self.ready, self.wanted = False, record.session
-
-        def act() -> None:
-            try:
-                self.messages.post(
-                    load_session(record.session, session_events(self.engine, record))
-                )
-            except Exception:
-                self.messages.post(SessionLoadFailed(record.session))
-                raise
-
-        self.messages.work(act)
 
     def edit_file(self, path: bytes) -> None:
         """Waits until the person has closed their editor, which has the terminal meanwhile."""

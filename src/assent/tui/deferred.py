@@ -20,9 +20,12 @@ SESSION_CHANGED: Final = (
 class DeferringApp(Protocol):
     """What notes and actions wait for, and are handed to."""
 
-    ready: bool  # whether the session that the person wants is on the screen
     tasks: BackgroundTasks
     session_controller: SessionController
+
+    @property
+    def ready(self) -> bool:
+        """Whether the session that the person wants is on the screen."""
 
     def add_note(self, *told: Line | str) -> None: ...
     def fail(self, error: AssentError) -> None: ...

@@ -6,6 +6,7 @@ The output of their commands is rendered too.
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from threading import Lock, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy
@@ -172,6 +173,7 @@ class RunController:
         self._report_lines = report_lines  # renders how a run ended
         self._messages = messages
         self._thread: Thread | None = None
+        self._began = monotonic()  # the run that was begun last
         self.at_work = False  # cleared as the end is reported, so that who hears it sees it
         self.watched: RunProgressView | None = None  # the run at work, or the last one
         self.report: RunReport | None = None  # how that one ended
@@ -200,6 +202,11 @@ class RunController:
             self._thread.join(PAUSE_S)
 
     @property
+    def took_s(self) -> float:
+        """How long the run is at work that was begun last."""
+        return monotonic() - self._began
+
+    @property
     def halted(self) -> bool:
         """Whether the last run waits for a person's decision."""
         return self.report is not None and self.report.outcome == "needs_you"
@@ -214,7 +221,7 @@ class RunController:
         if self.at_work:
             raise Busy(BUSY)
         self.watched, self.report = RunProgressView(verb), None
-        self.at_work = True
+        self.at_work, self._began = True, monotonic()
         self._thread = Thread(target=self._drive, args=(verb, plan_id, work), name="run")
         self._thread.start()
 

@@ -6,16 +6,19 @@ One thread alone drives the turns.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from threading import Event, Lock, Thread
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Busy, ConcurrentChange, UsageError
 from assent.core.permission.mode import MODES, Mode, resolve_mode
-from assent.core.session.event import Question
+from assent.core.session.event import Question, TurnEnded
 from assent.core.session.record import SessionRecord
+from assent.render.notification import NotificationFilter
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
     QuestionArrived,
     SessionActivity,
+    ShellOrigin,
     TaskFailed,
     TurnBegan,
     TurnOver,
@@ -83,9 +86,42 @@ LOST = (
     "Slots of a run that the log does not know exist here, and nothing is built over them: "
     "`assent recover` lists them and the ways on."
 )
+CONTINUE_HINT: Final = "say `go on`; what was said and staged so far is kept"
 TRIES, PAUSE_S = 100, 0.05
 
 Events = Iterator["StoredEvent | StreamDelta"]
+
+
+class TurnWatcher:
+    """What the events of a turn say that the screen acts upon, as far as they were shown."""
+
+    def __init__(self) -> None:
+        self.presented = False  # a plan, so that its review opens when the turn is over
+        self.failed = False  # as the conversation says already
+        self._notices = NotificationFilter("")
+        self._began = monotonic()
+
+    @property
+    def took_s(self) -> float:
+        """How long the turn is at work."""
+        return monotonic() - self._began
+
+    def begin(self, session: str, notify_after: float) -> None:
+        """Watches the turn of a session that has just begun."""
+        self._notices, self._began = NotificationFilter(session, notify_after), monotonic()
+
+    def take(self, stored: "Sequence[StoredEvent]") -> list[str]:
+        """Takes in events; returns what is worth a signal to a person who looks elsewhere."""
+        ends = [one.event.why for one in stored if isinstance(one.event, TurnEnded)]
+        self.presented = "presented" in ends or (self.presented and not ends)
+        self.failed = "failed" in ends or (self.failed and not ends)
+        return [words for words in map(self._notices.take, stored) if words]
+
+    def end(self) -> tuple[bool, bool]:
+        """Returns whether a plan was presented, and whether it failed; the next may begin."""
+        ended = (self.presented, self.failed)
+        self.presented = self.failed = False
+        return ended
 
 
 class SessionController:
@@ -102,6 +138,7 @@ class SessionController:
         self.shown_model = start.model  # that is asked where nobody names another
         self.chosen_plan = ""  # by the person, of which the model is told with the next turn
         self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
+        self.turn = TurnWatcher()
         self.at_work = False  # a turn is driven, and its end was not reported
         self._usual = start.mode  # of every session that begins, unless the person says otherwise
         self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
@@ -126,6 +163,10 @@ class SessionController:
     def plan_id(self) -> str:
         """The plan that is worked on; empty: the current one of the workspace, if there is one."""
         return self.chosen_plan or (self.record.plan_id if self.record else "")
+
+    def is_shown(self, place: ShellOrigin) -> bool:
+        """Tells whether a command was typed in what is on the screen."""
+        return place.session == self.session if place.session else place.view == self.view
 
     @property
     def work(self) -> "SessionRuntime | None":

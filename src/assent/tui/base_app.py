@@ -1,0 +1,186 @@
+"""The base of the app: its layout, how panels open over it, and hints for a moment."""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, ClassVar, Final
+
+from textual.app import App, ComposeResult
+from textual.await_complete import AwaitComplete
+from textual.binding import BindingType
+from textual.containers import Horizontal, Vertical
+from textual.events import Event, Key, MouseEvent, Paste, Resize
+from textual.timer import Timer
+from textual.visual import VisualType
+from textual.widgets import Static
+
+from assent.tui.context import PanelScreen
+from assent.tui.conversation.view import ConversationView
+from assent.tui.host import ScreenHost
+from assent.tui.key_actions import DOUBLE_PRESS_S
+from assent.tui.keys import ANSWER_S, BURST_S, CLOSE_S, DEBOUNCE_S, KeyDebounce, bindings
+from assent.tui.min_size import (
+    HEIGHT_BREAKPOINTS,
+    WIDTH_BREAKPOINTS,
+    TooSmallOverlay,
+    is_ignored_input,
+)
+from assent.tui.prompt.input import PromptInput
+from assent.tui.status import StatusLine
+
+SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room beside the conversation
+
+
+class BaseApp(App[int]):
+    """Conversation, sidebar, prompt and status line; and a stack of panels."""
+
+    TITLE = "Assent"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS, VERTICAL_BREAKPOINTS = WIDTH_BREAKPOINTS, HEIGHT_BREAKPOINTS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings()]
+    CSS = """
+    Screen { layers: base over small; }
+    #main { height: 1fr; }
+    #left { width: 1fr; }
+    #activity { height: 1; padding: 0 2; color: $text-muted; }
+    #side { display: none; width: 42%; max-width: 90; height: 1fr; }
+    .side #side { display: block; }
+    .side.narrow #side {
+        layer: over; dock: right; width: 100%; max-width: 100%; background: $surface;
+    }
+    .side.narrow #left { visibility: hidden; }  /* so that it never gets keys unseen */
+    """
+
+    def __init__(self, host: ScreenHost) -> None:
+        super().__init__()
+        self.host = host
+        self.side_wanted = True  # where there is room for it
+        self.quiet_s, self.answer_s, self.close_s = DEBOUNCE_S, ANSWER_S, CLOSE_S
+        self.burst_s, self.again_s = BURST_S, DOUBLE_PRESS_S
+        self.typed_at = -inf  # when something was typed last
+        self._aftermath = (
+            KeyDebounce()
+        )  # after a panel that decides, before the prompt is typed into
+        self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
+        self._hinted: tuple[Static, VisualType, str] | None = None  # where, over what, with what
+        self._hint_ends: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        with Horizontal(id="main"):
+            with Vertical(id="left"):
+                yield ConversationView(id="conversation")
+                yield Static("", id="activity", markup=False)
+                yield PromptInput(files=self.host.files, id="prompt")
+            yield Vertical(id="side")
+        yield StatusLine(id="status")
+        yield TooSmallOverlay()
+
+    @property
+    def conversation(self) -> ConversationView:
+        return self.screen_stack[0].query_one("#conversation", ConversationView)
+
+    @property
+    def prompt(self) -> PromptInput:
+        return self.screen_stack[0].query_one("#prompt", PromptInput)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the screen can be drawn on: not before it is made, nor while it goes away."""
+        return self.is_running and any(
+            screen.is_attached and screen.query("#status") for screen in self.screen_stack[:1]
+        )
+
+    def on_resize(self, event: Resize) -> None:
+        narrow = event.size.width < SIDEBAR_MIN_WIDTH
+        screen = self.screen_stack[0]
+        if narrow and screen.has_class("side"):
+            self.call_after_refresh(self.prompt.focus_text)  # the side area goes, and had the keys
+        screen.set_class(narrow, "narrow")
+        screen.set_class(self.side_wanted and not narrow, "side")
+
+    def open_panel(
+        self, panel: PanelScreen[Any], then: Callable[[Any], None] | None = None
+    ) -> None:
+        """Opens a panel; what was typed before the person could see it is dropped."""
+        self.push_screen(panel, then)
+        self.debounce_keys(panel)
+
+    def debounce_keys(self, panel: PanelScreen[Any]) -> None:
+        """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
+        panel.ready_at = inf
+        panel.call_after_refresh(self._panel_shown, panel)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Closes the panel on top; what is typed on for one that decides reaches nobody else."""
+        if isinstance(self.screen, PanelScreen) and self.screen.decides and not self.screen.left:
+            self._aftermath = KeyDebounce(self.close_s, max(self.typed_at, Event().time))
+        return super().pop_screen()
+
+    def is_open(self, kind: type[PanelScreen[Any]]) -> bool:
+        """Tells whether a panel of a kind is open."""
+        return any(isinstance(screen, kind) for screen in self.screen_stack)
+
+    def hint(self, words: str) -> None:
+        """Shows a few words for a moment: above the prompt, or as the last line of a panel."""
+        self.unhint()
+        where = "#panel-keys" if len(self.screen_stack) > 1 else "#activity"
+        for line in self.screen.query(where).results(Static):
+            self._hinted = (line, line.content, words)
+            line.update(words)
+            self._hint_ends = self.set_timer(self.again_s, self.unhint)
+
+    def unhint(self) -> None:
+        """Puts back what stood where a hint is, unless something else stands there by now."""
+        if self._hint_ends is not None:
+            self._hint_ends.stop()
+        if self._hinted is not None:
+            line, before, words = self._hinted
+            if line.is_attached and line.content == words:
+                line.update(before)
+        self._hinted = self._hint_ends = None
+
+    def activity(self, words: str) -> None:
+        """Shows what is at work."""
+        line = self.screen_stack[0].query_one("#activity", Static)
+        if self._hinted is not None and self._hinted[0] is line:
+            self._hinted = (line, words, self._hinted[2])  # it is shown after the hint
+        elif words != line.content:
+            line.update(words, layout=False)
+
+    async def on_event(self, event: Event) -> None:
+        typed = isinstance(event, Key | Paste | MouseEvent)
+        if typed and (self._is_early(event) or is_ignored_input(event, self.size)):
+            return
+        if isinstance(event, Key | Paste):
+            self._disarm(event)
+        await super().on_event(event)
+
+    def _disarm(self, event: Key | Paste) -> None:
+        """Has a key that means more if repeated mean that no more, once another is pressed."""
+        if not isinstance(event, Key) or event.key not in self.pressed:
+            self.pressed = {}
+            self.unhint()
+
+    def _is_early(self, event: Event) -> bool:
+        """Tells whether something was typed before the panel that would get it was in sight.
+
+        One that decides wants a moment of silence besides, and so does the prompt after one.
+        """
+        key = event.key if isinstance(event, Key) else ""
+        if key == "ctrl+c":
+            return False  # it decides nothing but to leave
+        top = self.screen_stack[-1] if self.screen_stack else None
+        if event.time < getattr(top, "ready_at", 0.0):
+            return True
+        if isinstance(event, MouseEvent):
+            return False
+        self.typed_at = max(self.typed_at, event.time)
+        silence = top.silence if isinstance(top, PanelScreen) else self._aftermath
+        return silence.breaks(event.time, key)
+
+    def _panel_shown(self, panel: PanelScreen[Any]) -> None:
+        panel.ready_at = now = Event().time
+        since = max(self.typed_at, now)
+        panel.silence = KeyDebounce(self.quiet_s, since) if panel.decides else KeyDebounce()
+
+    def _print_error_renderables(self) -> None:
+        """Prints nothing: what failed is told on the terminal as it was before."""

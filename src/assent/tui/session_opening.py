@@ -1,0 +1,133 @@
+"""Reads the session that the person wants, and goes on with it once it is on the screen."""
+
+from functools import partial
+from typing import Final, Protocol
+
+from assent.core.session.record import SessionRecord
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line
+from assent.tui.context import AppContext
+from assent.tui.conversation.view import SessionLoaded, load_session, session_events
+from assent.tui.host import StartOptions
+from assent.tui.messages import NoModel, SessionLoadFailed, WorkspaceReady
+from assent.tui.prompt.input import load_prompt_history
+from assent.tui.result_messages import plan_state_text
+from assent.tui.session_controller import CONTINUE_HINT
+from assent.tui.status import StatusSnapshot
+
+CUT_OFF: Final = f"The last turn was cut off before its end: {CONTINUE_HINT}."
+
+
+class OpeningApp(AppContext, Protocol):
+    """The app as far as a session that is opened changes it."""
+
+    def say(self, words: str) -> None: ...
+    def has_pending_question(self) -> None: ...
+
+
+class SessionOpening:
+    """One session at a time: what was wanted before it, and comes later, is dropped."""
+
+    def __init__(self, app: OpeningApp, start: StartOptions) -> None:
+        self.ready = False  # whether what the person wanted to go on with is on the screen
+        self._app = app
+        self._start = start
+        self._wanted = ""  # the session that is being read, or was last
+        self._fresh = False  # whether what waits in the session was not asked yet
+
+    def load(self, record: SessionRecord) -> None:
+        """Reads and folds a session, in a thread; it is shown when that is done."""
+        self.ready, self._wanted = False, record.session
+        app = self._app
+
+        def act() -> None:
+            try:
+                app.messages.post(load_session(record.session, session_events(app.engine, record)))
+            except Exception:
+                app.messages.post(SessionLoadFailed(record.session))
+                raise
+
+        app.messages.work(act)
+
+    def workspace_ready(self, message: WorkspaceReady) -> None:
+        """Goes on once the engine is open: with the session that is wanted, or with none."""
+        app = self._app
+        if message.elsewhere:
+            app.deferred.add_note(
+                Line("dim", f"The workspace is {visible_line(message.elsewhere)}.")
+            )
+        for words in message.warnings:
+            app.deferred.add_note(Line("risk", visible_line(words)))
+        app.tasks.run("", self._resolve_defaults, lambda _: app.refresh_status())
+        if app.session_controller.record is not None:
+            self.load(app.session_controller.record)
+        else:
+            self._open()
+
+    def _resolve_defaults(self) -> None:
+        """Finds out what a new session would begin with, in a thread."""
+        app = self._app
+        app.session_controller.resolve_defaults()
+        record = app.session_controller.record
+        if not (app.session_controller.shown_model or (record and record.model)):
+            app.messages.post(NoModel(app.host.findings()))
+
+    def open_none(self) -> None:
+        """Goes on without a session, and without one that is still being read."""
+        self._wanted = ""
+        if not self.ready:
+            self._open()
+
+    def loaded(self, message: SessionLoaded | SessionLoadFailed) -> None:
+        """Shows a session, as far as it could be read, unless another one is wanted by now."""
+        if isinstance(message, SessionLoadFailed):
+            if message.session == self._wanted:
+                self._open()
+        elif message.feed.session == self._wanted:
+            self._app.conversation.open(message)
+            self._open()
+
+    def _open(self) -> None:
+        """Goes on with the session that the person wanted."""
+        app = self._app
+        self.ready = self._fresh = True
+        app.deferred.release_notes()
+        app.refresh_status()
+        app.prompt.recollect(
+            partial(load_prompt_history, app.engine, app.session_controller.record)
+        )
+        start, self._start = self._start, StartOptions()
+        if start.told:
+            app.add_note(*start.told)
+        if start.draft:
+            app.prompt.load(start.draft)
+        if start.words:
+            app.say(start.words)
+        app.deferred.release_actions()
+
+    def look_for_questions(self, standing: StatusSnapshot | None) -> None:
+        """Asks what the session that was just opened waits for; what others wait for is told."""
+        app = self._app
+        if standing is None or not self._fresh or not self.ready:
+            return
+        record, now = standing.record, app.session_controller.record
+        if (record and record.session) != (now and now.session):
+            return  # it was read before that session was opened
+        self._fresh = False
+        own = [one for one in standing.waiting if record and one.root.session == record.session]
+        if record is not None and not app.at_work:
+            self._say_where(standing, asked=bool(own))
+        if own and not app.at_work:
+            app.has_pending_question()
+        elif standing.waiting:
+            others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
+            app.add_note(Line("risk", others))
+
+    def _say_where(self, standing: StatusSnapshot, *, asked: bool) -> None:
+        """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
+        plan = standing.plan
+        words = plan_state_text(plan, standing.undone, approved=standing.approved) if plan else ""
+        if words:
+            self._app.add_note(Line("dim", words))
+        if standing.cut_off and not asked and not (plan and plan.building):
+            self._app.add_note(Line("risk", CUT_OFF))
