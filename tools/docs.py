@@ -18,6 +18,7 @@ from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import Event
+from assent.core.llm import PROVIDERS
 from assent.core.permission.sensitive_paths import EXECUTED_LATER, PROTECTED_PATHS
 from assent.core.plan.operation import RISK_CODES
 from assent.core.plan.record import TRANSITIONS, PlanAction, PlanState
@@ -25,7 +26,6 @@ from assent.core.run.journal import JournalEntry
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
 from assent.llm.catalog import ModelCatalog
-from assent.llm.providers import PROVIDERS
 from assent.permissions.commands.read_only.classifier import TABLES
 from assent.permissions.commands.read_only.spec import ReadOnlyCommandSpec
 from assent.permissions.commands.read_only.tables import system as versions

@@ -22,7 +22,7 @@ from assent.core.session.event import (
     TurnStarted,
 )
 from assent.core.session.transcript import Transcript
-from assent.ports import Turn
+from assent.ports.session import Turn
 
 PATIENCE_S = 60
 

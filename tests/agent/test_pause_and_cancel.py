@@ -12,7 +12,7 @@ from assent.core.errors import IllegalState, ModelError
 from assent.core.event import StoredEvent
 from assent.core.llm import TextPart
 from assent.core.session.event import CallEnded
-from assent.ports import Turn
+from assent.ports.session import Turn
 
 READ = [("read", {"path": "a.txt"})]
 PATIENCE_S = 60

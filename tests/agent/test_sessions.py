@@ -13,7 +13,7 @@ from assent.core.event import StoredEvent
 from assent.core.llm import StreamDelta, TextPart
 from assent.core.permission.mode import MODES, Mode
 from assent.core.session.event import MessageAdded, ModeChanged, SessionStarted, Todo
-from assent.ports import Turn
+from assent.ports.session import Turn
 from assent.store.locks import FileLocks
 
 GOAL = "Greet everybody who comes by, please, and quickly"

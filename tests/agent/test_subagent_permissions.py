@@ -18,7 +18,7 @@ from assent.core.session.agent import Agent
 from assent.core.session.event import ModeChanged, QuestionAsked
 from assent.core.session.record import SessionRecord
 from assent.core.tool import VERDICTS_BY_STRICTNESS, Action, ResourceAccess
-from assent.ports import Turn
+from assent.ports.session import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]
 READ: list[tuple[str, dict[str, Any]]] = [("read", {"path": "a.txt"})]

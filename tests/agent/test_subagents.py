@@ -10,7 +10,7 @@ from tests.support.subagents import Actor, Answer, Cast, Family, task
 from assent.agent.tool_environment import TaskLimits
 from assent.core.session.agent import Agent
 from assent.core.session.event import ChildEnded, ChildStarted
-from assent.ports import Turn
+from assent.ports.session import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]
 PATIENCE_S = 60

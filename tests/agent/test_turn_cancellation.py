@@ -30,7 +30,7 @@ from assent.core.session.event import (
 )
 from assent.core.session.record import SessionRecord
 from assent.core.tool import ToolOutcome
-from assent.ports import Turn
+from assent.ports.session import Turn
 
 
 @pytest.fixture

@@ -41,7 +41,8 @@ from assent.core.session.event import (
 )
 from assent.core.session.transcript import LOST
 from assent.core.tool import Action, ResourceAccess, ToolOutcome
-from assent.ports import EventBatch, Turn
+from assent.ports import EventBatch
+from assent.ports.session import Turn
 from assent.tools.tool import Tool, ToolContext
 
 GOAL = "Greet"

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from tests.cli.harness import World
 
-from assent.app.composition import THIS_HOST, HostIdentity, LazyPlanRules
 from assent.app.engine import Engine
+from assent.app.ports import THIS_HOST, HostIdentity, PlanRulesReader
 from assent.config.paths import app_paths
 from assent.executor.disk import Disk
 from assent.executor.executor import Executor
@@ -92,7 +92,7 @@ def engine(root: bytes, disk: Disk, machine: HostIdentity = THIS_HOST) -> Engine
         files=LocalWorkspaceFiles(root, root),
         projection=LocalProjection(root, PLANS),
         executor=partial(Executor, LocalFileWriter(root, disk), blobs),
-        rules=LazyPlanRules(root, here),
+        rules=PlanRulesReader(root, here),
     )
     return Engine(doors, WorkspaceConfig(root, inode, PLANS, "tester", known_as=known_as))
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.harness import World
 from tests.cli.terminal import QUESTION, Terminal
 
-from assent.planning.reviews import MAX_CHEAP_BYTES
+from assent.planning.plan_status import MAX_CHEAP_BYTES
 
 START = {
     b"edited": ("file", 0o644, b"edited\n"),

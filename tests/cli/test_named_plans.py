@@ -6,7 +6,7 @@ import pytest
 from tests.cli.harness import TRUSTING, World
 from tests.cli.scripts import PLANS, Talker, turn
 
-from assent.render.review import of_plan
+from assent.render.status import of_plan
 
 
 def step(world: World, *line: str) -> str:

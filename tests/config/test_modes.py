@@ -3,7 +3,7 @@
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.modes import MAX_ID_CHARS, load_modes
+from assent.config.loader import MAX_ID_CHARS, load_modes
 from assent.core.permission.mode import CustomMode
 
 REVIEW = {

@@ -2,12 +2,12 @@
 
 import pytest
 
+from assent.core.plan.comment import fenced_block
 from assent.core.session.custom_command import (
     TemplateFile,
     TemplatePart,
     TemplateShell,
     TemplateText,
-    fenced_block,
     joined_template,
     template_parts,
 )

@@ -29,7 +29,7 @@ from assent.core.event import JournalWritten
 from assent.core.run.journal import FinishedEntry, HaltedEntry, drive_to_end
 from assent.executor.disk import Disk
 from assent.ports import EventBatch
-from assent.store.errors import system_error
+from assent.store.files import system_error
 from assent.store.sqlite import SqliteEventStore
 
 STORE = ("append", "read", "read_all", "head", "heads", "streams", "last", "trace")

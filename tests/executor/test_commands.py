@@ -38,8 +38,9 @@ from assent.core.run.permit import Permit, permit_text, permitted
 from assent.core.run.state import command_ends
 from assent.core.run.workspace_changes import FileStateChanges, decode_changes
 from assent.core.shell.process import OutputChunk, ProcessResult
-from assent.executor.command import KEPT_EDGE_BYTES, CapturedOutput, NoPlanCommandRunner
+from assent.executor.command import KEPT_EDGE_BYTES, CapturedOutput
 from assent.executor.executor import Executor
+from assent.ports.external import NoPlanCommandRunner
 from assent.testing.memory_plan_command_runner import CommandScript, MemoryPlanCommandRunner
 from assent.testing.memory_workspace import MemoryFileWriter, MemoryNode
 

@@ -21,7 +21,7 @@ from tests.executor.disk_doubles import (
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
 from assent.executor.disk import Disk
-from assent.executor.file_attributes import OwnershipRights
+from assent.executor.file_states import OwnershipRights
 from assent.executor.file_writer import LocalFileWriter
 
 SLOT = b".opencode/assent/stage/run/0.new"

@@ -2,11 +2,10 @@
 
 import pytest
 
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import RunCommand, command_line_text
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.predicted_effects import (
     UNREAD,
-    command_line_text,
     predict_effects,
     write_targets,
 )

@@ -38,7 +38,7 @@ from tests.record.recorded import (
     opened,
 )
 
-from assent.app.composition import HOST
+from assent.app.ports import HOST
 from assent.cli import main as program
 
 START = 1_767_258_000_000_000_000  # 2026-01-01T09:00:00Z, in nanoseconds

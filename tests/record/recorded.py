@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from tests.cli.harness import TRUSTING, Answer, World
 
-from assent.app.composition import HOST, HostIdentity
+from assent.app.ports import HOST, HostIdentity
 
 FOLDER = Path(__file__).parent / "state"
 ARCHIVE = FOLDER / "state.tar.gz"

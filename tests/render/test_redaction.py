@@ -22,8 +22,7 @@ from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.secrets import redaction_text
 from assent.render.log import event_row, log_lines
 from assent.render.questions import question_lines
-from assent.render.redaction import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row
-from assent.render.rows import session_row
+from assent.render.rows import KEEP_BACK, MAX_HELD, StreamRedactor, redacted_row, session_row
 from assent.render.sessions import markdown_lines, transcript_lines
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"

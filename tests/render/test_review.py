@@ -10,14 +10,8 @@ from assent.core.plan.plan import ReliedOnFile, Scope
 from assent.core.plan.record import PlanState
 from assent.render.diff import diff_lines, operation_diff
 from assent.render.lines import Line
-from assent.render.review import (
-    OperationReview,
-    Review,
-    next_command,
-    review_json,
-    review_lines,
-    review_texts,
-)
+from assent.render.review import OperationReview, Review, review_json, review_lines, review_texts
+from assent.render.status import next_command
 
 COMMAND = RunCommand(
     (b"make", b"it so"), b"", b"sub", ((b"A", b"b c"),), 60, network=True, undo=(b"make", b"clean")

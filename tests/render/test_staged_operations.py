@@ -10,10 +10,10 @@ from assent.core.plan.operation import (
 )
 from assent.core.session.event import Todo
 from assent.render.lines import BLANK, Line
-from assent.render.review import OperationReview
-from assent.render.status import (
+from assent.render.review import (
     NONE,
     NOT_SHOWN,
+    OperationReview,
     diff_line_counts,
     operation_detail_lines,
     operation_title,

@@ -93,7 +93,7 @@ def test_what_changed_since_is_recorded_once_and_undo_covers_it(
     assert ended(engine).changed == ("a", "new/b")
     (told,) = engine.warnings
     assert told == f"A session's command was cut off: $ make. {SINCE} `assent undo` takes it back."
-    assert engine.session_commands.unfinished() is None
+    assert engine.runs.unfinished_command() is None
     assert undo(engine).outcome == "done"
     assert world.files() == {"a": b"1"}
 

@@ -3,7 +3,7 @@
 import os
 from typing import Any
 
-from assent.store.blob_writer import BlobDisk
+from assent.store.packs import BlobDisk
 from assent.testing.memory_workspace import SimulatedCrash
 
 CALLS = (

@@ -11,8 +11,8 @@ from tests.store.disks import DyingDisk, FailingDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobDisk
 from assent.store.blobs import FileBlobStore
+from assent.store.packs import SYNCFS_THRESHOLD, BlobDisk
 from assent.testing.memory_workspace import SimulatedCrash
 
 # What is tidied up may stay untidy; the rest must not fail in silence.

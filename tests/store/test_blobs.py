@@ -10,8 +10,8 @@ from tests.store.disks import OldDisk, SlowDisk, WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import CHUNK, FileBlobStore
+from assent.store.packs import SYNCFS_THRESHOLD
 
 TEXT = b"some content"
 NAME = sha256(TEXT)

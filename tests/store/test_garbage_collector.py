@@ -12,9 +12,9 @@ import pytest
 from tests.store.disks import WatchedDisk
 
 from assent.ports import CollectionResult
-from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import REFRESH_AFTER_S, FileBlobStore
 from assent.store.garbage_collector import EVERY, GRACE, BlobGarbageCollector
+from assent.store.packs import SYNCFS_THRESHOLD
 from assent.testing.memory_workspace import SimulatedCrash
 
 HOUR = 3600.0

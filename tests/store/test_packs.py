@@ -7,9 +7,8 @@ from tests.store.disks import WatchedDisk
 
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.store.blob_writer import SYNCFS_THRESHOLD
 from assent.store.blobs import MAX_PACKED_BLOB_BYTES, MAX_PENDING_BYTES, FileBlobStore
-from assent.store.packs import build_pack
+from assent.store.packs import SYNCFS_THRESHOLD, build_pack
 
 CONTENTS = [b"content number %d" % n for n in range(SYNCFS_THRESHOLD + 40)]
 ALONE, TOGETHER = CONTENTS[:SYNCFS_THRESHOLD], CONTENTS[SYNCFS_THRESHOLD:]

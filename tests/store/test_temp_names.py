@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tests.store.processes import child
 
-from assent.store.blob_writer import DAY, TempNames, is_abandoned
 from assent.store.blobs import FileBlobStore
+from assent.store.packs import DAY, TempNames, is_abandoned
 
 LEAVE = """
     import sys

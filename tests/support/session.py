@@ -56,7 +56,8 @@ from assent.core.tool import (
     ToolOutcome,
     Verdict,
 )
-from assent.ports import FetchResponse, Turn
+from assent.ports import FetchResponse
+from assent.ports.session import Turn
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.tool import Tool, ToolContext
 

@@ -29,7 +29,7 @@ from assent.core.session.record import SessionRecord
 from assent.permissions.commands.classifier import classify_command_line
 from assent.permissions.commands.read_only.classifier import files_read_by
 from assent.permissions.gate import RuleGate
-from assent.ports import Turn
+from assent.ports.session import Turn
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
 from assent.store.sqlite import SqliteEventStore

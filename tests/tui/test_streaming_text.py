@@ -10,8 +10,8 @@ from assent.core.event import Event, StoredEvent
 from assent.core.llm import StreamDelta, TextPart, ToolResult
 from assent.core.session.event import CallEnded, CallStarted, PartSaid, TurnEnded
 from assent.core.text.secrets import redaction_text
-from assent.render import redaction
-from assent.render.redaction import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
+from assent.render import rows as redaction
+from assent.render.rows import FULL, MAX_KEY_CHARS, SMALL, StreamRedactor
 from assent.tui.conversation.blocks import AssistantMessageBlock, ToolCallBlock
 from assent.tui.conversation.timeline import LIVE, Timeline
 

@@ -10,7 +10,7 @@ from assent.app.engine import Engine
 from assent.app.session import SessionRuntime
 from assent.cli.tui import LocalScreenHost
 from assent.core.session.record import SessionRecord
-from assent.ports import Asker
+from assent.ports.session import Asker
 from assent.tui import session_opening
 from assent.tui.app import TerminalApp
 from assent.tui.conversation.view import session_events

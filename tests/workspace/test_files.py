@@ -9,7 +9,7 @@ import pytest
 from tests.executor.disk_doubles import WatchedDisk, failing, open_descriptors, put
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.executor.file_attributes import OwnershipRights, lost_attributes
+from assent.executor.file_states import OwnershipRights, lost_attributes
 from assent.ports import ReplacementLoss
 from assent.workspace.files import LocalWorkspaceFiles
 

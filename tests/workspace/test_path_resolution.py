@@ -9,7 +9,7 @@ from tests.executor.disk_doubles import put
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.executor.disk import Disk
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.real_path import real_path
+from assent.workspace.root import real_path
 
 
 @pytest.fixture

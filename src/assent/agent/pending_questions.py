@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.agent.grants import Grants
-from assent.agent.session_repository import SessionRepository
+from assent.agent.session_repository import PendingQuestionList, SessionRepository
 from assent.core.errors import Busy, ConcurrentChange, NotFound
 from assent.core.llm import ToolCall
 from assent.core.permission.rule import GrantGiven
@@ -12,7 +12,6 @@ from assent.core.session.question import (
     QUESTION_WITHDRAWN,
     QUESTIONS_COMMAND,
     AcceptedAnswer,
-    PendingQuestion,
     QuestionReply,
     StoredQuestion,
     accepted_answer,
@@ -32,39 +31,15 @@ RECENT_EVENTS = 100  # events back, where a call is looked for first
 BUSY = "Others keep writing to this session; nothing was answered."
 
 
-class PendingQuestions:
+class PendingQuestions(PendingQuestionList):
     """Finds, answers and expires open questions."""
 
     def __init__(
         self, doors: Ports, workspaces: WorkspaceRepository, place: WorkspaceConfig, grants: Grants
     ) -> None:
-        self._doors = doors
-        self._workspaces = workspaces
+        super().__init__(doors, workspaces)
         self._grants = grants
-        self.clock = doors.clock
         self.user = place.user
-
-    def pending(self, *, every: bool = False) -> list[PendingQuestion]:
-        """Returns the open questions of all sessions, oldest first; or every one there ever was."""
-        records = {one.session: one for one in self._diary().all()}
-        found: list[PendingQuestion] = []
-        for record in records.values():
-            if not record.deleted and (every or record.questions):
-                found += self._of(record, records)
-        chosen = [one for one in found if every or one.standing == "open"]
-        return sorted(chosen, key=lambda one: (one.inquiry.at, one.id))
-
-    def find(self, reference: str) -> PendingQuestion:
-        """Returns a question by its id or the start of it, answered or not."""
-        # Those that are not open may be very many.
-        found = self._named(reference, every=False) or self._named(reference, every=True)
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise NotFound(
-                f"{reference!a} names {len(found)} questions; it must name one.", QUESTIONS_COMMAND
-            )
-        raise NotFound(f"There is no question {reference!a}.", QUESTIONS_COMMAND)
 
     def check_open(self, one: StoredQuestion) -> None:
         """Raises if a question can no longer be answered, and says why."""
@@ -162,29 +137,3 @@ class PendingQuestions:
         if done.grant is not None:
             batches.append(self._grants.batch(record.workspace, GrantGiven(done.grant)))
         return done, batches
-
-    def _named(self, reference: str, *, every: bool) -> list[PendingQuestion]:
-        known = self.pending(every=every) if reference else []
-        return [one for one in known if one.id.startswith(reference)]
-
-    def _of(
-        self, record: SessionRecord, records: dict[str, SessionRecord]
-    ) -> list[PendingQuestion]:
-        root, now = _root(record, records), self.clock.now()
-        return [
-            PendingQuestion(one, record, root, one.status(now))
-            for one in stored_questions(self._diary().read(record.session))
-        ]
-
-    def _diary(self) -> SessionRepository:
-        home = self._workspaces.find()
-        return SessionRepository(self._doors, home.workspace if home else "")
-
-
-def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:
-    """Returns the session that a person talks to, however deep the other one is."""
-    seen = {record.session}
-    while record.parent in records and record.parent not in seen:
-        record = records[record.parent]
-        seen.add(record.session)
-    return record

@@ -8,6 +8,7 @@ from assent.core.event import StoredEvent
 from assent.core.permission.mode import CustomModes, missing_mode
 from assent.core.plan.record import PlanRecord
 from assent.core.session.event import SessionEvent, SessionStarted
+from assent.core.session.question import QUESTIONS_COMMAND, PendingQuestion, stored_questions
 from assent.core.session.record import SessionRecord, fold_session, with_current_mode
 from assent.planning.plan_repository import decoded_head
 from assent.planning.ports import Ports
@@ -169,3 +170,60 @@ class SessionLookup:
         """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
         home = self._workspaces.find()
         return SessionRepository(self._doors, home.workspace if home else "")
+
+
+class PendingQuestionList:
+    """Finds questions, open ones and others."""
+
+    def __init__(self, doors: Ports, workspaces: WorkspaceRepository) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self.clock = doors.clock
+
+    def pending(self, *, every: bool = False) -> list[PendingQuestion]:
+        """Returns the open questions of all sessions, oldest first; or every one there ever was."""
+        records = {one.session: one for one in self._diary().all()}
+        found: list[PendingQuestion] = []
+        for record in records.values():
+            if not record.deleted and (every or record.questions):
+                found += self._of(record, records)
+        chosen = [one for one in found if every or one.standing == "open"]
+        return sorted(chosen, key=lambda one: (one.inquiry.at, one.id))
+
+    def find(self, reference: str) -> PendingQuestion:
+        """Returns a question by its id or the start of it, answered or not."""
+        # Those that are not open may be very many.
+        found = self._named(reference, every=False) or self._named(reference, every=True)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NotFound(
+                f"{reference!a} names {len(found)} questions; it must name one.", QUESTIONS_COMMAND
+            )
+        raise NotFound(f"There is no question {reference!a}.", QUESTIONS_COMMAND)
+
+    def _named(self, reference: str, *, every: bool) -> list[PendingQuestion]:
+        known = self.pending(every=every) if reference else []
+        return [one for one in known if one.id.startswith(reference)]
+
+    def _of(
+        self, record: SessionRecord, records: dict[str, SessionRecord]
+    ) -> list[PendingQuestion]:
+        root, now = _root(record, records), self.clock.now()
+        return [
+            PendingQuestion(one, record, root, one.status(now))
+            for one in stored_questions(self._diary().read(record.session))
+        ]
+
+    def _diary(self) -> SessionRepository:
+        home = self._workspaces.find()
+        return SessionRepository(self._doors, home.workspace if home else "")
+
+
+def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:
+    """Returns the session that a person talks to, however deep the other one is."""
+    seen = {record.session}
+    while record.parent in records and record.parent not in seen:
+        record = records[record.parent]
+        seen.add(record.session)
+    return record

@@ -48,10 +48,10 @@ from assent.core.session.record import SessionRecord, fold_session, with_current
 from assent.core.session.rewind import UserMessage, chosen_message, rewind_targets, without_rewound
 from assent.core.session.transcript import Transcript
 from assent.core.text.secrets import redact
-from assent.ports import AgentDriver
 from assent.ports.cancellation import CancelRegistry
+from assent.ports.session import AgentDriver
 from assent.render.log import event_row
-from assent.render.redaction import redacted_row
+from assent.render.rows import redacted_row
 
 # Copies of a session: the events that a fork inherits, and all of them for an export.
 

@@ -36,7 +36,8 @@ from assent.core.tool import EditEffect
 from assent.core.undo import combined_operations
 from assent.planning.approvals import check_digest
 from assent.planning.projections import tasks
-from assent.ports import AgentDriver, EventBatch
+from assent.ports import EventBatch
+from assent.ports.session import AgentDriver
 from assent.runs.runs import RunReport
 from assent.runs.undo.targets import UndoTargets
 

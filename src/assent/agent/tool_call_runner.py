@@ -47,7 +47,8 @@ from assent.core.tool import (
     Verdict,
 )
 from assent.planning.ports import NoHookRunner
-from assent.ports import CallGuard, ProcessRunner
+from assent.ports import ProcessRunner
+from assent.ports.session import CallGuard
 from assent.tools.dispatcher import (
     AskPermission,
     PreparedCall,

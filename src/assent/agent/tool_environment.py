@@ -8,16 +8,8 @@ from assent.agent.subagents.concurrency import ConcurrencyLimit
 from assent.core.permission.mode import CustomMode
 from assent.core.session.agent import Agent
 from assent.core.tool import PermissionContext
-from assent.ports import (
-    AgentDriver,
-    Asker,
-    CallGuard,
-    OutsideFiles,
-    PageFetcher,
-    PermissionGate,
-    ProcessRunner,
-    ReadOnlyShell,
-)
+from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
+from assent.ports.session import AgentDriver, Asker, CallGuard, PermissionGate
 from assent.tools.dispatcher import ToolDispatcher
 
 

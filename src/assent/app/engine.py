@@ -4,24 +4,16 @@ What every command needs is created at once. The rest is loaded when first used:
 modules is most of the time that a short command takes.
 """
 
-from contextlib import suppress
 from functools import cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-from assent.core.errors import AssentError
-from assent.core.event import StoredEvent
-from assent.core.plan.record import PlanRecord, PlanRun
+from assent.app.status import WorkspaceStatus
 from assent.planning.approvals import Approvals
 from assent.planning.drafts import Drafts
-from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.projections import PlanProjections
-from assent.planning.workspace_repository import WorkspaceRepository
-from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.runs import Runs
 from assent.runs.undo.service import UndoService
-from assent.runs.undo.targets import UndoTargets, undo_status
 
 if TYPE_CHECKING:
     from assent.agent.grants import Grants
@@ -31,7 +23,6 @@ if TYPE_CHECKING:
     from assent.agent.project_files import AgentFileStatus, TrustLog
     from assent.agent.services import AgentServices
     from assent.agent.session_context import SessionContext
-    from assent.agent.session_repository import SessionLookup
     from assent.agent.sessions import Sessions
     from assent.agent.text_plan_builds import TextPlanBuilds
     from assent.agent.tool_environment import ToolEnvironment
@@ -74,28 +65,16 @@ class lazy_property(cached_property[T]):
             return super().__get__(instance, owner)
 
 
-STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
-
-USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
-
-
-class Engine:
+class Engine(WorkspaceStatus):
     """Sessions, plans, drafts, reviews, approvals, runs and undo for one workspace."""
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
-        self._doors = doors
-        self._place = place
-        self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
-        self._workspaces = WorkspaceRepository(doors, place)
-        self._projections = PlanProjections(doors)
-        self._projections.warnings = self._workspaces.warnings  # one list for all of them
+        super().__init__(doors, place)
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
-        self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
         self.approvals = Approvals(doors, place, self.plans, self._projections)
         self.approvals.reviewed = lambda record: self.reviews.review(record)
-        self.approvals.next_after_run = self._next_after_run
-        self.orphan_slots = OrphanSlots(doors, place, self._workspaces)
+        self.approvals.next_after_run = self.run_status.next_after_run
         self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
         self.undo = UndoService(doors, self.runs, self.approvals)
 
@@ -118,7 +97,7 @@ class Engine:
         """What a person reads before they decide."""
         from assent.planning.reviews import Reviews
 
-        return Reviews(self._doors, self.plans, self._place, self._next_after_run)
+        return Reviews(self._doors, self.plans, self._place, self.run_status.next_after_run)
 
     @lazy_property
     def partial_approvals(self) -> "PartialApprovals":
@@ -236,13 +215,6 @@ class Engine:
         return Sessions(self._desk)
 
     @lazy_property
-    def session_list(self) -> "SessionLookup":
-        """Conversations with a model, for looking at them."""
-        from assent.agent.session_repository import SessionLookup
-
-        return SessionLookup(self._doors, self._workspaces, self._place.modes)
-
-    @lazy_property
     def text_plan_builds(self) -> "TextPlanBuilds":
         """Plans of prose that a model carries out."""
         from assent.agent.text_plan_builds import TextPlanBuilds
@@ -282,20 +254,6 @@ class Engine:
 
         return SessionTurnChanges(self._desk)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a person should know although everything worked."""
-        found = tuple(self._projections.warnings)
-        if not self.swept:
-            return found
-        from assent.render.status import removed_folders_text
-
-        return (removed_folders_text(self.swept), *found)
-
-    def warn(self, words: str) -> None:
-        """Adds to what a person should know."""
-        self._projections.warnings.append(words)
-
     def init(self, agent: bytes) -> "AgentFileStatus":
         """Makes the folder a workspace, and keeps the plan agent's file in step."""
         from assent.agent.project_files import sync_agent_file
@@ -304,57 +262,17 @@ class Engine:
         self._doors.projection.prepare()
         return sync_agent_file(self._doors.projection, agent)
 
-    @property
-    def workspace(self) -> str:
-        """The id of the folder's workspace; empty if it is none yet."""
-        home = self._workspaces.find()
-        return home.workspace if home else ""
-
     def session_context(self, tooling: "ToolEnvironment") -> "SessionContext":
         """Returns what tells who works in a session and what is around its calls."""
         from assent.agent.session_context import SessionContext
 
         return SessionContext(self._desk, tooling)
 
-    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
-        """Returns a plan, or the current one, and the unfinished run or else the last one."""
-        home = self._workspaces.find()
-        if home is None and not reference:
-            return None, None
-        known = reference or (home and home.current)
-        record = self.plans.find(reference) if known else None
-        run = self.runs.unfinished()
-        if run is None and record and record.runs:
-            run = (record.plan_id, record.runs[-1])
-        if run is None and record is None:
-            with suppress(AssentError):  # there is nothing that could be undone
-                run = ("", PlanRun(self.undo.preview().run, "", "", "done"))
-        return record, run
-
     def waiting(self) -> "tuple[PendingDecision, ...]":
         """Returns everything that waits for a person, over all sessions."""
         return self._waiting.all()
-
-    def _next_after_run(self, run: str) -> str:
-        """Returns what to type once a run is over; the verbs about plans know no runs."""
-        return undo_status(UndoTargets(self._doors, self.plans.repository()), run)[1]
-
-    def log(self, after: int = 0) -> list[StoredEvent]:
-        """Returns the workspace's events in the order in which they happened."""
-        home = self._workspaces.find()
-        streams = [f"{noun}/{home.workspace}" for noun in STREAM_NAMES] if home else []
-        streams += USER_STREAMS
-        return self._doors.store.read_all(streams, after)
 
     @property
     def max_file(self) -> int:
         """Most bytes that are read from one file or stdin that a person names."""
         return self._place.max_file
-
-    def stamp(self) -> tuple[int, ...]:
-        """Returns what anything that is recorded anywhere would show in; cheap, and never waits."""
-        return self._doors.store.stamp()
-
-    def close(self) -> None:
-        self._doors.blobs.close()
-        self._doors.store.close()

@@ -9,9 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from assent.app.models import PROBE_S, lazy_tls, open_models
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.errors import AssentError, ModelError
+from assent.core.llm import PROVIDERS
 from assent.llm.http.client import HttpClient
 from assent.llm.model_list import list_model_names
-from assent.llm.providers import PROVIDERS, ProviderAccount, provider_accounts
+from assent.llm.providers import ProviderAccount, provider_accounts
 from assent.render.onboarding import LocalModelServer, SetupFindings
 
 

@@ -15,7 +15,7 @@ from assent.config.config_file import (
     path_text,
     read_content,
 )
-from assent.config.modes import MODE_SKIPPED, read_modes
+from assent.config.loader import MODE_SKIPPED, read_modes
 from assent.core.errors import Refused, UsageError
 from assent.core.permission.mode import CustomMode
 from assent.executor.disk import Disk

@@ -4,27 +4,26 @@ It warns about names in rules and modes that do not exist.
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from assent.app.lazy import lazy_yaml
-from assent.app.settings import load_settings, locate_workspace, open_workspace_trust, user_paths
+from assent.app.ports import line_classifier, load_rules
+from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.agents import agent_folders, load_agents
 from assent.config.config_file import Opener, path_text
 from assent.config.loader import PROJECT, LoadedSettings
 from assent.config.paths import AppPaths
-from assent.config.permissions import RuleSources, load_policy, rules_in
+from assent.config.permissions import rules_in
 from assent.config.settings import Settings
 from assent.core.errors import UsageError
-from assent.core.permission.command_analysis import CommandAnalysis
 from assent.core.permission.rule import WILDCARD_CHARS, PermissionPolicy, PermissionRule
 from assent.core.permission.rule_match import OPENCODE_NAMES, PERMISSION_ALIASES
 from assent.core.session.agent import Agent
 from assent.core.tool import PERMISSIONS
 from assent.permissions.gate import RuleGate
-from assent.permissions.plan_rules import PolicyPlanRules
 from assent.tools.aliases import is_reserved_name
 from assent.tools.registry import TOOLS
 
@@ -134,40 +133,20 @@ def open_policy(
     check: bool = True,
 ) -> tuple[PermissionPolicy, tuple[str, ...]]:
     """Reads every layer of rules but the agents', with what a person should know about them."""
-    trusted = open_workspace_trust(root, here)
-    sources = RuleSources(
-        loaded, here, root, str(Path.home()), _opener(), trusted.holds, command_line, check
-    )
-    policy, warnings = load_policy(sources)
+    policy, warnings = load_rules(root, here, loaded, command_line, check=check)
     rules = [rule for layer in policy.layers for rule in layer.rules]
     strange = unknown_rule_warnings(rules, loaded.settings) if rules else ()
-    return policy, (*warnings, *trusted.warnings, *strange)
+    return policy, (*warnings, *strange)
 
 
 def rule_gate(policy: PermissionPolicy) -> RuleGate:
     """Returns the gate, which loads its tables of commands when the first line is judged."""
-    return RuleGate(policy, partial(_line, policy), _operands)
-
-
-def plan_rules(policy: PermissionPolicy) -> PolicyPlanRules:
-    """Returns what the person's and the project's rules hold commands of plans to."""
-    return PolicyPlanRules(policy, partial(_line, policy))
+    return RuleGate(policy, line_classifier(policy.root, policy.home), _operands)
 
 
 def rules_from_file(path: str) -> tuple[PermissionRule, ...]:
     """Returns the rules of a file that a person names."""
     return rules_in(Path(path), _opener())
-
-
-def _line(policy: PermissionPolicy, text: str) -> CommandAnalysis:
-    from assent.permissions.commands.read_only_line import read_only_line
-
-    found = read_only_line(text)
-    if found is not None:
-        return found
-    from assent.permissions.commands.classifier import classify_command_line
-
-    return classify_command_line(text, root=policy.root, home=policy.home)
 
 
 def _operands(text: str) -> tuple[str, ...]:

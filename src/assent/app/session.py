@@ -30,7 +30,8 @@ from assent.core.permission.mode import Mode, default_agent
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.record import SessionRecord
 from assent.executor.disk import Disk
-from assent.ports import Asker, OpenedModel
+from assent.ports import OpenedModel
+from assent.ports.session import Asker
 from assent.workspace.git_state import current_branch
 from assent.workspace.instructions import read_instructions
 

@@ -12,9 +12,8 @@ from assent.config.paths import AppPaths, app_paths
 from assent.config.settings import Settings
 from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
-from assent.core.llm import ProviderSettings
+from assent.core.llm import PROVIDERS, ProviderSettings
 from assent.core.text.secrets import looks_like_secret
-from assent.llm.providers import PROVIDERS
 
 
 def user_paths() -> AppPaths:

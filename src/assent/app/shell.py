@@ -12,13 +12,13 @@ from pathlib import Path
 import msgspec
 
 from assent.agent.read_only_shell import LocalReadOnlyShell
-from assent.app.composition import MOUNT_POINTS, folder_name, open_ports
 from assent.app.engine import Engine
+from assent.app.ports import MOUNT_POINTS, folder_name, open_ports
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
-from assent.llm.providers import PROVIDERS
+from assent.core.llm import PROVIDERS
 from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
 from assent.sandbox.process_runner import LocalProcessRunner
 from assent.sandbox.profile.profile import ProfileBuilder

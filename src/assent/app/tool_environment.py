@@ -23,15 +23,8 @@ from assent.core.session.agent import Agent
 from assent.core.text.secrets import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
 from assent.permissions.gate import RuleGate
-from assent.ports import (
-    AgentDriver,
-    Asker,
-    CallGuard,
-    OutsideFiles,
-    PageFetcher,
-    ProcessRunner,
-    ReadOnlyShell,
-)
+from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
+from assent.ports.session import AgentDriver, Asker, CallGuard
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool

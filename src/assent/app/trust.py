@@ -1,4 +1,4 @@
-"""Opens trust: the project files that need it, and the list of what is trusted."""
+"""Opens trust: the project files that need it, what is trusted of them, and trusted keys."""
 
 import os
 from collections.abc import Sequence
@@ -6,14 +6,22 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.agent.project_files import TrustLog
-from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
+from assent.app.ports import keyring_reader
+from assent.app.settings import (
+    load_settings,
+    locate_workspace,
+    open_workspace_trust,
+    user_paths,
+)
+from assent.config.keyring import key_file_problem
 from assent.config.project_files import consequences, project_files
 from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.paths import display_path
 from assent.core.permission.trust import Consequence, ProjectFile, TrustedFile
+from assent.core.plan.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.executor.disk import Disk
-from assent.store.trust_files import TrustListFile
+from assent.store.trust_files import KeyFileWriter, TrustListFile
 
 
 class ProjectFileTrust(msgspec.Struct, frozen=True):
@@ -112,3 +120,64 @@ class TrustManager:
         """Returns a file that a person names from where they are, as seen from the root."""
         full = os.path.normpath(os.path.join(self._cwd, os.fsencode(name)))
         return display_path(os.path.relpath(full, self.root))
+
+
+# Opens the file where a person lists the keys whose signatures count.
+
+
+class KeyManager:
+    """Lists, trusts and revokes keys for a person, in any folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._here = user_paths()
+        _, self._root = locate_workspace(folder)
+        settings = load_settings(self._root, self._here, lenient=True).settings
+        self._of_user = settings.keys
+        self._reader = keyring_reader(self._here, self._root)
+        self._book = KeyFileWriter(self._here.keys, self._here.state / "locks")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could not be used, and why."""
+        return tuple(dict.fromkeys(self._reader.warnings))
+
+    def ring(self) -> Keyring:
+        """Returns every key that is listed."""
+        return self._reader.keyring(self._of_user)
+
+    def check(self, key: str, name: str) -> None:
+        """Refuses what could not be trusted even with a yes."""
+        if why := key_file_problem(self._here, self._root):
+            raise Refused(f"The file that would list it is ignored: {why}.", "assent keys list")
+        if self._reader.user_keys().keys.get(name, key) != key:
+            raise UsageError(
+                f"Another key has the name {name}.", "assent keys trust KEY --name NAME"
+            )
+
+    def trust(self, key: str, name: str) -> TrustedKey:
+        """Lists a key from now on, also where it was revoked."""
+        given = TrustedKey(public_key(key), key_name(name), "keys")
+        with self._book.locked():
+            self.check(key, name)
+            own = self._reader.user_keys()
+            others = {label: each for label, each in own.keys.items() if each != key}
+            revoked = [each for each in own.revoked if each != key]
+            self._book.write({**others, name: key}, revoked)
+        return given
+
+    def revoke(self, key: str) -> str:
+        """Makes a key count no longer, wherever it is or will be listed; returns its label."""
+        label = self.ring().name(key)
+        with self._book.locked():
+            own = self._reader.user_keys()
+            keys = {name: each for name, each in own.keys.items() if each != key}
+            self._book.write(keys, list(dict.fromkeys((*own.revoked, key))))
+        return label
+
+    def found(self, reference: str) -> str:
+        """Returns the key that a person names: in full, or by its label if only one has it."""
+        ring = self.ring()
+        named = {each.key for each in ring.listed if each.name == reference}
+        if len(named) == 1:
+            return named.pop()
+        return public_key(reference)

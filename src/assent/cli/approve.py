@@ -12,25 +12,25 @@ from assent.cli.build import build_and_answer
 from assent.cli.input import argument_text
 from assent.cli.invocation import (
     Invocation,
-    examples,
     or_bundle_file,
     parse_duration,
     split_values,
     with_invocation,
     with_output_format,
 )
+from assent.cli.options import examples
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.plan.comment import Feedback
 from assent.core.plan.record import PlanAction, PlanRecord, next_state
-from assent.planning.approval_notes import check_note
 from assent.planning.partial_approval import PartialApproval
+from assent.planning.plans import check_note
 from assent.render.approval import excluded_lines, excluded_rows
 from assent.render.comments import comments_sent_lines
 from assent.render.lines import Line
-from assent.render.review import of_plan, review_json, review_lines
+from assent.render.review import review_json, review_lines
 from assent.render.rows import Row, plan_row
-from assent.render.status import plan_lines
+from assent.render.status import of_plan, plan_lines
 
 NO_MORE: Row = {}
 APPROVED_ONLY = "The plan is approved, but cannot be built as the rules are now:"

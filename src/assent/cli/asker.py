@@ -8,7 +8,7 @@ from assent.cli.terminal import ScreenLock, has_terminal, read_reply, terminal_h
 from assent.core.session.event import Question
 from assent.core.session.question import REMEMBERED, YES
 from assent.core.text.hidden_chars import visible_line
-from assent.ports import Asker
+from assent.ports.session import Asker
 from assent.render.questions import (
     ALL,
     answer_hint,

@@ -13,13 +13,8 @@ import msgspec
 
 from assent.cli.approval_prompt import prompt_for_approval
 from assent.cli.errors import STATUS_COMMAND, as_assent_error, build_interrupted, run_interrupted
-from assent.cli.invocation import (
-    Invocation,
-    examples,
-    or_bundle_file,
-    with_invocation,
-    with_output_format,
-)
+from assent.cli.invocation import Invocation, or_bundle_file, with_invocation, with_output_format
+from assent.cli.options import examples
 from assent.cli.orphan_slots import (
     orphans_cleared_lines,
     orphans_cleared_row,

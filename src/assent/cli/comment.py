@@ -5,7 +5,8 @@ import re
 import click
 
 from assent.cli.input import argument_text
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.core.errors import UsageError
 from assent.core.plan.comment import Comment, PlacedComment
 from assent.core.plan.operation import matching_operations

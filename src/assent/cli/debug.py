@@ -12,7 +12,8 @@ import msgspec
 from assent.app.explanation import explain_context
 from assent.app.session import SessionOptions, SessionRuntime, open_session_runtime
 from assent.cli.asker import DenyingAsker
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.core.llm import ToolDefinition
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact

@@ -2,7 +2,8 @@
 
 import click
 
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.terminal import why_no_screen
 from assent.cli.tui import LocalScreenHost
 from assent.core.errors import UsageError

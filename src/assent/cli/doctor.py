@@ -8,7 +8,8 @@ from typing import Any, Final
 import click
 import msgspec
 
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.output import CliOutput
 from assent.core.text.hidden_chars import visible_line
 from assent.doctor.report import DoctorTarget, doctor_target, run_doctor

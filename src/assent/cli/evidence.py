@@ -11,7 +11,8 @@ import click
 from assent.app.exports import open_evidence
 from assent.cli.bundle import approval_row, content_of, write_file
 from assent.cli.input import argument_text
-from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples, reference_option
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, UsageError
 from assent.core.plan.keyring import public_key

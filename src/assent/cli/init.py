@@ -5,7 +5,8 @@ from typing import Final
 import click
 
 from assent.agent.project_files import AgentFileStatus
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.render.lines import Line
 
 

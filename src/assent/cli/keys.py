@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from assent.app.keyring import KeyManager
-from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.app.trust import KeyManager
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples, reference_option
 from assent.cli.output import ansi, want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, UsageError

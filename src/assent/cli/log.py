@@ -1,8 +1,13 @@
-"""The log of decisions, for `assent log`: who allowed or denied what, when and why."""
+"""`assent log`: what happened in a workspace, who allowed or denied what, and whether it holds."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+import click
+
+from assent.app.ports import verify_log
+from assent.cli.options import StatusCall, examples, with_status
+from assent.core.errors import UsageError
 from assent.core.event import (
     CommandStarted,
     Event,
@@ -31,7 +36,7 @@ from assent.core.session.event import (
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import Line, wrapped_lines
-from assent.render.log import session_of
+from assent.render.log import event_row, log_check_lines, log_check_row, log_lines, session_of
 from assent.render.rows import Row
 
 NOBODY_ANSWERED = "nobody"
@@ -170,3 +175,43 @@ def _covered(grant: Grant) -> str:
 
 def _titled(tool: str, title: str) -> str:
     return f"{tool}: {title}" if title and title != tool else tool
+
+
+# The command.
+
+
+LAST = (1 << 63) - 1  # the greatest number that an event can have
+
+
+@click.command(epilog=examples("assent log\nassent log --after 120 --json\nassent log --verify"))
+@click.option(
+    "--after", type=click.IntRange(0, LAST), default=0, help="Only what came after this number."
+)
+@click.option("--decisions", is_flag=True, help="Only who allowed or refused what, and why.")
+@click.option("--verify", is_flag=True, help="Check that nobody changed the log; exit 1 if so.")
+@with_status
+def log(call: StatusCall, after: int, decisions: bool, verify: bool) -> int:
+    """Show everything that happened in this workspace, oldest first."""
+    if verify and (decisions or after):
+        raise UsageError("--verify looks at the whole log and goes alone.", "assent log --verify")
+    if verify:
+        return _verify(call)
+    ids = {record.slug: record.session for record in call.workspace.session_list.all()}
+    slugs = call.workspace.plans.sessions()
+    sessions = {plan: ids.get(slug, slug) for plan, slug in slugs.items()}
+    if decisions:
+        # A question may have been asked before the events that are wanted.
+        found = decision_rows(call.workspace.log(), sessions)
+        rows = [row for row in found if int(str(row["seq"])) > after]
+        call.output.answer({"decisions": rows}, decision_lines(rows))
+        return 0
+    rows = [event_row(recorded, sessions) for recorded in call.workspace.log(after)]
+    call.output.answer({"events": rows}, log_lines(rows))
+    return 0
+
+
+def _verify(call: StatusCall) -> int:
+    """Checks the whole log, that of other workspaces too: the chain runs through all of it."""
+    checked = verify_log()
+    call.output.answer(log_check_row(checked), log_check_lines(checked))
+    return 1 if checked.broken else 0

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.core.errors import AssentError
 from assent.core.mcp import KnownMcpTool
 from assent.core.text.hidden_chars import visible_line

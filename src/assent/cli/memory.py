@@ -2,8 +2,9 @@
 
 import click
 
-from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.render.redaction import redacted_row
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
+from assent.render.rows import redacted_row
 from assent.render.sessions import memory_lines
 
 

@@ -9,9 +9,9 @@ import click
 import msgspec
 
 from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
-from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.output import CliOutput, ignore_closed_stdout
-from assent.cli.shell_output import VisibleOutput
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
+from assent.cli.output import CliOutput, VisibleOutput, ignore_closed_stdout
 from assent.core.llm import (
     ChatMessage,
     ModelRequest,

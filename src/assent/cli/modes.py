@@ -6,7 +6,8 @@ import click
 
 from assent.app.modes import ModeManager
 from assent.cli.input import read_all
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.terminal import has_terminal, read_reply
 from assent.core.errors import Declined
 from assent.core.permission.mode import CustomMode, resolve_mode

@@ -3,6 +3,7 @@
 Lines are coloured with ANSI codes. Colour never carries meaning alone.
 """
 
+import codecs
 import os
 import sys
 import time
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeAlias, get_args
 
 import msgspec
 
@@ -19,13 +20,16 @@ from assent.cli.errors import output_failed
 from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
-from assent.core.text.hidden_chars import fold_long, hidden_kind, visible_line
+from assent.core.text.hidden_chars import VisibleStream, fold_long, hidden_kind, visible_line
 from assent.render.lines import Line, Style
 
 if TYPE_CHECKING:
     from assent.render.command_output import CommandOutputLines
 
 # Renders lines as terminal text with ANSI colours; colour never carries meaning alone.
+
+OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
+OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 
 
 _CODES: dict[Style, str] = {
@@ -368,3 +372,16 @@ def current_time() -> str:
     seconds = time.time()
     moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
     return f"{moment}.{int(seconds % 1 * 1000):03d}Z"
+
+
+class VisibleOutput:
+    """Output as a terminal may show it, piece by piece: nothing in it steers or hides."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._flow = VisibleStream()
+
+    def text(self, content: bytes, *, last: bool = False) -> str:
+        """Returns the visible form of the next piece; half a character waits for the rest."""
+        shown = self._flow.take(self._decoder.decode(content, last))
+        return shown + self._flow.rest() if last else shown

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import click
 
 from assent.cli.input import argument_text, read_all
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.output import text_diff_lines
 from assent.core.errors import UsageError
 from assent.core.paths import display_path

@@ -9,7 +9,8 @@ import click
 from assent.cli.approval_prompt import not_approved_text
 from assent.cli.asker import TerminalAsker
 from assent.cli.input import argument_text, is_stdin_silent, read_piped
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.output import ansi, want_color
 from assent.cli.terminal import ask_for_digest, has_terminal
 from assent.core.errors import Declined, DigestMismatch, UsageError
@@ -40,7 +41,7 @@ from assent.render.questions import (
     unknown_number_error,
     your_answer_lines,
 )
-from assent.render.redaction import redacted_row
+from assent.render.rows import redacted_row
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"

@@ -5,15 +5,16 @@ from collections.abc import Iterator, Sequence
 import click
 import msgspec
 
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.core.digest import operation_ids
 from assent.core.paths import display_path
 from assent.core.plan.operation import Operation
 from assent.core.text.hidden_chars import visible_path
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject
-from assent.render.review import of_plan
 from assent.render.rows import Row, operation_kind, operation_row, plan_row
+from assent.render.status import of_plan
 
 # Renders a rebase: what became of each operation of the plan.
 

@@ -17,7 +17,8 @@ from assent.app.explanation import explain, explain_context, is_known
 from assent.app.rules import WorkspaceRules, open_rules, rules_from_file
 from assent.app.session import InvocationOptions, SessionOptions, open_session_runtime
 from assent.cli.asker import DenyingAsker
-from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples, reference_option
 from assent.core.errors import NotFound, UsageError
 from assent.core.permission.rule import Grant, PermissionRule, RuleLayer, failed_examples, rule_text
 from assent.core.permission.rule_match import ExplainedDecision, RuleMatch, agent_layers
@@ -25,7 +26,7 @@ from assent.core.session.agent import Agent
 from assent.core.text.hidden_chars import visible_line
 from assent.core.tool import Decision
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
-from assent.render.redaction import redacted_row
+from assent.render.rows import redacted_row
 
 # Renders permission rules by layer, and remembered answers.
 

@@ -8,7 +8,8 @@ from typing import Final
 
 import click
 
-from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples, reference_option
 from assent.cli.terminal import read_reply
 from assent.core.errors import Declined, UsageError
 from assent.core.paths import display_path
@@ -18,8 +19,7 @@ from assent.core.shell.process import script_line
 from assent.core.text.hidden_chars import visible_line, visible_path
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
 from assent.render.operation_text import argv_text, exit_code_text, operation_subject
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row, operation_row, path_fields
+from assent.render.rows import Row, operation_row, path_fields, redacted_row
 from assent.render.status import SHORT
 from assent.runs.history import CommandReport, PastOperation, PastRun, total_size
 from assent.runs.retention import PrunedRuns

@@ -6,7 +6,8 @@ from typing import Literal
 import click
 
 from assent.cli.input import argument_text
-from assent.cli.invocation import Invocation, examples, reference_option, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples, reference_option
 from assent.cli.output import CliOutput, encoded
 from assent.core.errors import IllegalState
 from assent.core.session.record import SessionRecord

@@ -1,22 +1,25 @@
 """`assent shell`: checks and runs read-only command lines, as a planning agent's shell does."""
 
+import base64
 import math
 import shlex
 import sys
 from collections.abc import Generator, Iterator
-from typing import TextIO
+from typing import Final, TextIO
 
 import click
 import msgspec
 
 from assent.agent.read_only_shell import ReadOnlyVerdict, classify_read_only
 from assent.cli.input import stdin
-from assent.cli.invocation import Invocation, examples, with_invocation
-from assent.cli.output import CliOutput
-from assent.cli.shell_output import LIMIT_MESSAGES, VisibleOutput, output_row, shell_check_lines
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
+from assent.cli.output import CliOutput, VisibleOutput
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import NotReadOnly, Refused, UsageError
 from assent.core.shell.process import OutputChunk, ProcessLimits, ProcessResult, SandboxState
+from assent.core.text.hidden_chars import visible_line
+from assent.render.lines import Line, wrapped_lines
 
 MAX_LINE_BYTES = 1 << 20  # bytes of a line of `check --stdin`
 
@@ -171,3 +174,31 @@ class _ShellOutput:
         else:
             self._stream.write(self._visible.text(content, last=last))
         self._stream.flush()
+
+
+LIMIT_MESSAGES: Final = {
+    "time": "It took too long and was ended.",
+    "output": "It said too much and was ended; what came so far is shown.",
+    "processes": "It started too many processes and was ended.",
+    "memory": "It needed too much memory and was ended.",
+    "start": "It could not be started.",
+    "unknown": "It was ended from outside; whether it did its work is not known.",
+}
+
+
+def shell_check_lines(reason: str, *, read_only: bool) -> Iterator[Line]:
+    """Renders a judgement."""
+    yield Line("heading", "Read-only.") if read_only else Line("risk", "Not read-only.")
+    yield from wrapped_lines("plain", visible_line(reason))
+
+
+def output_row(ended: ProcessResult, stdout: bytes, stderr: bytes) -> dict[str, object]:
+    """Returns what came of a command; bytes that are not UTF-8 come whole in base64 as well."""
+    row: dict[str, object] = {"exit_code": ended.code}
+    for name, content in (("stdout", stdout), ("stderr", stderr)):
+        row[name] = content.decode("utf-8", "replace")
+        if row[name] != content.decode("utf-8", "ignore"):
+            row[f"{name}_b64"] = base64.b64encode(content).decode()
+    if ended.cut:
+        row["cut"] = ended.cut
+    return row

@@ -14,7 +14,8 @@ from typing import Any
 import click
 
 from assent.cli.input import argument_text, read_all, read_chunks
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.cli.terminal import interruptible
 from assent.core.digest import operation_ids
 from assent.core.errors import Refused, UsageError

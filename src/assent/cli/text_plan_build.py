@@ -31,8 +31,7 @@ from assent.core.session.record import SessionRecord
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line, wrapped_lines
 from assent.render.operation_text import operation_subject
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row, operation_kind, run_row, warning_rows
+from assent.render.rows import Row, operation_kind, redacted_row, run_row, warning_rows
 from assent.render.turn_stream import batch_row
 from assent.runs.runs import RunReport
 

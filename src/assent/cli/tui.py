@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from assent.config.settings import Settings
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
-    from assent.ports import Asker, ProcessRunner
+    from assent.ports import ProcessRunner
+    from assent.ports.session import Asker
     from assent.tui.app import TerminalApp
 
 # Checks the mode and the agent that a command line names before the terminal UI opens.

@@ -8,13 +8,13 @@ from typing import Final
 
 import click
 
-from assent.cli.invocation import Invocation, examples, with_invocation
+from assent.cli.invocation import Invocation, with_invocation
+from assent.cli.options import examples
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, GUTTER, Line, wrapped_lines
 from assent.render.pending_decisions import PendingDecision
 from assent.render.questions import age_text, seconds_since
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row
+from assent.render.rows import Row, redacted_row
 
 # Renders everything that waits for a person, each with the command that decides it.
 

@@ -4,7 +4,6 @@ from typing import Final
 
 import msgspec
 
-from assent.app.composition import LazySigner
 from assent.core.errors import (
     ApprovalUsed,
     DigestMismatch,
@@ -19,6 +18,7 @@ from assent.core.plan.approval import Approval, ApprovedPlan, Approver, approved
 from assent.core.plan.record import PlanRecord
 from assent.doctor.check import refusal_text, require_safeguard
 from assent.doctor.workspace import CHANNEL, PROJECT, DoctorWorkspace
+from assent.store.signing_key import FileSigner
 
 FILE: Final = "new.txt"
 WANTED: Final = b"new\n"
@@ -43,7 +43,7 @@ def _forged(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
 
 def _foreign(desk: DoctorWorkspace, record: PlanRecord) -> Approval:
     """Returns an approval that another key has really signed."""
-    signer = LazySigner(desk.place.at("another-key"))
+    signer = FileSigner(desk.place.at("another-key"))
     named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
     return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
 

@@ -1,6 +1,6 @@
 """Runs one command of a plan, with journal entries before and after it, and keeps its output."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator
 from contextlib import closing
 from typing import Final, TypeAlias
 
@@ -18,9 +18,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.state import UNKNOWN_END
 from assent.core.run.workspace_changes import (
-    NO_FILES,
     FileStateChanges,
-    WorkspaceChanges,
     encode_changes,
 )
 from assent.core.shell.process import OutputChunk, ProcessResult, signal_of
@@ -55,36 +53,6 @@ class DueCommand(msgspec.Struct, frozen=True):
     total: int = 1  # operations on the way that the run is on
     about: int = 0  # the operation of the plan that it is, or that it takes back
     named: str = "it"  # how that operation calls it
-
-
-class NoPlanCommandRunner:
-    """Implements PlanCommandRunner where no command may run."""
-
-    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
-        raise Refused("The plan holds a command, and commands cannot run here.")
-
-    def check_allowed(self, command: RunCommand) -> None:
-        raise Refused("Commands cannot run here.")
-
-    def check_at_rest(self) -> None:
-        """None ran here, so none still runs."""
-
-    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
-        return ""
-
-    def record(self) -> str:
-        raise Refused("Commands cannot run here.")
-
-    def run(
-        self, command: RunCommand, digest: str, left: FileStateChanges
-    ) -> Iterator[OutputChunk | ProcessResult]:
-        raise Refused("Commands cannot run here.")
-
-    def stop_when(self, stopped: Callable[[], bool]) -> None:
-        """None runs here, so none has to end."""
-
-    def changes(self, before: str) -> WorkspaceChanges:
-        return WorkspaceChanges(known=False)
 
 
 class CommandExecution:

@@ -18,8 +18,7 @@ from assent.core.paths import STAGE
 from assent.core.plan.operation import FileState
 from assent.core.run.slot_move import SlotContent
 from assent.executor.disk import Disk
-from assent.executor.file_attributes import attributes_of
-from assent.executor.file_states import CHUNK, OPEN_READ
+from assent.executor.file_states import CHUNK, OPEN_READ, attributes_of
 from assent.executor.folder_handles import OPEN_FOLDER
 
 # The manifest of a folder of displaced files: what a run left there; anything else is not ours.

@@ -38,7 +38,7 @@ from assent.core.run.slot_move import SlotLayout
 from assent.core.run.state import RunState, fold_run, segment_ranges
 from assent.core.run.workspace_changes import state_changes
 from assent.core.shell.process import shell_line
-from assent.executor.command import CommandExecution, DueCommand, NoPlanCommandRunner, failure_text
+from assent.executor.command import CommandExecution, DueCommand, failure_text
 from assent.executor.drift import check_blobs, check_disk, first_segment_files
 from assent.executor.orphan_slots import clear_orphan_slots, remove_probes
 from assent.executor.reconciliation import completed_operations, contradictions, unlike_start
@@ -51,6 +51,7 @@ from assent.executor.segment import (
     slot_layout,
 )
 from assent.ports import BlobStore, Journal, PlanCommandRunner
+from assent.ports.external import NoPlanCommandRunner
 from assent.ports.file_writer import FileWriter
 
 # Preflight: checks a plan before its run starts, so that a failure does not use the approval.

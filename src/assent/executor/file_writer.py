@@ -23,8 +23,13 @@ from assent.core.run.slot_move import (
 )
 from assent.executor.disk import Disk, SymlinkInPath
 from assent.executor.displaced_files import LocalDisplacedFiles
-from assent.executor.file_attributes import OwnershipRights, attributes_of, process_rights
-from assent.executor.file_states import DigestCache, FileStates
+from assent.executor.file_states import (
+    DigestCache,
+    FileStates,
+    OwnershipRights,
+    attributes_of,
+    process_rights,
+)
 from assent.executor.folder_handles import OPEN_FOLDER, FolderHandles
 from assent.executor.pending_sync import PendingSync
 from assent.executor.slots import SlotWriter, mounts_below, slot_layout_for

@@ -16,13 +16,14 @@ from assent.core.paths import STATE, ancestors, parent
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.run.slot_move import SlotContent, SlotLayout, prunable_folders
 from assent.executor.disk import Disk, SymlinkInPath
-from assent.executor.file_attributes import (
+from assent.executor.file_states import (
+    CHUNK,
+    OPEN_READ,
     OwnershipRights,
     copy_attributes,
     has_no_attributes,
     new_owner,
 )
-from assent.executor.file_states import CHUNK, OPEN_READ
 from assent.executor.folder_handles import FolderHandles
 
 # Slot layout: where the slots of a run lie: in the state folder, or on the file's own mount.

@@ -6,55 +6,10 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.llm import ProviderSettings, WireName
+from assent.core.llm import PROVIDERS, Provider, ProviderSettings, WireName
 from assent.llm.http.url import HttpUrl, parse_url
 
 AccountBasis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
-
-
-class Provider(msgspec.Struct, frozen=True):
-    """A provider as everybody knows it."""
-
-    name: str
-    url: str
-    keys: tuple[str, ...] = ()  # variables, the first that is set counts
-    wire: WireName = "chat"
-    default: str = ""
-    local: bool = False
-
-    @property
-    def url_env(self) -> str:
-        return f"{self.name.upper()}_BASE_URL"
-
-
-PROVIDERS = (
-    Provider(
-        "anthropic",
-        "https://api.anthropic.com",
-        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
-        "anthropic",
-        "claude-sonnet-5-5",
-    ),
-    Provider(
-        "openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "responses", "gpt-6.1-sol"
-    ),
-    Provider("openrouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
-    Provider(
-        "gemini",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-    ),
-    Provider("groq", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
-    Provider("mistral", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
-    Provider("deepseek", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
-    Provider("xai", "https://api.x.ai/v1", ("XAI_API_KEY",)),
-    Provider("together", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
-    Provider("fireworks", "https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",)),
-    Provider("cerebras", "https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
-    Provider("ollama", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",), local=True),
-    Provider("lmstudio", "http://127.0.0.1:1234/v1", ("LMSTUDIO_API_KEY",), local=True),
-    Provider("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMACPP_API_KEY",), local=True),
-)
 
 
 class ProviderAccount(msgspec.Struct, frozen=True):

@@ -1,18 +1,12 @@
-"""Proposes a frozen plan, and records a person's approval or rejection of its digest.
+"""Proposes a frozen plan, and records a person's approval or rejection of its digest."""
 
-An approval counts only while it is valid: an expired one stays expired, even if the clock is set
-back.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from assent.core.errors import (
     ApprovalUsed,
-    AssentError,
     DigestMismatch,
     Expired,
     IllegalState,
@@ -22,7 +16,6 @@ from assent.core.errors import (
     NotIndependent,
 )
 from assent.core.event import (
-    ApprovalExpired,
     PlanApproved,
     PlanDeclined,
     PlanProposed,
@@ -36,14 +29,19 @@ from assent.core.plan.front_matter import misspelled_keys
 from assent.core.plan.git_commit import commit_command, plan_title, without_commit
 from assent.core.plan.operation import FileState, Operation
 from assent.core.plan.plan import Plan, ReliedOnFile, declared_reliance, declared_scope
-from assent.core.plan.record import ApprovalRecord, PlanAction, PlanRecord, PlanState, next_state
+from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
-from assent.planning.approval_notes import check_note
 from assent.planning.drafts import PlanExport
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.path_checks import refuse_case_collisions
-from assent.planning.plans import WRITE_COMMAND, Plans
+from assent.planning.plan_status import (
+    current_approval,
+    expiry_reason,
+    is_approved,
+    usable_approval,
+)
+from assent.planning.plans import WRITE_COMMAND, Plans, check_note
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.ports import EventBatch
@@ -55,56 +53,6 @@ from assent.render.review_warnings import (
 
 if TYPE_CHECKING:
     from assent.render.review import Review
-
-# Approval expiry: an expired approval stays expired, even if the clock is set back.
-
-
-def latest_known_time(
-    doors: Ports, stream: str, consents: Iterable[ApprovalRecord]
-) -> dict[str, str]:
-    """Returns the latest times that the log knows of after approvals that expire, by their ids.
-
-    What was recorded before an approval says nothing of it: the clock may have been wrong then.
-    """
-    given = [one for one in consents if one.approval.expires_at]
-    return {one.approval.id: doors.store.latest(stream, one.seq) for one in given}
-
-
-def usable_approval(doors: Ports, record: PlanRecord) -> Approval | None:
-    """Returns the approval of the current digest that counts now, without recording anything."""
-    unused = [one for one in record.consents if not one.run and not one.void]
-    return record.usable(doors.clock.now(), latest_known_time(doors, record.stream, unused))
-
-
-def record_expired(doors: Ports, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
-    """Records which approvals are too old now, unless the log knows of a later time already.
-
-    `seen` is what `latest` returned. Where the log cannot be written they are refused all the same.
-    """
-    now = doors.clock.now()
-    for one in approvals:
-        if one.expires_at and seen.get(one.id, "") < one.expires_at <= now:
-            batch = EventBatch(
-                f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),)
-            )
-            with suppress(AssentError):  # another process has seen it, too
-                doors.store.append(batch)
-
-
-def expiry_reason(approval: Approval, now: str) -> str:
-    """Says why an approval is too old."""
-    if now < approval.approved_at:
-        return (
-            f"The approval is of {approval.approved_at}, and here it is {now}: one of two clocks "
-            "is wrong, so nobody can tell whether it expired."
-        )
-    if now < approval.expires_at:
-        return (
-            f"The approval expired at {approval.expires_at}: the log knows of a later time than "
-            f"{now}, so the clock was set back."
-        )
-    return f"The approval expired at {approval.expires_at}."
-
 
 # Warnings before a build: git is mid-operation, on another branch, or the folder moved.
 
@@ -332,7 +280,7 @@ class Approvals:
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
-        approval = self.current_approval(record)
+        approval = current_approval(self._doors, record)
         if record.state is PlanState.DISCARDED:
             refusal = IllegalState if approval else NotApproved
             raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
@@ -353,18 +301,7 @@ class Approvals:
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        return (
-            record.state is PlanState.AWAITING_APPROVAL
-            and self.current_approval(record) is not None
-        )
-
-    def current_approval(self, record: PlanRecord) -> Approval | None:
-        """Returns the approval of the current digest that counts; one seen expired never does."""
-        unused = [c for c in record.consents if not c.run and not c.void]
-        seen = latest_known_time(self._doors, record.stream, unused)
-        found = record.usable(self._doors.clock.now(), seen)
-        record_expired(self._doors, [c.approval for c in unused], seen)
-        return found
+        return is_approved(self._doors, record)
 
     def is_trusted_signature(self, approval: Approval, *, imported: bool = False) -> bool:
         """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""

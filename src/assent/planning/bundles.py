@@ -61,18 +61,13 @@ from assent.core.plan.plan import Plan
 from assent.core.plan.record import ApprovalRecord, PlanRecord, PlanState
 from assent.core.run.slot_move import PathState
 from assent.executor.drift import check_disk, first_segment_files
-from assent.planning.approvals import (
-    Approvals,
-    check_independent,
-    expiry_reason,
-    latest_known_time,
-    record_expired,
-)
+from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
 from assent.planning.contents import PlanContents
 from assent.planning.drafts import MAX_TRIES
 from assent.planning.path_checks import refuse_case_collisions, refuse_git_folders
 from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
+from assent.planning.plan_status import expiry_reason, latest_known_time, record_expired
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews

@@ -1,7 +1,7 @@
 """The ports and the workspace configuration that planning and run services are built with."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -9,8 +9,6 @@ from assent.core.permission.command_analysis import CommandAnalysis, unread_line
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
-from assent.executor.command import NoPlanCommandRunner
-from assent.executor.executor import Executor
 from assent.ports import (
     BlobStore,
     Clock,
@@ -30,6 +28,10 @@ from assent.ports import (
     TrustedKeys,
     WorkspaceFiles,
 )
+from assent.ports.external import NoPlanCommandRunner
+
+if TYPE_CHECKING:
+    from assent.executor.executor import Executor
 
 NO_HOOK_RESULT = HookResults()
 
@@ -99,7 +101,7 @@ class Ports(msgspec.Struct, frozen=True):
     clock: Clock
     files: WorkspaceFiles
     projection: Projection
-    executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
+    executor: "Callable[[Journal], Executor]"  # the engine has no hands of its own (law 1)
     hooks: HookRunner = NoHookRunner()
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()

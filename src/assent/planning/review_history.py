@@ -8,8 +8,8 @@ from assent.core.errors import AssentError, ConcurrentChange
 from assent.core.event import ReviewShown
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanRecord, PlanRun
-from assent.planning.approval_notes import notes_of
 from assent.planning.partial_approval import PartialApproval, PartialApprovals
+from assent.planning.plans import notes_of
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.projections import PlanProjections
 from assent.planning.reviews import Reviews

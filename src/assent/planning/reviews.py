@@ -1,15 +1,14 @@
 """Reviews: collects everything a person must see before approving, from the hashed bytes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
-from typing import Final, Literal, TypeGuard
+from typing import Literal, TypeGuard
 
-import msgspec
+from msgspec.structs import replace
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, InvalidPlan
 from assent.core.paths import ancestors, base_name, display_path, parent
-from assent.core.permission.rule import CommandLimits
 from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
@@ -18,6 +17,7 @@ from assent.core.plan.operation import (
     Operation,
     RunCommand,
     WriteFile,
+    command_line_text,
     footprint,
     reversibility,
 )
@@ -25,69 +25,35 @@ from assent.core.plan.plan import Plan, Scope, declared_scope
 from assent.core.plan.record import PlanRecord, PlanState
 from assent.core.run.workspace_changes import SnapshotGaps
 from assent.core.text.confusables import NO_SIBLINGS, Siblings, confusable_name, skeletons
-from assent.core.text.hidden_chars import visible_line
-from assent.executor.drift import drifted_paths, first_segment_files, state_text
-from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+from assent.permissions.commands.predicted_effects import predict_effects
 from assent.permissions.operation_risks import RiskInput, operation_risks, scope_risks, text_risks
-from assent.planning.approvals import build_warnings, usable_approval
+from assent.planning.approvals import build_warnings
 from assent.planning.command_operation import command_remarks
+from assent.planning.plan_status import (
+    OPEN_STATES,
+    PlanStatus,
+    command_denied_text,
+    denied_reasons,
+    drifted_files,
+    usable_approval,
+)
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
-from assent.planning.rule_check import RULES_COMMAND, command_limits, denied_operations
+from assent.planning.rule_check import command_limits
 from assent.planning.snapshot.recorder import SnapshotRecorder
-from assent.ports import PlanRules, ReplacementLoss, WorkspaceFiles
+from assent.ports import ReplacementLoss
 from assent.render.diff import LIMIT, operation_diff
-from assent.render.operation_text import operation_brief, undo_gaps
-from assent.render.review import SHORT, OperationReview, Review
-from assent.render.review_warnings import REBASE, DriftedFile, snapshot_gap_warnings
-
-# Drift: which files of a proposed plan changed since, for status and review.
-
-
-MAX_FILES: Final = (
-    1000  # files; with more of them reading would wait for long: a yes looks at them all
-)
-MAX_CHEAP_FILES: Final = 50
-MAX_CHEAP_BYTES: Final = 4 << 20  # bytes in them
-
-
-def drifted_files(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
-    """Returns the files that changed; none if they are too many to look at while reading."""
-    operations = first_segment_files(plan)
-    if len(operations) > MAX_FILES:
-        return ()
-    try:
-        found = list(drifted_paths(plan, operations, files))
-    except (AssentError, OSError) as error:
-        return (DriftedFile(b"", str(error)),)
-    gone = state_text(None)
-    return tuple(
-        DriftedFile(one.path, "gone" if one.found == gone else f"now {one.found}") for one in found
-    )
-
-
-def drifted_files_if_cheap(plan: Plan, files: WorkspaceFiles) -> tuple[DriftedFile, ...]:
-    """Returns the files that changed if they are few and small; else none."""
-    paths = [path for op in first_segment_files(plan) for path, _, _ in footprint(op)]
-    paths += [file.path for file in plan.relied_on]
-    try:
-        small = len(paths) <= MAX_CHEAP_FILES and sum(map(files.size, paths)) <= MAX_CHEAP_BYTES
-    except (AssentError, OSError):
-        return ()
-    return drifted_files(plan, files) if small else ()
-
+from assent.render.operation_text import undo_gaps
+from assent.render.review import OperationReview, Review
+from assent.render.review_warnings import REBASE, snapshot_gap_warnings
 
 TextBasis = Literal["approved", "proposed", "recorded"]
-OPEN_STATES = (
-    PlanState.DRAFTING,
-    PlanState.AWAITING_APPROVAL,
-)  # what rules deny to a run counts at its start
 CLOSED_STATES = (PlanState.COMPLETED, PlanState.DISCARDED)
 NO_FACTS = ReplacementLoss()
 
 
-class Reviews:
-    """Reads a plan for a person. Changes nothing."""
+class Reviews(PlanStatus):
+    """Reads a plan for a person, all that they must see. Changes nothing."""
 
     def __init__(
         self,
@@ -97,10 +63,8 @@ class Reviews:
         next_after_run: Callable[[str], str] = lambda run: "",
     ) -> None:
         """`next_after_run` returns what to type once a run is over, by the run's id."""
-        self._doors = doors
-        self._plans = plans
+        super().__init__(doors, plans, next_after_run)
         self._place = place
-        self._next_after_run = next_after_run
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the draft as it stands."""
@@ -117,16 +81,7 @@ class Reviews:
         review = self._review(source, plan, plan.digest)
         state, verb = PlanState.AWAITING_APPROVAL, "redo" if again else "undo"
         name = f"{verb} of {review.name}"
-        return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
-
-    def drifted(self, record: PlanRecord) -> tuple[DriftedFile, ...]:
-        """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
-
-        It is for those who only want to know where things stand; a yes and a build look at all.
-        """
-        if record.state is not PlanState.AWAITING_APPROVAL:
-            return ()
-        return drifted_files_if_cheap(self._plans.repository().plan(record), self._doors.files)
+        return replace(review, name=name, state=state, path=b"", next="", of="")
 
     def basis(self, record: PlanRecord) -> tuple[TextBasis, bytes]:
         """Returns the text that a live file is compared with, and what that text is.
@@ -160,8 +115,12 @@ class Reviews:
         here = awaited and digest == record.digest and not record.imported
         changed = drifted_files(plan, self._doors.files) if here else ()
         found = tuple(around.review(i, at) for at, i in enumerate(ids))
-        reasons, found = self._denied(plan, found, counts=record.state in OPEN_STATES)
-        next = REBASE if changed else self._next(record, plan.text, approved=approved)
+        reasons: tuple[str, ...] = ()
+        told: tuple[str, ...] = ("",) * len(found)  # once its run has begun, no rule counts
+        if record.state in OPEN_STATES:
+            reasons, told = denied_reasons(self._doors, plan, [one.denied for one in found])
+        found = tuple(replace(o, denied=why) for o, why in zip(found, told, strict=True))
+        next = REBASE if changed else self.next_for(record, plan.text, approved=approved)
         return Review(
             record.plan_id,
             record.session,
@@ -178,67 +137,13 @@ class Reviews:
             found,
             (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
             prose,
-            self._without_denied(record, found) if reasons else next,
+            self.without_denied(record, plan, told) if reasons else next,
             record.expires_at if approved else "",
             drifted=changed,
             denied=reasons,
             warnings=() if over else build_warnings(self._doors, self._place, record),
             of=self._plans.reference(record, current=False),
         )
-
-    def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
-        """Says why a proposed plan cannot be built as rules are now, and what to type then."""
-        plan, rules = self._plans.repository().plan(record), self._doors.rules
-        found = tuple(
-            OperationReview(name, op, reversibility(op), denied=_command_denied(rules, op))
-            for name, op in zip(plan.ids, plan.operations, strict=True)
-        )
-        reasons, found = self._denied(plan, found, counts=record.state in OPEN_STATES)
-        return reasons, self._without_denied(record, found) if reasons else ""
-
-    def _denied(
-        self, plan: Plan, found: tuple[OperationReview, ...], *, counts: bool
-    ) -> tuple[tuple[str, ...], tuple[OperationReview, ...]]:
-        """Says why a plan cannot be built as rules are now, and of which operations that is so.
-
-        Once its run has begun, that does not count.
-        """
-        if not counts:
-            return (), tuple(msgspec.structs.replace(one, denied="") for one in found)
-        try:
-            files = denied_operations(self._doors, plan.operations)
-        except AssentError as error:  # rules that cannot be read let nothing be built
-            return (error.message,), found
-        told = [msgspec.structs.replace(o, denied=o.denied or files.get(at, ""))
-                for at, o in enumerate(found)]  # fmt: skip
-        return tuple(dict.fromkeys(one.denied for one in told if one.denied)), tuple(told)
-
-    def _without_denied(self, record: PlanRecord, found: Sequence[OperationReview]) -> str:
-        """Returns what to type where rules deny something: to take it out, or to see the rules."""
-        known = set() if record.imported else set(self._plans.repository().operations(record))
-        own = [one.id for one in found if one.denied and one.op in known]
-        return f"assent stage remove {own[0][:SHORT]}" if own else RULES_COMMAND
-
-    def next_step(self, record: PlanRecord) -> str:
-        """Returns what to type next where the state alone does not say it."""
-        if record.state is not PlanState.DRAFTING:
-            return self._next(
-                record, b"", approved=usable_approval(self._doors, record) is not None
-            )
-        try:
-            live = self._plans.live_text(record)
-        except AssentError:  # whoever proposes it is told why
-            return ""
-        return "" if live is None else self._plans.first_step(record, live)
-
-    def _next(self, record: PlanRecord, text: bytes, *, approved: bool) -> str:
-        if record.state is PlanState.DRAFTING:
-            return self._plans.first_step(record, text)
-        if record.imported and approved:
-            return f"assent build --plan {record.plan_id}"
-        if record.state is not PlanState.COMPLETED or not record.runs:
-            return ""
-        return self._next_after_run(record.runs[-1].run)
 
 
 class _OperationReviewer:
@@ -305,7 +210,7 @@ class _OperationReviewer:
             remarks=(*command_remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
             unheld=unheld,
-            denied=_denied_words(op, held),
+            denied=command_denied_text(op, held),
             not_covered=(*undo_gaps(op, bounds.file >> 20), *here),
         )
 
@@ -399,16 +304,6 @@ def _scope_if_readable(text: bytes) -> Scope:
         return declared_scope(text)
     except InvalidPlan:
         return Scope()
-
-
-def _command_denied(rules: PlanRules, op: Operation) -> str:
-    """Says which rule denies a command; of files that is said for all of them at once."""
-    return _denied_words(op, command_limits(rules, op)) if isinstance(op, RunCommand) else ""
-
-
-def _denied_words(op: RunCommand, held: CommandLimits) -> str:
-    denial = "" if op.profile == "commit" else visible_line(held.denial)
-    return f"{operation_brief(op)}: {denial}" if denial else ""
 
 
 def _replaces(op: Operation) -> TypeGuard[WriteFile]:

@@ -8,9 +8,14 @@ from msgspec.structs import replace
 from assent.core.errors import Refused
 from assent.core.paths import one_line
 from assent.core.permission.rule import CommandLimits
-from assent.core.plan.operation import Operation, RunCommand, footprint, inverse
+from assent.core.plan.operation import (
+    Operation,
+    RunCommand,
+    command_line_text,
+    footprint,
+    inverse,
+)
 from assent.core.text.hidden_chars import visible_line
-from assent.permissions.commands.predicted_effects import command_line_text
 from assent.planning.path_checks import FilenameCase
 from assent.planning.ports import Ports
 from assent.ports import PlanRules

@@ -2,12 +2,15 @@
 
 from assent.ports.external import (
     FetchResponse,
+    HookResults,
+    HookRunner,
     Model,
     ModelStream,
     OpenedModel,
     OutsideFiles,
     PageFetcher,
     PlanCommandRunner,
+    PlanRules,
     ProcessRunner,
     ReadOnlyShell,
 )
@@ -24,16 +27,6 @@ from assent.ports.files import (
     ReplacementLoss,
     SourceFolder,
     WorkspaceFiles,
-)
-from assent.ports.session import (
-    AgentDriver,
-    Asker,
-    CallGuard,
-    HookResults,
-    HookRunner,
-    PermissionGate,
-    PlanRules,
-    Turn,
 )
 from assent.ports.storage import (
     MAX_WHOLE_READ,
@@ -53,10 +46,7 @@ from assent.ports.storage import (
 __all__ = [
     "DETACHED_HEAD",
     "MAX_WHOLE_READ",
-    "AgentDriver",
-    "Asker",
     "BlobStore",
-    "CallGuard",
     "Clock",
     "CollectionResult",
     "DisplacedFiles",
@@ -78,7 +68,6 @@ __all__ = [
     "OutsideFiles",
     "PageFetcher",
     "PathStateReader",
-    "PermissionGate",
     "PlanCommandRunner",
     "PlanFile",
     "PlanRules",
@@ -90,6 +79,5 @@ __all__ = [
     "SourceFolder",
     "StreamTrace",
     "TrustedKeys",
-    "Turn",
     "WorkspaceFiles",
 ]

@@ -1,11 +1,13 @@
 """Ports to programs and servers: processes, models, web pages, and files outside the workspace."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import msgspec
 
+from assent.core.errors import Refused
 from assent.core.llm import ModelRequest, Prices, StreamEvent
+from assent.core.permission.rule import CommandLimits
 from assent.core.plan.operation import RunCommand
 from assent.core.run.workspace_changes import NO_FILES, FileStateChanges, WorkspaceChanges
 from assent.core.shell.process import (
@@ -171,3 +173,67 @@ class OutsideFiles(Protocol):
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Lists the names in a folder, and whether each is a folder; raises NotFound."""
+
+
+class NoPlanCommandRunner:
+    """Implements PlanCommandRunner where no command may run."""
+
+    def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
+        raise Refused("The plan holds a command, and commands cannot run here.")
+
+    def check_allowed(self, command: RunCommand) -> None:
+        raise Refused("Commands cannot run here.")
+
+    def check_at_rest(self) -> None:
+        """None ran here, so none still runs."""
+
+    def clean_up(self, command: RunCommand, left: FileStateChanges) -> str:
+        return ""
+
+    def record(self) -> str:
+        raise Refused("Commands cannot run here.")
+
+    def run(
+        self, command: RunCommand, digest: str, left: FileStateChanges
+    ) -> Iterator[OutputChunk | ProcessResult]:
+        raise Refused("Commands cannot run here.")
+
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
+        """None runs here, so none has to end."""
+
+    def changes(self, before: str) -> WorkspaceChanges:
+        return WorkspaceChanges(known=False)
+
+
+class PlanRules(Protocol):
+    """What the rules of user and project say about plans, whoever approved those.
+
+    They are read anew with every question, so a rule that was added meanwhile counts.
+    """
+
+    def command_limits(self, line: str) -> CommandLimits:
+        """Returns to what they hold a command, given as a line for a shell."""
+
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        """Returns the paths that no plan may change, each with the rule that denies it.
+
+        Leniently, a project's configuration that cannot be read says nothing; else that raises.
+        """
+
+
+class HookResults(msgspec.Struct, frozen=True):
+    """What hooks returned: an objection, if any, text for the model, and warnings."""
+
+    objection: str = ""
+    words: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class HookRunner(Protocol):
+    """Runs the user's own programs on what happens."""
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
+        """Starts every hook for that moment with the facts as JSON; never raises.
+
+        Of those that come before something, one that is missing, slow or fails says no.
+        """

@@ -1,13 +1,11 @@
 """Ports of a session: the turn and its driver, and who decides about a call."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
-
-import msgspec
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Protocol
 
 from assent.core.event import StoredEvent
 from assent.core.llm import ChatMessage, StreamDelta, ToolCall, ToolDefinition
-from assent.core.permission.rule import CommandLimits, PermissionPattern
+from assent.core.permission.rule import PermissionPattern
 from assent.core.session.agent import Agent
 from assent.core.session.event import Question, RiskLevel, SessionEvent
 from assent.core.session.record import SessionRecord
@@ -123,22 +121,6 @@ class PermissionGate(Protocol):
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 
 
-class PlanRules(Protocol):
-    """What the rules of user and project say about plans, whoever approved those.
-
-    They are read anew with every question, so a rule that was added meanwhile counts.
-    """
-
-    def command_limits(self, line: str) -> CommandLimits:
-        """Returns to what they hold a command, given as a line for a shell."""
-
-    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
-        """Returns the paths that no plan may change, each with the rule that denies it.
-
-        Leniently, a project's configuration that cannot be read says nothing; else that raises.
-        """
-
-
 class Asker(Protocol):
     """A person who can be asked, or nobody. Several threads may ask; one question at a time."""
 
@@ -171,21 +153,3 @@ class CallGuard(Protocol):
 
     def turn_end_reason(self) -> str:
         """Hears that an answer's calls are over; says why the turn must end, if it must."""
-
-
-class HookResults(msgspec.Struct, frozen=True):
-    """What hooks returned: an objection, if any, text for the model, and warnings."""
-
-    objection: str = ""
-    words: str = ""
-    warnings: tuple[str, ...] = ()
-
-
-class HookRunner(Protocol):
-    """Runs the user's own programs on what happens."""
-
-    def fire(self, on: str, facts: Mapping[str, Any]) -> HookResults:
-        """Starts every hook for that moment with the facts as JSON; never raises.
-
-        Of those that come before something, one that is missing, slow or fails says no.
-        """

@@ -10,7 +10,7 @@ from assent.core.run.journal import CommandProgress, LiveCommandOutput
 from assent.core.text.hidden_chars import VisibleStream, fold_long, visible, visible_line
 from assent.core.text.secrets import redact
 from assent.render.operation_text import BRIEF_LENGTH, operation_subject
-from assent.render.redaction import StreamRedactor
+from assent.render.rows import StreamRedactor
 
 _WORDS: Final = {
     "before": "recording the files before",

@@ -11,8 +11,7 @@ from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.ports import LogCheck
 from assent.render.lines import Line, wrapped_lines
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row, path_fields
+from assent.render.rows import Row, path_fields, redacted_row
 
 MAX_TEXT_CHARS = 500  # characters of a text in a line; --json has all of it
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from shlex import quote
 from typing import Final
 
 import msgspec
@@ -48,7 +47,7 @@ from assent.render.comments import (
 )
 from assent.render.diff import diff_lines, diff_text
 from assent.render.lines import BLANK, Line, table_lines, untrusted_lines, wrapped_lines
-from assent.render.operation_text import command_lines, operation_brief
+from assent.render.operation_text import command_lines, operation_brief, operation_subject
 from assent.render.review_changes import (
     FIRST_REVIEW,
     ReviewChanges,
@@ -57,6 +56,7 @@ from assent.render.review_changes import (
 )
 from assent.render.review_warnings import DriftedFile, drift_lines, drift_rows, warning_lines
 from assent.render.rows import Row, operation_kind, operation_row, path_fields, warning_rows
+from assent.render.status import next_command, of_plan, state_text
 
 
 class OperationReview(msgspec.Struct, frozen=True):
@@ -107,24 +107,11 @@ class Review(msgspec.Struct, frozen=True):
     of: str = ""  # what names it in a command; nothing for the current plan
 
 
-NEXT: Final[dict[PlanState, str]] = {
-    PlanState.DRAFTING: "assent propose",
-    PlanState.EXECUTING: "assent recover",
-    PlanState.HALTED: "assent recover",
-    PlanState.COMPLETED: "assent undo",
-    PlanState.DISCARDED: "assent plan new NAME",
-}
 EMPTY_SCOPE: Final = (
     "A model carries this plan out, and it declares no `scope.files`: every single change will be "
     "asked about, and without a terminal refused."
 )
 CANNOT_BE_BUILT: Final = "Cannot be built"
-# Commands that mean the current plan, unless they name another one.
-PLAN_COMMANDS: Final = frozenset(
-    {"approve", "build", "diff", "propose", "rebase", "reject", "review", "undo"}
-)
-PLAN_COMMAND_GROUPS: Final = frozenset({"comment", "stage"})
-PLAN_SUBCOMMANDS: Final = frozenset({"plan delete", "plan history", "plan show", "plan write"})
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
 _WIDEST: Final = max(map(len, RISK_CODES))
 _text = attrgetter("text")
@@ -256,39 +243,6 @@ def review_diff_json(review: Review) -> Row:
         **({"drifted": drift_rows(review.drifted)} if review.drifted else {}),
         **warning_rows(review.warnings),
     }
-
-
-def state_text(state: PlanState, *, approved: bool) -> str:
-    """Returns the state in words; whether it is approved matters only while that is awaited."""
-    if state is not PlanState.AWAITING_APPROVAL:
-        return str(state)
-    return f"{state}, {'approved' if approved else 'not approved'}"
-
-
-def next_command(state: PlanState, digest: str, *, approved: bool) -> str:
-    """Returns what a person types next."""
-    if state is not PlanState.AWAITING_APPROVAL:
-        return NEXT[state]
-    return "assent build" if approved else f"assent approve --digest {digest}"
-
-
-def of_plan(command: str, plan: str) -> str:
-    """Returns a command that names the plan it is about, which is not the current one.
-
-    Nothing is added without a plan, to a command that is about no plan, or that names what it is
-    about: a plan, a run or a file.
-    """
-    program, *words = command.split(" ")
-    if not plan or program != "assent" or not words or not {"--plan", "--help"}.isdisjoint(words):
-        return command
-    first, both, named = words[0], " ".join(words[:2]), [*words[1:2]]
-    if first in PLAN_COMMAND_GROUPS or both in PLAN_SUBCOMMANDS:
-        verb, rest = both, words[2:]
-    elif first in PLAN_COMMANDS and all(word.startswith("-") for word in named):
-        verb, rest = first, words[1:]
-    else:
-        return command
-    return " ".join([program, verb, "--plan", quote(plan), *rest])
 
 
 def _title(review: Review) -> Iterator[Line]:
@@ -499,3 +453,76 @@ def _parts(review: Review, about: Iterable[str]) -> Iterator[CommentTarget]:
 
 def _about(operation: OperationReview) -> str:
     return f"{operation_kind(operation.op)} {operation_brief(operation.op)}"
+
+
+# Operations of a plan on a line each, with how much they change; and one of them in full.
+
+
+RISKY: Final = "!"
+NONE: Final = "Nothing is staged."
+NOT_SHOWN: Final = "Not shown as text, because it is binary or too large."
+
+
+def diff_line_counts(diff: str | None) -> tuple[int, int]:
+    """Counts the lines that a diff adds and removes."""
+    plus = minus = 0
+    inside = False
+    for line in (diff or "").split("\n"):
+        if line.startswith("diff --git "):
+            inside = False  # what follows are names, not lines of a file
+        elif line.startswith("@@ "):
+            inside = True
+        elif inside and line.startswith("+"):
+            plus += 1
+        elif inside and line.startswith("-"):
+            minus += 1
+    return plus, minus
+
+
+def staged_lines(operations: Sequence[OperationReview]) -> Iterator[Line]:
+    """Renders each operation as one line: number, risk, kind, what it is about, lines changed."""
+    if not operations:
+        yield Line("dim", NONE)
+    width = len(str(len(operations)))
+    for number, operation in enumerate(operations, 1):
+        sign = RISKY if operation.risks else " "
+        words = (
+            f"{number:>{width}}{sign} {operation_kind(operation.op):<6} "
+            f"{operation_subject(operation.op)}"
+        )
+        yield Line("risk" if operation.risks else "plain", f"{words}{_counts(operation)}")
+
+
+def operation_title(number: int, operation: OperationReview) -> str:
+    """Returns an operation as a title."""
+    return (
+        f"{number}. {operation_kind(operation.op)} {operation_brief(operation.op)} "
+        f"({operation.reversible})"
+    )
+
+
+def operation_detail_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders one operation in full: what it risks, then its diff or its command."""
+    for code in operation.risks:
+        yield from wrapped_lines("risk", f"{RISKY} {code}: {RISK_CODES[code]}")
+    if operation.risks:
+        yield BLANK
+    if operation.diff:
+        yield from diff_lines(operation.diff)
+    elif isinstance(operation.op, RunCommand):
+        yield from command_lines(operation.op, operation.unheld)
+        yield from undo_gap_lines(operation)
+        for remark in operation.remarks:
+            yield from wrapped_lines("plain", remark)
+    elif operation.diff is None:
+        yield Line("plain", NOT_SHOWN)
+
+
+def _counts(operation: OperationReview) -> str:
+    if isinstance(operation.op, RunCommand):
+        return ""
+    if operation.diff is None:
+        return "  not text"
+    plus, minus = diff_line_counts(operation.diff)
+    told = [f"+{plus}"] * bool(plus) + [f"-{minus}"] * bool(minus)
+    return f"  {' '.join(told)}" if told else ""

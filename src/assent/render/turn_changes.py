@@ -11,9 +11,8 @@ from assent.core.text.hidden_chars import visible_line
 from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, table_lines, wrapped_lines
 from assent.render.operation_text import operation_subject
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row, operation_kind
-from assent.render.status import NOT_SHOWN, diff_line_counts
+from assent.render.review import NOT_SHOWN, diff_line_counts
+from assent.render.rows import Row, operation_kind, redacted_row
 
 NOTHING: Final = "No turn of this session has changed files."
 _TAKEN: Final = {"": "", "some": "undone in part", "all": "undone"}

@@ -10,9 +10,8 @@ from assent.core.undo import FILES_ONLY, NOT_APPLIED, Inversion, UndoExtent, Und
 from assent.render.diff import diff_lines
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.operation_text import operation_subject
-from assent.render.redaction import redacted_row
 from assent.render.review import not_shown_lines
-from assent.render.rows import Row, operation_kind, operation_row, path_fields
+from assent.render.rows import Row, operation_kind, operation_row, path_fields, redacted_row
 from assent.render.status import SHORT, done_text
 
 

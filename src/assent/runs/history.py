@@ -112,7 +112,7 @@ class RunHistory:
 
     def undone(self, run: str) -> UndoneAmount:
         """Says how much of a run was taken back."""
-        return self._back().undone_of_run(run)
+        return self._runs.undone(run)
 
     def undos_of(self, target: UndoTarget) -> list[tuple[PlanRecord, PlanRun]]:
         """Returns which runs took any of it back, oldest first, with their plans."""

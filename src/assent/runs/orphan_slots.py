@@ -3,6 +3,7 @@
 from base64 import b64decode
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -19,11 +20,13 @@ from assent.core.run.orphan_slot import (
     identified_orphan,
     run_of_slot,
 )
-from assent.executor.executor import Executor
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.workspace_repository import WorkspaceRepository
 from assent.runs.journal import StoreJournal
+
+if TYPE_CHECKING:
+    from assent.executor.executor import Executor
 
 MAX_NAMED = 5  # slots that a refusal names
 RECOVER_COMMAND = "assent recover"
@@ -104,7 +107,7 @@ class OrphanSlots:
         with self._doors.locks.hold(home.workspace, RECOVER_COMMAND):
             return self._executor(home.workspace).remove_probes()
 
-    def _executor(self, workspace: str) -> Executor:
+    def _executor(self, workspace: str) -> "Executor":
         return self._doors.executor(
             StoreJournal(self._doors, PlanRepository(self._doors, workspace))
         )

@@ -42,9 +42,7 @@ from assent.core.run.journal import (
 )
 from assent.core.run.journal_check import invalid_paths
 from assent.core.run.permit import permitted_plan
-from assent.core.run.results import was_accepted
 from assent.core.run.slot_move import SlotLayout
-from assent.core.run.state import succeeded
 from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
 from assent.executor.rollback import changes_reader, read_rollbacks
@@ -70,6 +68,7 @@ from assent.runs.journal_summary import (
     remaining_folders,
 )
 from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.run_status import RunStatus
 from assent.runs.undo.history import displaced_by
 from assent.runs.undo.targets import UndoTargets, refuse_repeated_undo
 
@@ -106,7 +105,7 @@ APPROVAL_UNUSED = "Nothing was changed, and the approval is not spent."
 RunSteps = Generator[RunUpdate, None, RunReport]
 
 
-class Runs:
+class Runs(RunStatus):
     """Changes the person's files, always through the executor."""
 
     def __init__(
@@ -117,9 +116,8 @@ class Runs:
         projections: PlanProjections,
         orphans: OrphanSlots,
     ) -> None:
-        self._doors = doors
+        super().__init__(doors, plans)
         self._orphans = orphans
-        self._plans = plans
         self._consents = consents
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
@@ -346,29 +344,6 @@ class Runs:
         """
         return self._running.cancel("interrupted")
 
-    def unfinished(self) -> tuple[str, PlanRun] | None:
-        """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
-        for record in self._plans.records():
-            if record.unfinished:
-                return record.plan_id, record.unfinished
-        ledger = self.repository()
-        left = ledger.permit_log().unfinished if ledger.workspace else None
-        if left is None:
-            return None
-        return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
-
-    def waits_for_person(self) -> bool:
-        """Tells whether the unfinished run's command was interrupted, so that a person decides."""
-        found = self.unfinished()
-        if found is None:
-            return False
-        last = StoreJournal(self._doors, self.repository()).read(found[1].run)[-1]
-        return isinstance(last, CommandEndedEntry) and not succeeded(last)
-
-    def holder(self) -> str:
-        """Names who is at work in this workspace at this moment; empty if nobody is."""
-        return self._doors.locks.holder(self.repository().workspace)
-
     def check_decided(self) -> None:
         """Refuses while a run waits for a person: nothing else is built before."""
         found = self.unfinished()
@@ -426,15 +401,6 @@ class Runs:
             yield from kept_slots_text(last.kept, blobs, files)
         yield from remaining_folders(plan, entries, files)
         yield from leftovers(plan, entries, blobs, files)
-
-    def was_accepted(self, run: str) -> bool:
-        """Tells whether a run ended because a person took what stood, not as its plan says."""
-        entries = StoreJournal(self._doors, self.repository()).read(run)
-        last = entries[-1] if entries else None
-        return isinstance(last, FinishedEntry) and was_accepted(last, entries)
-
-    def repository(self) -> PlanRepository:
-        return self._plans.repository()
 
     def recover_unfinished(self) -> Generator[RunUpdate, None, RunReport | None]:
         """Recovers an unfinished run, if there is one, or says that it waits for a person."""

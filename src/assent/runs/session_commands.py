@@ -184,26 +184,6 @@ class SessionCommands:
         """Ends the person's own command, from any thread; tells whether one runs here."""
         return self._own.cancel("interrupted")
 
-    def unfinished(self) -> CommandStarted | None:
-        """Returns the last command if it began and its end is not on record."""
-        ledger = self._runs.repository()
-        return ledger.permit_log().command if ledger.workspace else None
-
-    def running(self) -> tuple[CommandStarted | None, str]:
-        """Returns the last command without an end on record, and who runs it; nobody if it is cut.
-
-        One that ends, or begins, between two looks is not taken for one that was cut.
-        """
-        left = self.unfinished()
-        while left is not None:
-            if holder := self._doors.locks.holder(self._runs.repository().workspace):
-                return left, holder
-            again = self.unfinished()
-            if again == left:
-                break
-            left = again
-        return left, ""
-
     def unknown_end(self, session: str, call: str) -> str:
         """Says what is known of the command of a call if it began and nobody saw its end."""
         commands = AppliedChanges(self._doors, self._runs.repository()).commands

@@ -13,9 +13,15 @@ from itertools import chain
 from threading import RLock
 
 from assent.core.errors import StoreError
-from assent.store.blob_writer import SYNCFS_THRESHOLD, BlobDisk, BlobWriter
-from assent.store.errors import SAFE, system_error
-from assent.store.packs import PackLocation, Packs, build_pack
+from assent.store.files import SAFE, system_error
+from assent.store.packs import (
+    SYNCFS_THRESHOLD,
+    BlobDisk,
+    BlobWriter,
+    PackLocation,
+    Packs,
+    build_pack,
+)
 
 # Timestamps on stored blobs: when each was last stored or found to be stored.
 

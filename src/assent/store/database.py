@@ -17,8 +17,16 @@ from threading import RLock
 from typing import Any, Final, TypeAlias
 
 from assent.core.errors import StoreError
-from assent.store.errors import REPLACED_FILE_ERRORS, SAFE, damaged_log, store_errors, system_error
-from assent.store.files import make_folder, refuse_shared, sync_folder
+from assent.store.files import (
+    REPLACED_FILE_ERRORS,
+    SAFE,
+    damaged_log,
+    make_folder,
+    refuse_shared,
+    store_errors,
+    sync_folder,
+    system_error,
+)
 from assent.store.hash_chain import chain_all_events
 from assent.store.locks import TIMEOUT_S, acquired, release
 

@@ -15,9 +15,8 @@ from itertools import chain
 
 from assent.core.errors import StoreError
 from assent.ports import CollectionResult
-from assent.store.blob_writer import BlobDisk, BlobWriter
-from assent.store.errors import SAFE, system_error
-from assent.store.packs import Packs, build_pack
+from assent.store.files import SAFE, system_error
+from assent.store.packs import BlobDisk, BlobWriter, Packs, build_pack
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
 EVERY = 24 * 3600.0  # seconds between two collections that nobody asked for

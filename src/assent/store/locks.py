@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from assent.core.errors import Busy
-from assent.store.errors import store_errors
-from assent.store.files import make_folder
+from assent.store.files import make_folder, store_errors
 
 TIMEOUT_S = 10.0
 _SHORTEST, _LONGEST = 0.001, 0.05

@@ -5,12 +5,8 @@ import shlex
 import stat
 from contextlib import suppress
 
-from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
-from nacl.exceptions import CryptoError
-
 from assent.core.errors import StoreError
-from assent.store.errors import store_errors
-from assent.store.files import make_folder, refuse_shared_stat, sync_folder
+from assent.store.files import make_folder, refuse_shared_stat, store_errors, sync_folder
 
 _SEED = 32
 _SIGNATURE = 64
@@ -30,6 +26,8 @@ class FileSigner:
 
     def sign(self, payload: bytes) -> str:
         """Returns the signature as hex; makes the pair if there is none."""
+        from nacl.bindings import crypto_sign
+
         _, secret = self._loaded() or self._made()
         return crypto_sign(payload, secret)[:_SIGNATURE].hex()
 
@@ -41,13 +39,13 @@ class FileSigner:
     def _loaded(self) -> tuple[bytes, bytes] | None:
         if self._pair is None:
             with store_errors("read the key", self._path), suppress(FileNotFoundError):
-                self._pair = crypto_sign_seed_keypair(self._seed())
+                self._pair = _key_pair(self._seed())
         return self._pair
 
     def _made(self) -> tuple[bytes, bytes]:
         with store_errors("make the key", self._path):
             _create(self._path, os.urandom(_SEED))
-            self._pair = crypto_sign_seed_keypair(self._seed())
+            self._pair = _key_pair(self._seed())
         return self._pair
 
     def _seed(self) -> bytes:
@@ -79,6 +77,9 @@ class FileSigner:
 
 def is_signed_by(key: str, payload: bytes, signature: str) -> bool:
     """Tells whether whoever holds a public key made the signature; of garbage nobody did."""
+    from nacl.bindings import crypto_sign_open
+    from nacl.exceptions import CryptoError
+
     try:
         public, raw = bytes.fromhex(key), bytes.fromhex(signature)
         if (public.hex(), raw.hex(), len(raw)) != (key, signature, _SIGNATURE):
@@ -87,6 +88,13 @@ def is_signed_by(key: str, payload: bytes, signature: str) -> bool:
     except (ValueError, TypeError, CryptoError):
         return False
     return True
+
+
+def _key_pair(seed: bytes) -> tuple[bytes, bytes]:
+    """Returns the public and the secret key that a seed stands for."""
+    from nacl.bindings import crypto_sign_seed_keypair
+
+    return crypto_sign_seed_keypair(seed)
 
 
 def _create(path: str, seed: bytes) -> None:

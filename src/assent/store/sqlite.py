@@ -28,7 +28,7 @@ from assent.store.database import (
     mistyped_event,
     schema_difference,
 )
-from assent.store.errors import damaged_log
+from assent.store.files import damaged_log
 from assent.store.hash_chain import (
     FIELDS,
     PAGE,

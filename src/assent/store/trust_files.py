@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager
 import msgspec
 
 from assent.core.permission.trust import TrustedFile, TrustList
-from assent.store.errors import damaged_log, store_errors
-from assent.store.files import write_atomically
+from assent.store.files import damaged_log, store_errors, write_atomically
 from assent.store.locks import TIMEOUT_S, FileLocks
 
 # Writes the list of trusted project files: under a lock, as a whole, private to its owner.

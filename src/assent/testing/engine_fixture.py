@@ -18,10 +18,10 @@ from assent.executor.projection import LocalProjection
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.ports import BlobStore, Clock, EventStore, PlanCommandRunner, WorkspaceFiles
 from assent.runs.plan_commands import LocalPlanCommandRunner
-from assent.store.blob_writer import BlobDisk
 from assent.store.blobs import FileBlobStore
 from assent.store.clock import SystemClock
 from assent.store.locks import FileLocks
+from assent.store.packs import BlobDisk
 from assent.store.signing_key import FileSigner
 from assent.store.sqlite import SqliteEventStore
 from assent.testing.call_trace import CallListener, ignore_call, trace_calls

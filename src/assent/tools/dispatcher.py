@@ -33,7 +33,7 @@ from assent.core.tool import (
     Verdict,
     strictest_decision,
 )
-from assent.ports import CallGuard, PermissionGate
+from assent.ports.session import CallGuard, PermissionGate
 from assent.tools.aliases import aliases_of, normalized_name, resolve_alias
 from assent.tools.outcome import access_line, failed_outcome, refused_outcome
 from assent.tools.path_access import outside_accesses

@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # loading these takes longer than the first paint may
     from assent.app.session import SessionRuntime
     from assent.core.session.agent import Agent
     from assent.core.session.custom_command import SlashCommand
-    from assent.ports import Asker, ProcessRunner
+    from assent.ports import ProcessRunner
+    from assent.ports.session import Asker
 
 
 class StartOptions(msgspec.Struct, frozen=True):

@@ -13,23 +13,21 @@ from assent.core.paths import GIT, STAGE, STATE, base_name, parent
 from assent.core.run.orphan_slot import SLOT_NAME_PATTERN, SLOTS
 from assent.core.run.slot_move import PathState
 from assent.executor.disk import Disk, EntryKind, readable_errors
-from assent.executor.file_attributes import (
-    OwnershipRights,
-    attributes_of,
-    lost_attributes,
-    process_rights,
-)
 from assent.executor.file_states import (
     CHUNK,
     OPEN_READ,
     DigestCache,
     FileStates,
+    OwnershipRights,
+    attributes_of,
+    lost_attributes,
+    process_rights,
     unsupported_file_type,
 )
 from assent.executor.folder_handles import FolderHandles
 from assent.executor.slots import folders_with_own_slots, mounts_below
 from assent.ports import LinkTarget, ReplacementLoss
-from assent.workspace.real_path import locate
+from assent.workspace.root import locate
 
 # Folder stamps: times, size and inode of each entry, to tell which files a command changed.
 

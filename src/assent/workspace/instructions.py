@@ -9,7 +9,7 @@ from assent.core.session.agent import InstructionFile
 from assent.executor.disk import Disk
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles
-from assent.workspace.real_path import real_path
+from assent.workspace.root import real_path
 
 NAMES = (b"AGENTS.md", b"CLAUDE.md")  # the second counts where the first is missing
 LIMIT = 32 << 10  # bytes of one file

@@ -12,7 +12,7 @@ from assent.core.permission.sensitive_paths import SECRET_FOLDERS
 from assent.executor.disk import Disk, readable_errors
 from assent.executor.file_states import OPEN_READ
 from assent.executor.folder_handles import FolderHandles
-from assent.workspace.real_path import real_path
+from assent.workspace.root import real_path
 
 SYSTEM_FOLDERS = (b"/proc", b"/sys", b"/dev")
 CHUNK = 1 << 20

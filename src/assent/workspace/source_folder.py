@@ -12,7 +12,7 @@ from assent.executor.file_states import FileStates
 from assent.executor.folder_handles import FolderHandles
 from assent.ports import FolderEntryKind
 from assent.workspace.files import LocalWorkspaceFiles
-from assent.workspace.real_path import real_path
+from assent.workspace.root import real_path
 
 _HELP = "assent stage from --help"
 

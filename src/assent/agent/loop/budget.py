@@ -10,7 +10,8 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.event import StoredEvent
 from assent.core.llm import TokenUsage
-from assent.ports import OpenedModel, Turn
+from assent.ports import OpenedModel
+from assent.ports.session import Turn
 
 BudgetKind: TypeAlias = Literal["dollars", "tokens", "seconds"]
 

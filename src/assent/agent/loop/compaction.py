@@ -26,7 +26,8 @@ from assent.core.llm import (
 )
 from assent.core.session.event import Compacted, MessageAdded, PartSaid, StepRetried
 from assent.core.session.transcript import SUMMARY
-from assent.ports import OpenedModel, Turn
+from assent.ports import OpenedModel
+from assent.ports.session import Turn
 
 # Estimates the tokens of the next request, counting each message once.
 

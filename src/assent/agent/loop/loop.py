@@ -23,8 +23,9 @@ from assent.core.llm import (
 from assent.core.permission.mode import Mode
 from assent.core.session.agent import PromptContext
 from assent.core.session.event import SessionEvent, TurnEnded, interrupted_turn
-from assent.ports import Model, OpenedModel, Turn
+from assent.ports import Model, OpenedModel
 from assent.ports.cancellation import CancelToken
+from assent.ports.session import Turn
 
 # The events and messages with which a turn ends.
 

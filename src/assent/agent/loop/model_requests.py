@@ -13,7 +13,8 @@ from assent.core.llm import ChatMessage, ModelRequest, TextPart, TokenUsage, Too
 from assent.core.session.agent import Agent, PromptContext
 from assent.core.session.event import PartSaid, SessionEvent, StepStarted
 from assent.core.text.tool_mentions import missing_tools
-from assent.ports import OpenedModel, Turn
+from assent.ports import OpenedModel
+from assent.ports.session import Turn
 
 
 class ModelRequests:

@@ -22,7 +22,8 @@ from assent.core.llm import (
     ToolResult,
 )
 from assent.core.session.event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
-from assent.ports import OpenedModel, Turn
+from assent.ports import OpenedModel
+from assent.ports.session import Turn
 
 MAX_NAME_CHARS = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")

@@ -36,8 +36,8 @@ from assent.core.session.event import (
 from assent.core.session.record import SessionRecord, fold_session
 from assent.core.text.secrets import redact
 from assent.core.tool import EffectResult, TaskEffect
-from assent.ports import AgentDriver, Turn
 from assent.ports.cancellation import CancelToken
+from assent.ports.session import AgentDriver, Turn
 
 
 class CancellableChildren(Protocol):

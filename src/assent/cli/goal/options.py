@@ -5,16 +5,15 @@ and the first request.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, NoReturn
 
 import msgspec
 
 from assent.cli.input import argument_text
+from assent.cli.output import OUTPUT_FORMATS, OutputFormat
 from assent.cli.registry import COMMANDS
 from assent.core.errors import UsageError
 
-OutputFormat: TypeAlias = Literal["text", "json", "stream-json"]
-OUTPUT_FORMATS: tuple[OutputFormat, ...] = get_args(OutputFormat)
 HELP = "assent --help"
 MAX_LIMIT = 1e9  # of turns, or dollars
 TYPO_SIMILARITY = 0.7  # how alike a word must be to a command to have been meant as one

@@ -10,9 +10,16 @@ from typing import Protocol
 
 import msgspec
 
-from assent.cli.goal.options import OutputFormat
 from assent.cli.goal.result import TurnResult, is_of_session, turn_result_lines, turn_result_row
-from assent.cli.output import CliOutput, ansi, colored, current_time, encoded, ignore_closed_stdout
+from assent.cli.output import (
+    CliOutput,
+    OutputFormat,
+    ansi,
+    colored,
+    current_time,
+    encoded,
+    ignore_closed_stdout,
+)
 from assent.cli.terminal import ScreenLock
 from assent.core.event import Event, StoredEvent
 from assent.core.llm import StreamDelta, TextPart
@@ -23,8 +30,7 @@ from assent.core.text.secrets import redact
 from assent.render.command_output import visible_output
 from assent.render.lines import Line
 from assent.render.notification import NotificationFilter, NotificationMethod, notification_sequence
-from assent.render.redaction import StreamRedactor
-from assent.render.rows import Row
+from assent.render.rows import Row, StreamRedactor
 from assent.render.turn_stream import (
     ChildNames,
     RepeatedCallFilter,

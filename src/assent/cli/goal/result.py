@@ -30,8 +30,7 @@ from assent.core.text.secrets import redact
 from assent.core.tool import MISSING_CAPABILITY
 from assent.render.lines import BLANK, Line, wrapped_lines
 from assent.render.questions import open_questions_lines
-from assent.render.redaction import redacted_row
-from assent.render.rows import Row
+from assent.render.rows import Row, redacted_row
 from assent.render.turn_stream import batch_row, count_repeated_rows, times_suffix
 
 IDLE_STATE: Final = "IDLE"  # the state of a session without a plan

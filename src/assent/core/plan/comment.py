@@ -1,11 +1,10 @@
 """Comments on lines of a plan, and feedback: what a user wants changed, as one text."""
 
+import re
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
-
-from assent.core.session.custom_command import fenced_block
 
 PLAN: Final = "plan"  # what a person calls the plan's text, where an operation has a number
 MAX_LINES: Final = 200  # that one comment is tied to
@@ -148,3 +147,13 @@ def _comment_text(placed: PlacedComment) -> str:
     numbered = [f"{n:>{width}} | {line}" for n, line in enumerate(anchor.quote, anchor.first)]
     quote = fenced_block(f"{title}\n", "\n".join(numbered))
     return f"{quote}\n\n{words}"
+
+
+_FENCE = re.compile(r"`{3,}")
+
+
+def fenced_block(title: str, content: str) -> str:
+    """Returns a text under a title, in a fence that it cannot end."""
+    fence = "`" * (max(map(len, _FENCE.findall(content)), default=2) + 1)
+    end = "" if content.endswith("\n") else "\n"
+    return f"{title}\n{fence}\n{content}{end}{fence}"

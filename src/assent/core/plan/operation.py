@@ -1,5 +1,6 @@
 """Operations: the exact changes and commands of a plan, and the codes of their risks."""
 
+import shlex
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias, assert_never
 
@@ -62,6 +63,13 @@ class RunCommand(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=T
     network: bool = False
     undo: tuple[bytes, ...] = ()
     profile: CommandProfile = "workspace"
+
+
+def command_line_text(command: RunCommand) -> str:
+    """Returns a command as one line, or lines, for a shell."""
+    if not command.argv:
+        return command.script.decode("utf-8", "surrogateescape")
+    return shlex.join(word.decode("utf-8", "surrogateescape") for word in command.argv)
 
 
 FileOperation: TypeAlias = WriteFile | DeleteFile | MoveFile

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from assent.core.plan.comment import fenced_block
 from assent.core.shell.process import shell_quoted as as_word
 
 
@@ -41,7 +42,6 @@ TemplatePart: TypeAlias = TemplateText | TemplateFile | TemplateShell
 _TOKEN = re.compile(r"!`([^`\n]+)`|(?<![\w`@/.])@([^\s`'\"<>()\[\]{},;]+)")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 _WORD = re.compile(r'"([^"]*)"|\'([^\']*)\'|(\S+)')
-_FENCE = re.compile(r"`{3,}")
 
 
 def template_parts(template: str, arguments: str) -> tuple[TemplatePart, ...]:
@@ -73,13 +73,6 @@ def joined_template(parts: Sequence[TemplatePart], contents: Mapping[TemplatePar
     files = [part for part in dict.fromkeys(parts) if isinstance(part, TemplateFile)]
     fences = [fenced_block(f"{file.path}:", contents[file]) for file in files if file in contents]
     return "\n\n".join((said, *fences))
-
-
-def fenced_block(title: str, content: str) -> str:
-    """Returns a text under a title, in a fence that it cannot end."""
-    fence = "`" * (max(map(len, _FENCE.findall(content)), default=2) + 1)
-    end = "" if content.endswith("\n") else "\n"
-    return f"{title}\n{fence}\n{content}{end}{fence}"
 
 
 class _TemplateArguments:

@@ -5,7 +5,6 @@ the command runs in, its sandbox profile, and the commands that the plan declare
 """
 
 from collections.abc import Iterable
-from shlex import join as quoted_words
 from shlex import split
 from typing import Final
 
@@ -78,11 +77,6 @@ def write_targets(op: RunCommand, line: CommandAnalysis, root: str) -> tuple[str
     return tuple(dict.fromkeys(targets))
 
 
-def command_line_text(op: RunCommand) -> str:
-    """Returns a command as one line, or lines, for a shell."""
-    return quoted_words(map(_text, op.argv)) if op.argv else _text(op.script)
-
-
 def _has_confusable_name(names: list[str], written: Iterable[str]) -> bool:
     """Tells whether a program or a file that is written has a name that passes for another."""
     paths = {name for name in names if "/" in name}
@@ -114,7 +108,3 @@ def _split(prefix: str) -> tuple[str, ...]:
         return tuple(split(prefix))
     except ValueError:
         return tuple(prefix.split())
-
-
-def _text(word: bytes) -> str:
-    return word.decode("utf-8", "surrogateescape")

@@ -12,8 +12,7 @@ from assent.core.session.rewind import UserMessage
 from assent.core.text.hidden_chars import visible_line
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, Line, local_time, untrusted_lines
-from assent.render.redaction import redacted_row
-from assent.render.rows import session_row, session_state
+from assent.render.rows import redacted_row, session_row, session_state
 from assent.render.sessions import session_lines, transcript_lines, with_children
 from assent.tui.hints import lines_with_screen_commands
 from assent.tui.panels.panel import ConfirmPanel

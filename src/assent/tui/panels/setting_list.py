@@ -6,7 +6,7 @@ from typing import Final
 from assent.core.permission.mode import mode_names
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import BLANK, Line, untrusted_lines
-from assent.render.redaction import redacted_row
+from assent.render.rows import redacted_row
 from assent.tui.panels.picker import Picker, PickerRow
 from assent.tui.sidebar.context import model_name, token_count_text
 from assent.tui.theme import DARK, LIGHT, PLAIN, THEMES

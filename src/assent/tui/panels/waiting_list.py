@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import GUTTER, Line, local_time
 from assent.render.pending_decisions import PendingDecision
-from assent.render.redaction import redacted_row
+from assent.render.rows import redacted_row
 from assent.tui.panels.picker import Picker, PickerRow
 
 SHORT = 12  # letters of a digest

@@ -39,8 +39,13 @@ from assent.core.text.hidden_chars import (
 from assent.core.text.line_diff import line_changes
 from assent.core.text.secrets import redact
 from assent.render.lines import BLANK, GUTTER, Line, Style
-from assent.render.review import OperationReview, state_text
-from assent.render.status import operation_detail_lines, operation_title, staged_lines
+from assent.render.review import (
+    OperationReview,
+    operation_detail_lines,
+    operation_title,
+    staged_lines,
+)
+from assent.render.status import state_text
 from assent.tui.context import AppContext
 from assent.tui.line_view import LinePosition, LineView, Section
 from assent.tui.panels.panel import Panel

@@ -35,12 +35,12 @@ from assent.render.review import (
     operation_part,
     reviewed_mark,
     risk_lines,
-    state_text,
     text_part,
 )
 from assent.render.review_changes import FIRST_REVIEW, ReviewChanges, review_changes_lines
 from assent.render.review_warnings import DriftedFile, drift_lines, warning_lines
 from assent.render.rows import operation_kind
+from assent.render.status import state_text
 from assent.tui.hints import error_text, with_screen_commands
 from assent.tui.line_view import LinePosition, Section
 from assent.tui.panels.approval.state import ApprovalStage, ApprovalState

@@ -1,0 +1,356 @@
+"""Opens the ports of a workspace: chooses the concrete class for each of them."""
+
+import getpass
+import hashlib
+import os
+import pwd
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from functools import cache, cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assent.app.settings import load_settings, open_workspace_trust, user_paths
+from assent.config.loader import LoadedSettings
+from assent.config.paths import AppPaths, private_paths
+from assent.config.settings import Settings
+from assent.core.errors import AssentError, UsageError
+from assent.core.paths import normalize
+from assent.core.permission.rule import CommandLimits, PathLimits, PermissionPolicy, PermissionRule
+from assent.core.run.workspace_changes import SnapshotLimits
+from assent.core.shell.process import SandboxState, SandboxStatus
+from assent.planning.ports import NoPlanRules, Ports, RetentionLimits, WorkspaceConfig
+from assent.ports import Journal, LogCheck, PlanCommandRunner, PlanRules
+from assent.ports.external import NoPlanCommandRunner
+from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
+
+if TYPE_CHECKING:
+    from assent.config.keyring import KeyringReader
+    from assent.core.permission.command_analysis import CommandAnalysis
+    from assent.core.plan.keyring import Keyring
+    from assent.executor.executor import Executor
+    from assent.permissions.plan_rules import PolicyPlanRules
+    from assent.ports.file_writer import FileWriter
+
+# What records take from the machine: a folder's identity, the user and the time.
+#
+# It cannot be set from outside the process. A test that opens a recorded state directory uses it
+# to say where, when and for whom that state was written.
+
+
+def _identity(root: bytes) -> tuple[bytes, int]:
+    """Returns the path and the inode by which the log knows the folder of a workspace."""
+    return root, os.stat(root).st_ino
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())
+
+
+def _account() -> str:
+    """Returns whose process this is; variables that anybody can set do not count."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+class HostIdentity(msgspec.Struct, frozen=True):
+    """The machine as records name it; this one, unless a test says otherwise."""
+
+    identity: Callable[[bytes], tuple[bytes, int]] = _identity
+    user: Callable[[], str] = _user
+    account: Callable[[], str] = _account
+    nanoseconds: Callable[[], int] = time.time_ns
+
+
+THIS_HOST = HostIdentity()
+HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
+
+
+# Chooses the concrete classes behind the ports of an engine.
+
+
+MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
+
+NO_COMMANDS = NoPlanCommandRunner()
+NO_RULES = NoPlanRules()
+
+
+def open_ports(
+    cwd: bytes,
+    root: bytes,
+    here: AppPaths,
+    settings: Settings,
+    commander: PlanCommandRunner = NO_COMMANDS,
+    rules: PlanRules = NO_RULES,
+) -> tuple[Ports, WorkspaceConfig]:
+    """Opens them for a person in the folder `cwd` of the workspace `root`; no hook yet."""
+    from assent.executor.displaced_files import LocalDisplacedFiles
+    from assent.executor.file_states import DigestCache
+    from assent.executor.projection import LocalProjection
+    from assent.store.blobs import FileBlobStore
+    from assent.store.clock import SystemClock
+    from assent.store.garbage_collector import BlobGarbageCollector
+    from assent.store.locks import FileLocks
+    from assent.store.signing_key import FileSigner
+    from assent.store.sqlite import SqliteEventStore
+    from assent.workspace.files import LocalWorkspaceFiles
+    from assent.workspace.git_state import git_state
+
+    plan_dir = normalize(os.fsencode(settings.plan.dir))
+    blobs = FileBlobStore(here.state / "blobs")
+    digests = DigestCache()  # what reading has hashed, applying need not hash again
+    place = _place(root, plan_dir, here, settings)
+    spares = LocalDisplacedFiles(
+        os.fsencode(here.state / "spares"), place.retention.displaced_bytes
+    )
+
+    @cache
+    def writer() -> "FileWriter":
+        from assent.executor.file_writer import LocalFileWriter
+
+        return LocalFileWriter(root, digests=digests, spares=spares)
+
+    def open_executor(journal: Journal) -> "Executor":  # most commands change nothing
+        from assent.executor.executor import Executor
+
+        return Executor(writer(), blobs, journal, commander=commander)
+
+    doors = Ports(
+        store=SqliteEventStore(here.state / "log.db"),
+        blobs=blobs,
+        signer=FileSigner(here.state / "key"),
+        locks=FileLocks(here.state / "locks"),
+        clock=SystemClock(HOST.get().nanoseconds),
+        files=LocalWorkspaceFiles(root, cwd, digests=digests),
+        projection=LocalProjection(root, plan_dir),
+        executor=open_executor,
+        command_runner=commander,
+        garbage_collector=BlobGarbageCollector(here.state / "blobs"),
+        displaced_files=spares,
+        rules=rules,
+        keys=KeyringTrustedKeys(here, root, settings.keys),
+        classify_command_line=line_classifier(os.fsdecode(root), str(Path.home())),
+        no_sandbox_reason=_unheld,
+        git_state=partial(git_state, root),
+    )
+    return doors, place
+
+
+def folder_name(root: bytes) -> str:
+    """Returns the name of a workspace's folder where the state keeps one for each."""
+    return hashlib.sha256(root).hexdigest()[:32]
+
+
+def _place(root: bytes, plan_dir: bytes, here: AppPaths, settings: Settings) -> WorkspaceConfig:
+    undo, machine = settings.undo, HOST.get()
+    known_as, inode = machine.identity(root)
+    return WorkspaceConfig(
+        root=root,
+        inode=inode,
+        plan_dir=plan_dir,
+        user=machine.user(),
+        expires_s=settings.approve.expires_s,
+        private=private_paths(here, root, Path.home() / ".config" / "opencode"),
+        export=os.fsencode(settings.plan.export),
+        staging=settings.plan.staging,
+        max_file=settings.stage.max_file_mb << 20,
+        commit=settings.plan.commit,
+        snapshot_limits=SnapshotLimits(undo.file_mb << 20, undo.total_mb << 20, undo.files),
+        modes=settings.modes,
+        retention=RetentionLimits(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
+        independent=_independent(root, here, settings),
+        account=machine.account(),
+        known_as=known_as,
+    )
+
+
+def _unheld() -> str:
+    """Says why no sandbox holds here; nothing where one does, or nobody has tried yet."""
+
+    standing = known_sandbox_status()
+    return "" if standing is None or standing.hold is SandboxState.HELD else standing.reason
+
+
+def line_classifier(root: str, home: str) -> "Callable[[str], CommandAnalysis]":
+    """Returns what judges command lines, by tables and a grammar that the first one loads."""
+
+    def classify(text: str) -> "CommandAnalysis":
+        from assent.permissions.commands.read_only_line import read_only_line
+
+        if (found := read_only_line(text)) is not None:
+            return found  # without the grammar, which takes long to load
+        from assent.permissions.commands.classifier import classify_command_line
+
+        return classify_command_line(text, root=root, home=home)
+
+    return classify
+
+
+def _independent(root: bytes, here: AppPaths, settings: Settings) -> bool | tuple[str, ...]:
+    """Returns for which risks two people are needed; the system's file is rarely there."""
+    own = settings.approve.independent
+    try:
+        if own is True or not here.system.exists():
+            return own
+        return independence_risks(root, here, own)
+    except (UsageError, OSError):
+        return True  # what cannot be read could say anything: nobody approves alone
+
+
+class KeyringTrustedKeys:
+    """Implements ports.TrustedKeys with what the person's and the system's files list."""
+
+    def __init__(self, here: AppPaths, root: bytes, of_user: Mapping[str, str]) -> None:
+        self._here = here
+        self._root = root
+        self._of_user = of_user
+
+    def trusted(self, key: str) -> bool:
+        return self._ring.counts(key)
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        from assent.store.signing_key import is_signed_by
+
+        return is_signed_by(key, payload, signature)
+
+    @cached_property
+    def _ring(self) -> "Keyring":
+        return keyring_reader(self._here, self._root).keyring(self._of_user)
+
+
+def keyring_reader(here: AppPaths, root: bytes) -> "KeyringReader":
+    """Returns what reads the lists of keys, for somebody who works in a workspace."""
+    from assent.config.keyring import KeyringReader
+    from assent.executor.disk import Disk
+
+    return KeyringReader(here, root, Disk().open)
+
+
+def independence_risks(
+    root: bytes, here: AppPaths, of_user: bool | tuple[str, ...]
+) -> bool | tuple[str, ...]:
+    """Returns for which risks two people are needed: what the user says, and what the system."""
+    said = (of_user, keyring_reader(here, root).system().approve.independent)
+    if True in said:
+        return True
+    codes = [code for each in said if isinstance(each, tuple) for code in each]
+    return tuple(dict.fromkeys(codes))
+
+
+# The rules that apply to plans; they are read again for each use.
+
+
+class PlanRulesReader:
+    """Implements ports.PlanRules; an unreadable rule file raises, so nothing runs (law 9)."""
+
+    def __init__(self, root: bytes, here: AppPaths) -> None:
+        self._root = root
+        self._here = here
+        self._known: tuple[PermissionPolicy, "PolicyPlanRules"] | None = None
+
+    def command_limits(self, line: str) -> CommandLimits:
+        return self._now().command_limits(line)
+
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        return self._now(lenient=lenient).denials(paths)
+
+    def path_limits(self) -> PathLimits | None:
+        """Returns what they keep from every confined command; None if they keep nothing."""
+        return self._now().path_limits()
+
+    def _now(self, *, lenient: bool = False) -> "PolicyPlanRules":
+        """Reads the rules; where they are as they were, what was worked out for them stays."""
+        from assent.permissions.plan_rules import PolicyPlanRules
+
+        try:
+            policy = self._policy(load_settings(self._root, self._here, lenient=False))
+        except AssentError:
+            if not lenient:
+                raise
+            loaded = load_settings(self._root, self._here, lenient=True)
+            policy = self._policy(msgspec.structs.replace(loaded, project=Settings()))
+        known = self._known  # others may ask at the same time
+        if known is None or known[0] != policy:
+            known = self._known = (
+                policy,
+                PolicyPlanRules(policy, line_classifier(policy.root, policy.home)),
+            )
+        return known[1]
+
+    def _policy(self, loaded: LoadedSettings) -> PermissionPolicy:
+        return load_rules(self._root, self._here, loaded)[0]
+
+
+def load_rules(
+    root: bytes,
+    here: AppPaths,
+    loaded: LoadedSettings,
+    command_line: tuple[PermissionRule, ...] = (),
+    *,
+    check: bool = True,
+) -> tuple[PermissionPolicy, tuple[str, ...]]:
+    """Reads every layer of rules but the agents', with warnings; unchecked, examples may fail."""
+    from assent.config.permissions import RuleSources, load_policy
+    from assent.executor.disk import Disk
+
+    trusted = open_workspace_trust(root, here)
+    sources = RuleSources(
+        loaded, here, root, str(Path.home()), Disk().open, trusted.holds, command_line, check
+    )
+    policy, warnings = load_policy(sources)
+    return policy, (*warnings, *trusted.warnings)
+
+
+def remove_leftover_folders(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
+    """Removes the empty folders that a command left which was killed; returns what it removed."""
+    folder = here.state / MOUNT_POINTS / folder_name(root)
+    try:
+        if not os.listdir(folder):
+            return ()
+    except OSError:
+        return ()
+    from assent.sandbox.runner.mount_points import MountPoints
+
+    found = MountPoints(os.fspath(folder)).sweep()
+    return tuple(path[len(root) :].lstrip(b"/") for path in found)
+
+
+# What the last self-test found out about the sandbox, without running anything.
+
+
+def known_sandbox_status() -> SandboxStatus | None:
+    """Tells what the last self-test found; None before the first."""
+    tool = find_bwrap()
+    if tool is None:
+        return SandboxStatus(
+            SandboxState.NONE, "bubblewrap is not installed.", install_command("bubblewrap")
+        )
+    return cached_status(user_paths().state / FILE, tool)
+
+
+def verify_log() -> LogCheck:
+    """Follows the chain through the whole log; changes nothing."""
+    from assent.store.sqlite import SqliteEventStore
+
+    state = user_paths().state
+    store = SqliteEventStore(state / "log.db")
+    try:
+        checked = store.verify()
+    finally:
+        store.close()
+    if checked.events or not _has_leftovers(state):
+        return checked
+    return msgspec.structs.replace(checked, leftovers=True)
+
+
+def _has_leftovers(state: Path) -> bool:
+    """Tells whether the key, contents or locks of sessions are there, which no empty log has."""
+    return any(next(state.glob(each), None) for each in ("key", "blobs/??", "locks/session-*"))

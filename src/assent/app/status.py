@@ -1,0 +1,91 @@
+"""Opens what tells where plans, runs and sessions of a workspace stand; it changes nothing."""
+
+from assent.agent.session_repository import PendingQuestionList, SessionLookup
+from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folders
+from assent.app.settings import load_settings, locate_workspace, user_paths
+from assent.core.event import StoredEvent
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.planning.plan_status import PlanStatus
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports, WorkspaceConfig
+from assent.planning.projections import PlanProjections
+from assent.planning.workspace_repository import WorkspaceRepository
+from assent.render.status import removed_folders_text
+from assent.runs.orphan_slots import OrphanSlots
+from assent.runs.run_status import RunStatus
+
+STREAM_NAMES = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
+
+USER_STREAMS = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
+
+
+class WorkspaceStatus:
+    """Where the plans, runs, sessions and questions of one workspace stand."""
+
+    def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
+        self._doors = doors
+        self._place = place
+        self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
+        self._workspaces = WorkspaceRepository(doors, place)
+        self._projections = PlanProjections(doors)
+        self._projections.warnings = self._workspaces.warnings  # one list for all of them
+        self.plans = Plans(doors, self._workspaces, self._projections)
+        self.orphan_slots = OrphanSlots(doors, place, self._workspaces)
+        self.run_status = RunStatus(doors, self.plans)
+        self.plan_status = PlanStatus(doors, self.plans, self.run_status.next_after_run)
+        self.session_list = SessionLookup(doors, self._workspaces, place.modes)
+        self.question_list = PendingQuestionList(doors, self._workspaces)
+
+    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, PlanRun] | None]:
+        """Returns a plan, or the current one, and the unfinished run or else the last one."""
+        home = self._workspaces.find()
+        if home is None and not reference:
+            return None, None
+        known = reference or (home and home.current)
+        record = self.plans.find(reference) if known else None
+        return record, self.run_status.current(record)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know although everything worked."""
+        found = tuple(self._projections.warnings)
+        return (removed_folders_text(self.swept), *found) if self.swept else found
+
+    def warn(self, words: str) -> None:
+        """Adds to what a person should know."""
+        self._projections.warnings.append(words)
+
+    @property
+    def workspace(self) -> str:
+        """The id of the folder's workspace; empty if it is none yet."""
+        home = self._workspaces.find()
+        return home.workspace if home else ""
+
+    def log(self, after: int = 0) -> list[StoredEvent]:
+        """Returns the workspace's events in the order in which they happened."""
+        home = self._workspaces.find()
+        streams = [f"{noun}/{home.workspace}" for noun in STREAM_NAMES] if home else []
+        streams += USER_STREAMS
+        return self._doors.store.read_all(streams, after)
+
+    def stamp(self) -> tuple[int, ...]:
+        """Returns what anything that is recorded anywhere would show in; cheap, and never waits."""
+        return self._doors.store.stamp()
+
+    def close(self) -> None:
+        self._doors.blobs.close()
+        self._doors.store.close()
+
+
+def open_status(folder: str) -> tuple[WorkspaceStatus, tuple[str, ...]]:
+    """Opens the status of the workspace around a folder, with what a person should know.
+
+    A project's configuration that cannot be used is a warning and no error.
+    """
+    here = user_paths()
+    cwd, root = locate_workspace(folder)
+    loaded = load_settings(root, here, lenient=True)
+    rules = PlanRulesReader(root, here)
+    status = WorkspaceStatus(*open_ports(cwd, root, here, loaded.settings, rules=rules))
+    status.swept = remove_leftover_folders(root, here)
+    return status, loaded.warnings

@@ -1,0 +1,138 @@
+"""Options that every command has, and the workspace that a call of one is about."""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from assent.app.status import WorkspaceStatus, open_status
+from assent.cli.output import CliOutput, OutputFormat
+from assent.core.errors import AssentError, UsageError
+from assent.core.plan.record import PlanRecord, PlanState
+from assent.render.status import of_plan
+
+# A project whose configuration is broken must not keep its user from looking and going back.
+LENIENT = (
+    "assent status", "assent log", "assent undo", "assent redo", "assent recover",
+    "assent trust give", "assent trust revoke",
+)  # fmt: skip
+
+
+class CommandCall:
+    """One call of a command: where it works, which plan it is about, and how it answers."""
+
+    def __init__(self, folder: str, plan: str, *, form: OutputFormat, no_input: bool) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.no_input = no_input
+        self.form = form
+        self.output = _output(form)
+        self._opened: WorkspaceStatus | None = None  # once a command needs it
+        self._warnings: tuple[str, ...] = ()
+
+    @property
+    def command(self) -> str:
+        """The command as it was called, for the next one to type."""
+        return click.get_current_context().command_path
+
+    @property
+    def lenient(self) -> bool:
+        """Whether the command also works with a project's configuration that does not."""
+        return self.command in LENIENT
+
+    def of_plan(self, command: str) -> str:
+        """Returns a command that names the plan which this call names, if it is not current."""
+        if not self.plan or self._opened is None:
+            return command
+        plans = self._opened.plans
+        try:
+            return of_plan(command, plans.reference(plans.find(self.plan), current=False))
+        except (AssentError, OSError):  # what failed is told already; this only helps on
+            return command
+
+    def report_live(self, record: PlanRecord) -> None:
+        """Says so where the plan's file is no longer what was proposed."""
+        if record.state is PlanState.AWAITING_APPROVAL and self._opened is not None:
+            difference = self._opened.plans.difference(record)
+            self._warnings = (*self._warnings, *filter(None, [difference]))
+
+    def close(self, *, answered: bool) -> None:
+        """Closes what was opened and tells its warnings; a refusal in JSON is on stderr alone."""
+        if self._opened is None:
+            return
+        if answered or not self.output.as_json:
+            self.output.warn((*self._warnings, *self._opened.warnings))
+        self._opened.close()
+
+
+class StatusCall(CommandCall):
+    """One call of a command that only looks where things stand, and works in any project."""
+
+    @functools.cached_property
+    def workspace(self) -> WorkspaceStatus:
+        """Opens the status of the folder's workspace, when it is first needed."""
+        self._opened, self._warnings = open_status(self.folder)
+        return self._opened
+
+
+def reference_option(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """Returns what a reference names, or nothing where it was left away; blank it names nobody."""
+    if value is not None and not value.strip():
+        word = param.metavar or str(param.name).upper()
+        raise UsageError(f"{word} is empty, so it names nothing.", f"{ctx.command_path} --help")
+    return value or ""
+
+
+def with_call(
+    make: type[CommandCall], function: Callable[..., int | None]
+) -> Callable[..., int | None]:
+    """Gives a command the common options and hands them over as one call."""
+
+    @click.option("--json", "output_format", flag_value="json", help="Print one JSON object.")
+    @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
+    @click.option(
+        "--plan",
+        metavar="ID",
+        callback=reference_option,
+        help="The plan (default: the current one).",
+    )
+    @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
+    @functools.wraps(function)
+    def wrapped(
+        output_format: OutputFormat | None, folder: str, plan: str, no_input: bool, **rest: Any
+    ) -> int | None:
+        outer = click.get_current_context().find_root().obj or ""
+        where, form = os.path.join(outer, folder), output_format or "text"
+        call = make(where, plan, form=form, no_input=no_input)
+        answered = False
+        try:
+            code = function(call, **rest)
+            answered = True
+        except AssentError as error:
+            error.next = call.of_plan(error.next)
+            raise
+        finally:
+            call.close(answered=answered)
+        return code
+
+    return wrapped
+
+
+def with_status(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Gives a command the common options, and the status of the workspace to look at."""
+    return with_call(StatusCall, function)
+
+
+def _output(form: OutputFormat) -> CliOutput:
+    if form != "stream-json":
+        return CliOutput(as_json=form == "json")
+    from assent.cli.stream_output import StreamJsonOutput
+
+    return StreamJsonOutput()
+
+
+def examples(text: str) -> str:
+    """Returns the epilog of a command's help."""
+    return "\b\nExamples:\n" + "\n".join("  " + line for line in text.strip().splitlines())

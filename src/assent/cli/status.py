@@ -1,0 +1,123 @@
+"""`assent status`: where the current plan, the last run and the newest session stand."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import click
+
+from assent.app.ports import known_sandbox_status
+from assent.cli.options import StatusCall, examples, with_status
+from assent.cli.orphan_slots import orphan_lines, orphan_rows
+from assent.core.permission.mode import unknown_mode_text
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.shell.process import SandboxState
+from assent.core.text.hidden_chars import visible_line
+from assent.render.approval import (
+    approval_note_rows,
+    excluded_count_lines,
+    excluded_ids,
+    pending_note_lines,
+)
+from assent.render.lines import Line, wrapped_lines
+from assent.render.review_warnings import REBASE, DriftedFile, drift_lines, drift_rows
+from assent.render.rows import Row, plan_row, session_row
+from assent.render.status import open_item_lines, open_item_row, status_lines
+
+
+@click.command(epilog=examples("assent status\nassent status --json"))
+@with_status
+def status(call: StatusCall) -> None:
+    """Show where the current plan and the last run stand."""
+    record, run = call.workspace.status(call.plan)
+    worker = call.workspace.run_status.holder() if run and _is_open(run[1]) else ""
+    if not worker:  # a run may have ended between two looks
+        record, run = call.workspace.status(call.plan)
+    plan = None
+    if record is not None:
+        call.report_live(record)
+        plan = plan_row(record, approved=call.workspace.plan_status.is_approved(record))
+    row = None if run is None else _run(call, *run)
+    if row is not None and worker:
+        row["running"] = worker
+    changed = () if record is None else call.workspace.plan_status.drifted(record)
+    command = "" if record is None else _command(call, record, changed)
+    shell = _shell()
+    left, holder = call.workspace.run_status.running_command()
+    questions = [question.id for question in call.workspace.question_list.pending()]
+    notes = call.workspace.plans.waiting_notes()
+    declined = excluded_ids(record)
+    waits = {
+        **open_item_row(left, holder, questions),
+        "notes": approval_note_rows(notes),
+        "declined": declined,
+    }
+    lost = call.workspace.orphan_slots.find()
+    of = "" if record is None else call.workspace.plans.reference(record, current=False)
+    about = {"asked": bool(questions), "lost": bool(lost)}
+    stands = status_lines(plan, row, command=command, of=of, **about)
+    waiting = [
+        *orphan_lines(lost),
+        *open_item_lines(left, holder, questions),
+        *pending_note_lines(notes),
+    ]
+    waits |= {"slots": orphan_rows(lost)} if lost else {}
+    waits |= {"drifted": drift_rows(changed)} if changed else {}
+    waiting += [*excluded_count_lines(declined), *drift_lines(changed)]
+    lines = [*sandbox_status_lines(shell), *waiting, *stands]
+    waits |= {"session": _session(call)}
+    call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
+
+
+def _session(call: StatusCall) -> Row | None:
+    """Returns the newest session and its mode; says so where its own mode is gone."""
+    sessions = call.workspace.session_list
+    own = [record for record in sessions.all() if not record.parent]
+    if not own:
+        return None
+    record = max(own, key=lambda each: each.updated_at)
+    if gone := unknown_mode_text(record.custom, sessions.modes):
+        call.output.warn([f"{record.slug}: {gone}"])
+    row = session_row(sessions.now(record), missing=sessions.missing_mode(record))
+    names = ("session", "slug", "state", "mode", "custom_mode", "missing_mode")
+    return {name: row[name] for name in names}
+
+
+def _shell() -> dict[str, str] | None:
+    """Returns what is known about the shell's sandbox; None before its first self-test."""
+    standing = known_sandbox_status()
+    if standing is None:
+        return None
+    return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}
+
+
+def _command(call: StatusCall, record: PlanRecord, changed: Sequence[DriftedFile]) -> str:
+    """Returns what to type next where the state alone does not say it."""
+    if changed and not record.imported:
+        return REBASE
+    approved = call.workspace.plan_status.is_approved(record)
+    denied = call.workspace.plan_status.denied(record)[1] if approved else ""
+    return denied or call.workspace.plan_status.next_step(record)
+
+
+def _is_open(note: PlanRun) -> bool:
+    return note.outcome is None and not note.halted
+
+
+def _run(call: StatusCall, plan_id: str, note: PlanRun) -> dict[str, object]:
+    outcome = "needs_you" if note.halted else note.outcome
+    found: dict[str, object] = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
+    if not note.outcome:  # it is not over, and only `recover` knows what its records are worth
+        return found
+    taken = call.workspace.run_status.undone(note.run)
+    undone = {"": {}, "some": {"partly_undone": True}, "all": {"undone": True}}[taken]
+    accepted = {"accepted": True} if call.workspace.run_status.was_accepted(note.run) else {}
+    return {**found, **accepted, **undone}
+
+
+def sandbox_status_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
+    """Renders that the shell is off, or has no sandbox; nothing where all is well."""
+    if shell is None or shell["hold"] == SandboxState.HELD:
+        return
+    what = "The shell is off" if shell["hold"] == SandboxState.OFF else "The shell has no sandbox"
+    yield from wrapped_lines("risk", visible_line(f"{what}: {shell['reason']}"))
+    if shell["next"]:
+        yield from wrapped_lines("plain", visible_line(f"Next: {shell['next']}"))

@@ -1,0 +1,99 @@
+"""How runs stand: which one has not ended, who is at work, and what of a run was undone."""
+
+from contextlib import suppress
+
+from assent.core.errors import AssentError
+from assent.core.event import CommandStarted
+from assent.core.plan.record import PlanRecord, PlanRun
+from assent.core.run.journal import CommandEndedEntry, FinishedEntry
+from assent.core.run.results import was_accepted
+from assent.core.run.state import succeeded
+from assent.planning.plan_repository import PlanRepository
+from assent.planning.plans import Plans
+from assent.planning.ports import Ports
+from assent.runs.journal import StoreJournal
+from assent.runs.undo.history import UndoneAmount
+from assent.runs.undo.targets import UndoTargets, undo_status
+
+
+class RunStatus:
+    """Tells how runs and commands stand. Changes nothing."""
+
+    def __init__(self, doors: Ports, plans: Plans) -> None:
+        self._doors = doors
+        self._plans = plans
+
+    def repository(self) -> PlanRepository:
+        """Returns the plans of this workspace."""
+        return self._plans.repository()
+
+    def unfinished(self) -> tuple[str, PlanRun] | None:
+        """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
+        for record in self._plans.records():
+            if record.unfinished:
+                return record.plan_id, record.unfinished
+        ledger = self.repository()
+        left = ledger.permit_log().unfinished if ledger.workspace else None
+        if left is None:
+            return None
+        return "", PlanRun(left.run, left.permit.digest, "", left.outcome, left.halted)
+
+    def waits_for_person(self) -> bool:
+        """Tells whether the unfinished run's command was interrupted, so that a person decides."""
+        found = self.unfinished()
+        if found is None:
+            return False
+        last = StoreJournal(self._doors, self.repository()).read(found[1].run)[-1]
+        return isinstance(last, CommandEndedEntry) and not succeeded(last)
+
+    def holder(self) -> str:
+        """Names who is at work in this workspace at this moment; empty if nobody is."""
+        return self._doors.locks.holder(self.repository().workspace)
+
+    def was_accepted(self, run: str) -> bool:
+        """Tells whether a run ended because a person took what stood, not as its plan says."""
+        entries = StoreJournal(self._doors, self.repository()).read(run)
+        last = entries[-1] if entries else None
+        return isinstance(last, FinishedEntry) and was_accepted(last, entries)
+
+    def unfinished_command(self) -> CommandStarted | None:
+        """Returns the last command if it began and its end is not on record."""
+        ledger = self.repository()
+        return ledger.permit_log().command if ledger.workspace else None
+
+    def running_command(self) -> tuple[CommandStarted | None, str]:
+        """Returns the last command without an end on record, and who runs it; nobody if it is cut.
+
+        One that ends, or begins, between two looks is not taken for one that was cut.
+        """
+        left = self.unfinished_command()
+        while left is not None:
+            if holder := self.holder():
+                return left, holder
+            again = self.unfinished_command()
+            if again == left:
+                break
+            left = again
+        return left, ""
+
+    def undone(self, run: str) -> UndoneAmount:
+        """Says how much of a run was taken back."""
+        return UndoTargets(self._doors, self.repository()).undone_of_run(run)
+
+    def next_after_run(self, run: str) -> str:
+        """Returns what to type once a run is over."""
+        return undo_status(UndoTargets(self._doors, self.repository()), run)[1]
+
+    def current(self, record: PlanRecord | None) -> tuple[str, PlanRun] | None:
+        """Returns the unfinished run, else the last one of a plan, with the plan's id.
+
+        Without a plan, it is the last run that can be undone.
+        """
+        run = self.unfinished()
+        if run is None and record and record.runs:
+            run = (record.plan_id, record.runs[-1])
+        if run is None and record is None:
+            with suppress(AssentError):  # there is nothing that could be undone
+                last = UndoTargets(self._doors, self.repository()).find("", "")
+                run = ("", PlanRun(last.name, "", "", "done"))
+        return run

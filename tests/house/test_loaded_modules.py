@@ -1,0 +1,78 @@
+"""How many of our modules a start loads: loading them is most of the time of a short command."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+STATUS_LIMIT = 120
+
+# Prints which modules are loaded once a command is over.
+AT_THE_END = """
+import atexit, json, sys
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+from assent.cli import main
+main()
+"""
+
+
+class Machine:
+    """A repository with an initialised workspace, and a person of its own."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "project"
+        self.root.mkdir()
+        (base / "home").mkdir()
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "LANG": "C.UTF-8",
+            "HOME": str(base / "home"),
+            "XDG_STATE_HOME": str(base / "state"),
+            "XDG_CONFIG_HOME": str(base / "config"),
+        }
+        subprocess.run(["git", "init", "-q"], cwd=self.root, env=self.env, check=True)
+        self.loaded(AT_THE_END, "init")
+
+    def loaded(self, code: str, *words: str) -> list[str]:
+        """Runs a command, which must succeed, and returns our modules that it loaded."""
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *words],
+            cwd=self.root,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr.decode()
+        told = [line for line in ran.stderr.splitlines() if line.startswith(b"[")]
+        return [name for name in json.loads(told[0]) if name.split(".")[0] == "assent"]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+def test_status_loads_few_modules(machine: Machine) -> None:
+    machine.loaded(AT_THE_END, "plan", "new", "one", "--goal", "A first file")
+    (machine.root / "draft").write_text("text\n", encoding="utf-8")
+    machine.loaded(AT_THE_END, "stage", "write", "a.txt", "--from", "draft")
+    machine.loaded(AT_THE_END, "propose")
+    found = machine.loaded(AT_THE_END, "status")
+    assert "assent.planning.plans" in found, "the command was not run"
+    assert len(found) <= STATUS_LIMIT, by_package(found)
+
+
+def by_package(names: list[str]) -> str:
+    """Lists modules by package, for whoever has to find out which are too many."""
+    packages = Counter(".".join(name.split(".")[:2]) for name in names)
+    rows = [
+        f"{count:4} {package}: "
+        + " ".join(name[len(package) + 1 :] for name in names if name.startswith(f"{package}."))
+        for package, count in sorted(packages.items())
+    ]
+    return "\n".join([f"{len(names)} modules", *rows])
