@@ -134,7 +134,7 @@ class Fickle(Formatter):
 
 def test_the_bytes_that_were_shown_are_those_that_are_applied(world: World) -> None:
     person, process = Person(YES), Fickle()
-    tools = msgspec.structs.replace(tooling(person), process=process, formatters=UPPER)
+    tools = msgspec.structs.replace(tooling(person), open_process=lambda: process, formatters=UPPER)
     script = Script([write("a.txt", "one\n")], "Done.")
     for _ in world.engine().sessions.work(asking(world), script, tools):
         pass

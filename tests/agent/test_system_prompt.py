@@ -8,7 +8,6 @@ from tests.support.model import Spoken, driver, says
 from assent.agent.loop.loop import AgentLoop
 from assent.agent.loop.system_prompt import PromptLayer, prompt_layers, prompt_text, system_texts
 from assent.config.agents import AgentFolders, load_agents
-from assent.config.front_matter_yaml import read_yaml
 from assent.core.llm import ToolCall
 from assent.core.session.agent import Agent, InstructionFile, PromptContext
 from assent.core.text.tool_mentions import missing_tools
@@ -31,7 +30,7 @@ BRIEFING = PromptContext(
 def agents() -> dict[str, Agent]:
     nowhere = Path(__file__).parent / "nowhere"
     places = AgentFolders((nowhere,), os.fsencode(nowhere))
-    return load_agents(places, os.open, lambda: read_yaml)[0]
+    return load_agents(places, os.open)[0]
 
 
 def test_f136_the_layers_stand_in_order_and_empty_ones_are_left_out() -> None:

@@ -45,7 +45,10 @@ def at_work(
     actor = Actor(cast)
     process = plain_process(family.world.root)
     tooling = msgspec.structs.replace(
-        family.tooling(actor), process=process, shell=LocalReadOnlyShell(process), unconfined=True
+        family.tooling(actor),
+        open_process=lambda: process,
+        open_shell=lambda: LocalReadOnlyShell(process),
+        unconfined=True,
     )
     return Worker(engine.sessions.work(record, actor, tooling)), actor
 

@@ -1,14 +1,16 @@
 """Agents come from the package, the user and the project, and a project's can only narrow."""
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from assent.config.agents import AgentFolders, Reader, load_agents
-from assent.config.front_matter_yaml import read_yaml
+from assent.config.agents import AgentFolders, load_agents
+from assent.config.front_matter import read_yaml
 from assent.core.permission.rule import PermissionRule
 from assent.core.session.agent import Agent
 
@@ -24,7 +26,6 @@ class Desk:
         self.project = base / "project" / ".opencode" / "agents"
         for folder in (self.user, self.project):
             folder.mkdir(parents=True)
-        self.reads = 0
 
     def write(self, path: Path, front: str, body: str = "") -> None:
         path.write_text(f"---\n{front}\n---\n{body}\n", encoding="utf-8")
@@ -32,11 +33,7 @@ class Desk:
 
     def load(self) -> tuple[dict[str, Agent], tuple[str, ...]]:
         root = os.fsencode(os.path.realpath(self.project.parents[1]))
-        return load_agents(AgentFolders((self.user,), root), os.open, self._reader)
-
-    def _reader(self) -> Reader:
-        self.reads += 1
-        return read_yaml
+        return load_agents(AgentFolders((self.user,), root), os.open)
 
 
 @pytest.fixture
@@ -46,7 +43,12 @@ def desk(tmp_path: Path) -> Desk:
 
 def test_the_package_has_four_agents_and_reads_them_without_yaml(desk: Desk) -> None:
     agents, warnings = desk.load()
-    assert (list(agents), warnings, desk.reads) == (["plan", "build", "explore", "general"], (), 0)
+    assert (list(agents), warnings) == (["plan", "build", "explore", "general"], ())
+    code = (
+        "import os, sys; from assent.config.agents import AgentFolders, load_agents; "
+        "load_agents(AgentFolders((), b'/'), os.open); print('yaml' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code]) == b"False\n"
     assert all(agent.prompt and agent.description for agent in agents.values())
     assert [tool for tool in EDITS if not agents["explore"].denies(tool)] == []
     assert [tool for tool in EDITS if agents["plan"].denies(tool)] == []

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.config.agents import Reader
 from assent.config.custom_commands import CommandFolders, command_folders, load_custom_commands
-from assent.config.front_matter_yaml import read_yaml
 from assent.core.session.custom_command import SlashCommand
 
 
@@ -27,12 +25,8 @@ class Desk:
         return load_custom_commands(
             CommandFolders((self.user,), root),
             os.open,
-            self._reader,
             lambda name, content: (name, content) in self.trusted,
         )
-
-    def _reader(self) -> Reader:
-        return read_yaml
 
 
 def put(path: Path, text: str) -> None:

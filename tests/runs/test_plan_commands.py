@@ -49,7 +49,7 @@ def commander(root: Path, process: Noted) -> LocalPlanCommandRunner:
     folder = os.fsencode(root)
     place = WorkspaceConfig(folder, 0, b".opencode/plans", "me")
     return LocalPlanCommandRunner(
-        process, LocalWorkspaceFiles(folder, folder), MemoryBlobStore(), place
+        lambda: process, LocalWorkspaceFiles(folder, folder), MemoryBlobStore(), place
     )
 
 

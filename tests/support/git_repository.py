@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -35,7 +36,9 @@ class Repository(msgspec.Struct, frozen=True):
         root = os.fsencode(self.root)
         place = WorkspaceConfig(root, 0, b".opencode/plans", "ada")
         files = LocalWorkspaceFiles(root, root)
-        return LocalPlanCommandRunner(self.room.process(**variables), files, self.blobs, place)
+        return LocalPlanCommandRunner(
+            partial(self.room.process, **variables), files, self.blobs, place
+        )
 
     def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileStateChange]:
         """Returns these files as they stand, as if a run had met them as committed."""

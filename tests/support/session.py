@@ -248,8 +248,8 @@ def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> Tool
     """Everything that calls work with, and somebody to ask."""
     gate = OpenGate()
     return ToolEnvironment(
-        NoProcess(),
-        NoShell(),
+        NoProcess,
+        NoShell,
         NoPrograms(),
         gate,
         person or Person(),

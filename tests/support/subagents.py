@@ -140,7 +140,7 @@ class Family:
     def tooling(self, actor: Actor | None) -> ToolEnvironment:
         gate = RuleGate(PermissionPolicy(), classify_command_line, files_read_by)
         return ToolEnvironment(
-            NoProcess(), NoShell(), NoPrograms(), gate, self.person,
+            NoProcess, NoShell, NoPrograms(), gate, self.person,
             ToolDispatcher(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
             tasks=self.limits,
         )  # fmt: skip

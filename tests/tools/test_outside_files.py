@@ -41,7 +41,7 @@ class Yard(Place):
         for path in FILES:
             self.beside(path, f"in {path}\n")
         refused = [os.fsencode(base / name) for name in ("home/.aws", "state", "missing")]
-        self.outside = LocalOutsideFiles(os.fsencode(self.root), refused)
+        self.outside = LocalOutsideFiles(os.fsencode(self.root), lambda: refused)
 
     def beside(self, path: str, content: str | bytes) -> Path:
         target = self.base / path

@@ -11,7 +11,6 @@ from tests.adversarial.harness import Stage, events
 import assent
 from assent.agent.loop.system_prompt import prompt_layers
 from assent.agent.reminders import ReminderContext, build_rules, child_rules, mode_rules, reminder
-from assent.app.lazy import lazy_yaml
 from assent.config.agents import agent_folders, load_agents
 from assent.core.permission.mode import MODES
 from assent.core.session.agent import PromptContext
@@ -105,7 +104,7 @@ def test_reminders_name_no_tool_at_all() -> None:
 def test_no_prompt_of_our_own_names_an_absent_tool(tmp_path: Path, absent: frozenset[str]) -> None:
     briefing = PromptContext(("Sub-agents for `task`: explore (looks around)", "Branch: main"))
     places = agent_folders(tmp_path, tmp_path, bytes(tmp_path))
-    agents, _ = load_agents(places, Disk().open, lazy_yaml)
+    agents, _ = load_agents(places, Disk().open)
     for agent in agents.values():
         for layer in prompt_layers(agent, briefing, "openai/x", absent=absent):
             assert not mentions_tool(layer.text, absent), (agent.name, layer)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from assent.agent.tool_environment import ToolEnvironment
+from assent.agent.tool_environment import ProgramOpeners, ToolEnvironment
 from assent.core.errors import AssentError, Interrupted
 from assent.core.llm import ModelRequest
 from assent.core.session.event import TurnEnded
@@ -79,14 +79,23 @@ def cancellable_environment(
     def wanted() -> bool:
         return token.is_cancelled
 
-    def fenced(posture: PermissionContext) -> tuple[ProcessRunner, ReadOnlyShell] | None:
+    def cancellable(opened: ProgramOpeners) -> ProgramOpeners:
+        process, shell = opened
+        return (
+            lambda: CancellableProcess(process(), wanted),
+            lambda: CancellableShell(shell(), wanted),
+        )
+
+    def fenced(posture: PermissionContext) -> ProgramOpeners | None:
         found = tooling.with_path_limits(posture)
-        return found and (CancellableProcess(found[0], wanted), CancellableShell(found[1], wanted))
+        return found and cancellable(found)
+
+    open_process, open_shell = cancellable((tooling.open_process, tooling.open_shell))
 
     return msgspec.structs.replace(
         tooling,
-        process=CancellableProcess(tooling.process, wanted),
-        shell=CancellableShell(tooling.shell, wanted),
+        open_process=open_process,
+        open_shell=open_shell,
         with_path_limits=fenced,
         cancel_reason=lambda: token.reason.why if token.reason else tooling.cancel_reason(),
     )

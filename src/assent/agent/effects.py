@@ -269,7 +269,7 @@ class EffectRunner:
         order = SessionCommandRequest(
             wish.record, wish.call.id, command, *_consent(wish), confined, seconds
         )
-        work = self._desk.session_commands.run(order, wish.process or self._tooling.process)
+        work = self._desk.session_commands.run(order, wish.process or self._tooling.open_process())
         while True:
             try:
                 chunk = next(work)

@@ -153,7 +153,7 @@ class EditFormatter:
     def _shape(self, edit: EditEffect) -> FormattedEdit:
         tooling = self._tooling
         done, notes = formatted_edit(
-            edit, tooling.process, tooling.formatters, self._desk.config.root
+            edit, tooling.open_process(), tooling.formatters, self._desk.config.root
         )
         if done == edit:
             return FormattedEdit(edit, _lines(notes))

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -13,6 +13,7 @@ from assent.core.permission.rule import PathLimits
 from assent.core.shell.glob import expand_glob
 from assent.core.shell.parser import ListOperator, ParsedCommand, ShellWord
 from assent.core.shell.process import (
+    MIN_SECONDS,
     OutputChunk,
     ProcessLimits,
     ProcessResult,
@@ -51,12 +52,18 @@ class LocalReadOnlyShell:
     """Runs the shell calls of a planning agent, for any caller."""
 
     def __init__(
-        self, process: ProcessRunner, within: bytes = b"", fence: PathLimits | None = None
+        self,
+        process: ProcessRunner,
+        within: bytes = b"",
+        fence: PathLimits | None = None,
+        left: Callable[[], float | None] = lambda: None,
     ) -> None:
         """A model's shell looks only `within` a folder; a person's at whatever can be shown.
 
-        The process keeps the fence; here it only says why something is hidden.
+        The process keeps the fence; here it only says why something is hidden. `left` tells how
+        many seconds a turn still has; no command outlasts it.
         """
+        self._left = left
         self._process = process
         self._within = within
         self._fence = fence
@@ -80,9 +87,11 @@ class LocalReadOnlyShell:
         stages = read_only_stages(text, sandboxed=sandboxed)
         _check_kinds(stages, folder)
         place = ShellLocation(folder, self._within, self._fence)
-        return _ShellRun(self._process, place, limits or ProcessLimits(), sandboxed=sandboxed).run(
-            stages
-        )
+        limits, left = limits or ProcessLimits(), self._left()
+        if left is not None:
+            seconds = min(limits.seconds, max(left, MIN_SECONDS))
+            limits = msgspec.structs.replace(limits, seconds=seconds)
+        return _ShellRun(self._process, place, limits, sandboxed=sandboxed).run(stages)
 
 
 def only_reads(text: str) -> bool:

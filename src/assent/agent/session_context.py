@@ -116,7 +116,7 @@ class SessionContext:
             self._files(plan if posture.mode == "plan" else None),
             *(
                 self._tooling.with_path_limits(posture)
-                or (self._tooling.process, self._tooling.shell)
+                or (self._tooling.open_process, self._tooling.open_shell)
             ),
             self._tooling.fetch,
             posture,

@@ -374,7 +374,7 @@ class ToolCallRunner:
         if not opened:
             return None
         found = self._tooling.with_path_limits(msgspec.structs.replace(posture, opened=opened))
-        return found[0] if found else None
+        return found[0]() if found else None
 
     def _record(
         self, call: ToolCall, result: ToolCallResult, done: EffectDone, seconds: float

@@ -1,6 +1,7 @@
 """What the tool calls of a turn work with, as `app` chose it for this machine and person."""
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -23,11 +24,14 @@ class TaskLimits(msgspec.Struct, frozen=True):
     children: int = 20  # budget.children: of one session, before the person is asked
 
 
+ProgramOpeners: TypeAlias = tuple[Callable[[], ProcessRunner], Callable[[], ReadOnlyShell]]
+
+
 class ToolEnvironment(msgspec.Struct, frozen=True):
     """Tools with their gate, the person who may be asked, the agents, and the settings of both."""
 
-    process: ProcessRunner
-    shell: ReadOnlyShell
+    open_process: Callable[[], ProcessRunner]  # most turns start no program
+    open_shell: Callable[[], ReadOnlyShell]
     fetch: PageFetcher
     gate: PermissionGate
     asker: Asker
@@ -39,10 +43,8 @@ class ToolEnvironment(msgspec.Struct, frozen=True):
     formatters: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
     outside: OutsideFiles | None = None
-    # Returns what runs programs where rules keep files from them; None: nobody has to be kept.
-    with_path_limits: Callable[[PermissionContext], tuple[ProcessRunner, ReadOnlyShell] | None] = (
-        lambda posture: None
-    )
+    # Returns what opens both where rules keep files from programs; None: nobody has to be kept.
+    with_path_limits: Callable[[PermissionContext], ProgramOpeners | None] = lambda posture: None
     # Makes the guards of one turn: the loop guard, and hooks around calls.
     guards: Callable[[Callable[[], PermissionContext]], Sequence[CallGuard]] = lambda posture: ()
     driver: AgentDriver | None = None  # children work with others of its kind; None: there are none

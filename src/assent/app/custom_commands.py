@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from assent.agent.tool_environment import ToolEnvironment
-from assent.app.lazy import lazy_yaml
 from assent.app.settings import locate_workspace, open_workspace_trust, user_paths
 from assent.config.custom_commands import command_folders, load_custom_commands
 from assent.core.errors import Refused
@@ -33,7 +32,7 @@ def open_custom_commands(folder: str) -> tuple[dict[str, SlashCommand], tuple[st
     _, root = locate_workspace(folder)
     trusted = open_workspace_trust(root, here)
     places = command_folders(here.config, Path.home(), root)
-    commands, warnings = load_custom_commands(places, Disk().open, lazy_yaml, trusted.holds)
+    commands, warnings = load_custom_commands(places, Disk().open, trusted.holds)
     return commands, (*warnings, *trusted.warnings)
 
 
@@ -80,7 +79,7 @@ class _TemplateExpander:
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
             fenced = self._tooling.with_path_limits(READ_ONLY_CONTEXT)
-            shell = fenced[1] if fenced else self._tooling.shell
+            shell = (fenced[1] if fenced else self._tooling.open_shell)()
             return collect_output(shell.run(line, self._root), line).text
         except Refused as refused:
             raise self._refused(f"!`{line}`", refused.message) from refused

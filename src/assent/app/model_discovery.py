@@ -6,11 +6,11 @@ Keys are reported by the names of their variables; no value ever leaves this fil
 import os
 from concurrent.futures import ThreadPoolExecutor
 
-from assent.app.models import PROBE_S, lazy_tls, open_models
+from assent.app.models import PROBE_S, open_models
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.core.errors import AssentError, ModelError
 from assent.core.llm import PROVIDERS
-from assent.llm.http.client import HttpClient
+from assent.llm.http.client import HttpClient, wrap_tls
 from assent.llm.model_list import list_model_names
 from assent.llm.providers import ProviderAccount, provider_accounts
 from assent.render.onboarding import LocalModelServer, SetupFindings
@@ -35,7 +35,7 @@ def discover_models(folder: str) -> SetupFindings:
 
 def _server(account: ProviderAccount) -> LocalModelServer:
     where = account.base.origin + account.base.path
-    client = HttpClient(lazy_tls, dict(os.environ), PROBE_S, PROBE_S)
+    client = HttpClient(wrap_tls, dict(os.environ), PROBE_S, PROBE_S)
     try:
         return LocalModelServer(account.name, where, len(list_model_names(account, client)))
     except ModelError:

@@ -1,7 +1,6 @@
 """Opens models: chooses wire, client and retries for a name or for the default."""
 
 import os
-import socket
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,7 @@ from assent.config.settings import Settings
 from assent.core.errors import ModelError, UsageError
 from assent.llm.catalog import ModelCatalog, ModelInfo, ModelSelector
 from assent.llm.errors import ErrorContext
-from assent.llm.http.client import HttpClient
+from assent.llm.http.client import HttpClient, wrap_tls
 from assent.llm.http_model import HttpModel, ProviderEndpoint
 from assent.llm.providers import ProviderAccount, provider_accounts, usable_accounts
 from assent.llm.retry import RetryingModel
@@ -115,13 +114,13 @@ class ModelRegistry:
 
         if account.name not in self._names:
             seconds = PROBE_S if account.basis == "local" else LIST_S
-            client = HttpClient(lazy_tls, self._environment, seconds, seconds)
+            client = HttpClient(wrap_tls, self._environment, seconds, seconds)
             self._names[account.name] = list_model_names(account, client)
         return self._names[account.name]
 
     @cached_property
     def _client(self) -> HttpClient:
-        return HttpClient(lazy_tls, self._environment, self._settings.http.idle_s)
+        return HttpClient(wrap_tls, self._environment, self._settings.http.idle_s)
 
 
 def open_models(folder: str) -> tuple[ModelRegistry, tuple[str, ...]]:
@@ -155,13 +154,6 @@ def _wire(account: ProviderAccount, asked: WireTarget) -> WireProtocol:
             from assent.llm.wires.responses import ResponsesWire
 
             return ResponsesWire(asked)
-
-
-def lazy_tls(sock: socket.socket, host: str) -> socket.socket:
-    """Loads TLS when the first https connection needs it."""
-    from assent.llm.http.tls import wrap_tls
-
-    return wrap_tls(sock, host)
 
 
 def _chance() -> float:

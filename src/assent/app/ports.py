@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -23,7 +23,7 @@ from assent.core.permission.rule import CommandLimits, PathLimits, PermissionPol
 from assent.core.run.workspace_changes import SnapshotLimits
 from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.planning.ports import NoPlanRules, Ports, RetentionLimits, WorkspaceConfig
-from assent.ports import Journal, LogCheck, PlanCommandRunner, PlanRules
+from assent.ports import BlobStore, Journal, LogCheck, PlanCommandRunner, PlanRules, WorkspaceFiles
 from assent.ports.external import NoPlanCommandRunner
 from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
 
@@ -79,8 +79,17 @@ HOST: ContextVar[HostIdentity] = ContextVar("machine", default=THIS_HOST)
 
 MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
 
-NO_COMMANDS = NoPlanCommandRunner()
 NO_RULES = NoPlanRules()
+
+CommanderOpener: TypeAlias = Callable[
+    [WorkspaceFiles, BlobStore, WorkspaceConfig], PlanCommandRunner
+]
+
+
+def _no_commander(
+    files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
+) -> PlanCommandRunner:
+    return NoPlanCommandRunner()
 
 
 def open_ports(
@@ -88,10 +97,13 @@ def open_ports(
     root: bytes,
     here: AppPaths,
     settings: Settings,
-    commander: PlanCommandRunner = NO_COMMANDS,
     rules: PlanRules = NO_RULES,
+    open_commander: CommanderOpener = _no_commander,
 ) -> tuple[Ports, WorkspaceConfig]:
-    """Opens them for a person in the folder `cwd` of the workspace `root`; no hook yet."""
+    """Opens them for a person in the folder `cwd` of the workspace `root`; no hook yet.
+
+    Without `open_commander` no command of a plan can run.
+    """
     from assent.executor.displaced_files import LocalDisplacedFiles
     from assent.executor.file_states import DigestCache
     from assent.executor.projection import LocalProjection
@@ -111,6 +123,8 @@ def open_ports(
     spares = LocalDisplacedFiles(
         os.fsencode(here.state / "spares"), place.retention.displaced_bytes
     )
+    files = LocalWorkspaceFiles(root, cwd, digests=digests)
+    commander = open_commander(files, blobs, place)
 
     @cache
     def writer() -> "FileWriter":
@@ -118,8 +132,8 @@ def open_ports(
 
         return LocalFileWriter(root, digests=digests, spares=spares)
 
-    def open_executor(journal: Journal) -> "Executor":  # most commands change nothing
-        from assent.executor.executor import Executor
+    def open_executor(journal: Journal) -> "Executor":
+        from assent.executor.executor import Executor  # most commands change nothing
 
         return Executor(writer(), blobs, journal, commander=commander)
 
@@ -129,7 +143,7 @@ def open_ports(
         signer=FileSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(HOST.get().nanoseconds),
-        files=LocalWorkspaceFiles(root, cwd, digests=digests),
+        files=files,
         projection=LocalProjection(root, plan_dir),
         executor=open_executor,
         command_runner=commander,

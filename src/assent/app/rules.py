@@ -9,7 +9,6 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.lazy import lazy_yaml
 from assent.app.ports import line_classifier, load_rules
 from assent.app.settings import load_settings, locate_workspace, user_paths
 from assent.config.agents import agent_folders, load_agents
@@ -118,7 +117,7 @@ def open_rules(folder: str, *, check: bool = True) -> WorkspaceRules:
     _, root = locate_workspace(folder)
     loaded = load_settings(root, here, lenient=False)
     policy, remarks = open_policy(root, here, loaded, check=check)
-    agents, more = load_agents(agent_folders(here.config, Path.home(), root), _opener(), lazy_yaml)
+    agents, more = load_agents(agent_folders(here.config, Path.home(), root), _opener())
     own = [rule for agent in agents.values() for rule in agent.rules]
     strange = unknown_rule_warnings(own, loaded.settings)
     return WorkspaceRules(policy, agents, (*loaded.warnings, *remarks, *more, *strange))

@@ -16,7 +16,6 @@ from assent.agent.subagents.agent_types import subagents_line
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.composition import engine_of
 from assent.app.engine import Engine
-from assent.app.lazy import lazy_yaml
 from assent.app.models import ModelRegistry
 from assent.app.rules import unknown_rule_warnings
 from assent.app.settings import load_settings, locate_workspace, user_paths
@@ -142,7 +141,7 @@ class _ModelCache:
 def _agents(here: AppPaths, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
     places = agent_folders(here.config, Path.home(), root)
-    agents, remarks = load_agents(places, Disk().open, lazy_yaml)
+    agents, remarks = load_agents(places, Disk().open)
     for name, agent in agents.items():
         if agent.wish and may_choose(agent.model or own, agent.wish):
             agents[name] = msgspec.structs.replace(agent, model=agent.wish)
@@ -176,5 +175,5 @@ def _briefing(
 def list_agents(folder: str) -> list[Agent]:
     """Returns the agents by name."""
     places = agent_folders(user_paths().config, Path.home(), locate_workspace(folder)[1])
-    agents, _ = load_agents(places, Disk().open, lazy_yaml)
+    agents, _ = load_agents(places, Disk().open)
     return [agents[name] for name in sorted(agents)]

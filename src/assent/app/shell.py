@@ -5,13 +5,13 @@ The sandbox comes with its self-test.
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from assent.agent.read_only_shell import LocalReadOnlyShell
 from assent.app.engine import Engine
 from assent.app.ports import MOUNT_POINTS, folder_name, open_ports
 from assent.app.settings import load_settings, locate_workspace, user_paths
@@ -19,39 +19,61 @@ from assent.config.paths import AppPaths
 from assent.config.settings import Settings
 from assent.core.hook import Hook
 from assent.core.llm import PROVIDERS
-from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
-from assent.sandbox.process_runner import LocalProcessRunner
-from assent.sandbox.profile.profile import ProfileBuilder
-from assent.sandbox.profile.toolchains import PROGRAMS
-from assent.sandbox.runner.mount_points import MountPoints
-from assent.sandbox.runner.watchdog import CommandLocks
-from assent.sandbox.selftest.canaries import DecoyPlan, SelfTestPaths
-from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
+from assent.core.permission.rule import PathLimits
+from assent.ports import ProcessRunner
+
+if TYPE_CHECKING:
+    from assent.agent.read_only_shell import LocalReadOnlyShell
+    from assent.sandbox.hooks import LocalHookRunner
+    from assent.sandbox.process_runner import LocalProcessRunner
+    from assent.sandbox.selftest.canaries import DecoyPlan, SelfTestPaths
+    from assent.sandbox.selftest.checker import SandboxChecker
 
 
-def open_shell(folder: str) -> LocalReadOnlyShell:
+def open_shell(folder: str) -> "LocalReadOnlyShell":
     """Opens the shell of planning for the workspace around a folder; it needs no store."""
     here = user_paths()
     return open_shell_at(folder, here, here.state)
 
 
-def open_shell_at(folder: str, here: AppPaths, known: Path) -> LocalReadOnlyShell:
+def open_shell_at(folder: str, here: AppPaths, known: Path) -> "LocalReadOnlyShell":
     """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
-    return LocalReadOnlyShell(_process(folder, here, known, os.environ))
+    return read_only_shell(_process(folder, here, known, os.environ))
 
 
-def open_process(folder: str) -> LocalProcessRunner:
+def read_only_shell(
+    process: ProcessRunner,
+    within: bytes = b"",
+    fence: PathLimits | None = None,
+    left: Callable[[], float | None] = lambda: None,
+) -> "LocalReadOnlyShell":
+    """Returns the shell of planning over what starts programs; its tables are loaded now."""
+    from assent.agent.read_only_shell import LocalReadOnlyShell
+
+    return LocalReadOnlyShell(process, within, fence, left)
+
+
+def only_reads(text: str) -> bool:
+    """Tells whether a command line can do nothing but look; its tables are loaded now."""
+    from assent.permissions.commands.read_only.classifier import classify_read_only
+
+    return classify_read_only(text).read_only
+
+
+def open_process(folder: str) -> "LocalProcessRunner":
     """Opens what starts programs for the workspace around a folder."""
     return open_process_at(folder, user_paths())
 
 
-def open_process_at(folder: str, here: AppPaths) -> LocalProcessRunner:
+def open_process_at(folder: str, here: AppPaths) -> "LocalProcessRunner":
     """Opens what starts programs, with state and configuration at given places."""
     return _process(folder, here, here.state, with_ripgrep(os.environ))
 
 
 def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
     """Returns an environment whose PATH ends with our own programs, if only they have ripgrep."""
+    from assent.sandbox.profile.toolchains import PROGRAMS
+
     own, path = os.path.dirname(sys.executable), environment.get("PATH", os.defpath)
     places = [*map(os.fsdecode, PROGRAMS), *path.split(os.pathsep)]
     if any(os.access(os.path.join(place, "rg"), os.X_OK) for place in places):
@@ -61,7 +83,12 @@ def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
 
 def _process(
     folder: str, here: AppPaths, known: Path, environment: Mapping[str, str]
-) -> LocalProcessRunner:
+) -> "LocalProcessRunner":
+    from assent.sandbox.process_runner import LocalProcessRunner
+    from assent.sandbox.profile.profile import ProfileBuilder
+    from assent.sandbox.runner.mount_points import MountPoints
+    from assent.sandbox.runner.watchdog import CommandLocks
+
     _, root = locate_workspace(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     sight = ProfileBuilder(root, os.fsencode(Path.home()), hidden, environment)
@@ -73,16 +100,20 @@ def _process(
     return LocalProcessRunner(sight, standings, environment, keys).with_command_locks(marks, points)
 
 
-def sandbox_checker_at(state: Path) -> SandboxChecker:
+def sandbox_checker_at(state: Path) -> "SandboxChecker":
     """Returns what tells whether the sandbox holds, also where the workspace may be written."""
+    from assent.sandbox.selftest.checker import SandboxChecker, bubblewrap_confinement
+
     confine = partial(bubblewrap_confinement, os.environ)
     return SandboxChecker(state, confine, make_decoy_plan).with_writable(
         partial(confine, writable=True)
     )
 
 
-def make_decoy_plan(ground: SelfTestPaths) -> DecoyPlan:
+def make_decoy_plan(ground: "SelfTestPaths") -> "DecoyPlan":
     """Proposes a plan in a scratch workspace where its digest alone would approve it."""
+    from assent.sandbox.selftest.canaries import DecoyPlan
+
     here = AppPaths(ground.state, ground.config)
     engine = _bare_engine(str(ground.root), here)
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
@@ -118,8 +149,10 @@ def _bare_engine(folder: str, here: AppPaths) -> Engine:
 # Opens the configured hooks, with the person's environment but without API keys.
 
 
-def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> LocalHookRunner:
+def open_hooks(root: bytes, here: AppPaths, settings: Settings, user: str) -> "LocalHookRunner":
     """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
+    from assent.sandbox.hooks import HookEnvironment, LocalHookRunner
+
     hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
     site = HookEnvironment(root, user, without_api_keys(os.environ, settings))
     return LocalHookRunner(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))

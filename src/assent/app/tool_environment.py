@@ -5,16 +5,17 @@ Files outside the workspace are opened for reading, except Assent's own and cred
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from assent.agent.loop_guard import LoopGuard, LoopLimits
-from assent.agent.tool_environment import TaskLimits, ToolEnvironment
-from assent.app.lazy import LazyPageFetcher, LazyProcessRunner, LazyReadOnlyShell, only_reads
+from assent.agent.tool_environment import ProgramOpeners, TaskLimits, ToolEnvironment
 from assent.app.rules import check_rule_names, open_policy, rule_gate, unknown_tool_warnings
 from assent.app.settings import known_secrets
+from assent.app.shell import only_reads, open_process, read_only_shell
 from assent.config.loader import LoadedSettings
 from assent.config.paths import AppPaths
 from assent.config.settings import Settings
@@ -22,42 +23,19 @@ from assent.core.permission.rule import parse_rule_argument
 from assent.core.session.agent import Agent
 from assent.core.text.secrets import Redactor
 from assent.core.tool import Decision, GuardedCall, PermissionContext, ResourceAccess
+from assent.llm.fetch import HttpPageFetcher
+from assent.llm.http.client import HttpClient, wrap_tls
 from assent.permissions.gate import RuleGate
-from assent.ports import OutsideFiles, PageFetcher, ProcessRunner, ReadOnlyShell
 from assent.ports.session import AgentDriver, Asker, CallGuard
 from assent.tools.dispatcher import ToolDispatcher
 from assent.tools.registry import TOOLS
 from assent.tools.tool import Tool
+from assent.workspace.outside_files import LocalOutsideFiles
+
+if TYPE_CHECKING:
+    from assent.sandbox.process_runner import LocalProcessRunner
 
 # Opens files outside the workspace for reading, except Assent's own and credentials.
-
-
-class LazyOutsideFiles:
-    """Implements ports.OutsideFiles; loads it with its tables when first needed."""
-
-    def __init__(self, root: bytes, here: AppPaths) -> None:
-        self._root = root
-        self._here = here
-        self._outside: OutsideFiles | None = None
-
-    def real(self, path: bytes) -> bytes:
-        return self._real().real(path)
-
-    def is_folder(self, path: bytes) -> bool:
-        return self._real().is_folder(path)
-
-    def read(self, path: bytes, limit: int) -> bytes:
-        return self._real().read(path, limit)
-
-    def names(self, folder: bytes) -> dict[bytes, bool]:
-        return self._real().names(folder)
-
-    def _real(self) -> OutsideFiles:
-        if self._outside is None:
-            from assent.workspace.outside_files import LocalOutsideFiles
-
-            self._outside = LocalOutsideFiles(self._root, refused_paths(self._here))
-        return self._outside
 
 
 def refused_paths(here: AppPaths) -> list[bytes]:
@@ -107,13 +85,13 @@ def open_tool_environment(
     """Returns what calls work with, and how to close it."""
     settings, root = ground.loaded.settings, ground.root
     servers = [server.environment for server in settings.mcp.values()]
-    process, gate = LazyProcessRunner(ground.folder), _gate(ground, choices)
+    process, gate = cache(partial(open_process, ground.folder)), _gate(ground, choices)
     tools = _tools(ground)
     more, close = _servers(ground, tools if choices.servers else None)
     tooling = ToolEnvironment(
-        process=process,
-        shell=LazyReadOnlyShell(process, root, left=ground.left),
-        fetch=LazyPageFetcher(partial(_fetch, settings)),
+        open_process=process,
+        open_shell=cache(lambda: read_only_shell(process(), root, left=ground.left)),
+        fetch=HttpPageFetcher(HttpClient(wrap_tls, dict(os.environ), settings.http.idle_s)),
         gate=gate,
         asker=asker,
         dispatcher=ToolDispatcher(tools, gate, suggest=settings.plan.suggest, more=more),
@@ -123,7 +101,7 @@ def open_tool_environment(
         suggest=settings.plan.suggest,
         formatters=settings.format,
         modes=settings.modes,
-        outside=LazyOutsideFiles(root, ground.here),
+        outside=LocalOutsideFiles(root, partial(refused_paths, ground.here)),
         with_path_limits=partial(_fenced, gate, process, ground),
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
@@ -150,14 +128,17 @@ def _gate(ground: WorkspaceSetup, choices: InvocationOptions) -> RuleGate:
 
 
 def _fenced(
-    gate: RuleGate, process: LazyProcessRunner, ground: WorkspaceSetup, posture: PermissionContext
-) -> tuple[ProcessRunner, ReadOnlyShell] | None:
+    gate: RuleGate,
+    process: "Callable[[], LocalProcessRunner]",
+    ground: WorkspaceSetup,
+    posture: PermissionContext,
+) -> ProgramOpeners | None:
     """Returns what runs programs where rules keep files from them; None where none does."""
     fence = gate.path_limits(posture)
     if fence is None:
         return None
-    own = process.with_path_limits(fence)
-    return own, LazyReadOnlyShell(own, ground.root, fence, ground.left)
+    own = cache(lambda: process().with_path_limits(fence))
+    return own, cache(lambda: read_only_shell(own(), ground.root, fence, ground.left))
 
 
 def _guards(
@@ -208,11 +189,3 @@ def _servers(
 
     found = McpTools(servers, ground.root, [tool.name for tool in tools], ground.warn)
     return found.tools, found.close
-
-
-def _fetch(settings: Settings) -> PageFetcher:
-    from assent.app.models import lazy_tls
-    from assent.llm.fetch import HttpPageFetcher
-    from assent.llm.http.client import HttpClient
-
-    return HttpPageFetcher(HttpClient(lazy_tls, dict(os.environ), settings.http.idle_s))

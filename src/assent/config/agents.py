@@ -4,7 +4,7 @@ A project's file can change text and limits and remove tools; it cannot add any 
 """
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,7 +12,6 @@ import msgspec
 from assent.config.config_file import ConfigFile, Opener, ownership_problem, read_content
 from assent.config.front_matter import (
     AgentFile,
-    Reader,
     UnusableFile,
     agent_from_file,
     ignored_warning,
@@ -48,16 +47,14 @@ def agent_folders(config: Path, home: Path, root: bytes) -> AgentFolders:
     return AgentFolders((opencode / "agent", opencode / "agents", config / "agents"), root)
 
 
-def load_agents(
-    places: AgentFolders, opener: Opener, reader: Callable[[], Reader]
-) -> tuple[dict[str, Agent], tuple[str, ...]]:
+def load_agents(places: AgentFolders, opener: Opener) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Returns the agents by name, and a warning for each file that cannot be used."""
     agents, warnings = {name: _builtin(name) for name in BUILTIN}, list[str]()
     for folder in (*places.user, places.project):
         own = folder != places.project
         for path in _files(folder, places.root, own=own, warnings=warnings):
             try:
-                source, file = _read(path, opener, reader, own=own)
+                source, file = _read(path, opener, own=own)
             except (UnusableFile, UsageError, FileNotFoundError) as error:
                 warnings.append(ignored_warning(path, error, AGENT_SKIPPED))
                 continue
@@ -130,11 +127,9 @@ def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iter
     yield from (folder / name for name in names[:MAX_FILES])
 
 
-def _read(
-    path: Path, opener: Opener, reader: Callable[[], Reader], *, own: bool
-) -> tuple[ConfigFile, AgentFile]:
+def _read(path: Path, opener: Opener, *, own: bool) -> tuple[ConfigFile, AgentFile]:
     source, text = read_content(path, opener, follow=own)
-    file, body = read_front_matter(text, AgentFile, reader)
+    file, body = read_front_matter(text, AgentFile)
     return source, msgspec.structs.replace(file, prompt=body.strip() or file.prompt)
 
 

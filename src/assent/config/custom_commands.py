@@ -11,7 +11,6 @@ import msgspec
 
 from assent.config.config_file import ConfigFile, Opener, ownership_problem, read_content
 from assent.config.front_matter import (
-    Reader,
     UnusableFile,
     ignored_warning,
     one_line_path,
@@ -59,7 +58,6 @@ def command_folders(config: Path, home: Path, root: bytes) -> CommandFolders:
 def load_custom_commands(
     places: CommandFolders,
     opener: Opener,
-    reader: Callable[[], Reader],
     is_trusted: Callable[[str, bytes], bool],
 ) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
     """Returns the commands by name, and a warning for each file that cannot be used.
@@ -72,14 +70,14 @@ def load_custom_commands(
         try:
             source, text = read_content(path, opener, follow=True)
             _check_own(source, places.root)
-            own[path.stem] = _command(path, text, reader, "user")
+            own[path.stem] = _command(path, text, "user")
         except (UnusableFile, UsageError, FileNotFoundError) as error:
             warnings.append(ignored_warning(path, error, COMMAND_SKIPPED))
     for path in _files(_unlinked(places, warnings), warnings):
         try:
             _, text = read_content(path, opener, follow=False)
             _check_trust(path, text, is_trusted)
-            theirs[path.stem] = _command(path, text, reader, "project")
+            theirs[path.stem] = _command(path, text, "project")
         except (UnusableFile, UsageError, FileNotFoundError) as error:
             warnings.append(ignored_warning(path, error, COMMAND_SKIPPED))
     return {**theirs, **own}, tuple(warnings)
@@ -130,13 +128,13 @@ def _check_trust(path: Path, text: bytes, is_trusted: Callable[[str, bytes], boo
         raise UnusableFile(UNTRUSTED)
 
 
-def _command(path: Path, text: bytes, reader: Callable[[], Reader], source: str) -> SlashCommand:
+def _command(path: Path, text: bytes, source: str) -> SlashCommand:
     name = path.stem
     if not name[:1].isalpha() or not name.replace("-", "").replace("_", "").isalnum():
         raise UnusableFile("its name is not made of letters, digits, - and _")
     if name in BUILTIN_NAMES:
         raise UnusableFile(f"/{name} is Assent's own")
-    file, body = read_front_matter(text, CommandFile, reader)
+    file, body = read_front_matter(text, CommandFile)
     if source == "project" and file.model.startswith("scripted:"):
         raise UnusableFile("it names a scripted model, which only the user may choose")
     if not body.strip():

@@ -4,13 +4,13 @@ It also words the warning about an unusable file.
 """
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.core.json_depth import is_too_deep
 from assent.core.paths import one_line
 from assent.core.permission.rule import InvalidRuleTable, PermissionRule, parse_rules
 from assent.core.session.agent import Agent
@@ -102,15 +102,12 @@ def _denies(row: str | dict[str, str]) -> bool:
 
 T = TypeVar("T")
 
-# Turns front matter into plain values; made when the first file needs it, because it loads slowly.
-Reader: TypeAlias = Callable[[str], Any]
 
-
-def read_front_matter(text: bytes, kind: type[T], reader: Callable[[], Reader]) -> tuple[T, str]:
-    """Returns the members of a file's front matter, and the text below; raises Bad."""
+def read_front_matter(text: bytes, kind: type[T]) -> tuple[T, str]:
+    """Returns the members of a file's front matter, and the text below; raises UnusableFile."""
     front, body = split_front_matter(text)
     try:
-        return msgspec.convert(reader()(front) if front.strip() else {}, kind), body
+        return msgspec.convert(read_yaml(front) if front.strip() else {}, kind), body
     except msgspec.ValidationError as error:
         raise UnusableFile(str(error)) from None
 
@@ -131,3 +128,37 @@ def ignored_warning(
             return f"{one_line_path(path)} leads nowhere. {out}"
         case _:
             return f"{one_line_path(path)} cannot be used: {error}. {out}"
+
+
+# Parses YAML: plain values only, without tags and aliases.
+
+
+def read_yaml(text: str) -> Any:
+    """Returns the values of a YAML document; raises UnusableFile if it is none."""
+    import yaml  # type: ignore[import-untyped]
+
+    class PlainYamlLoader(yaml.SafeLoader):  # type: ignore[misc]
+        """Refuses aliases, with which a few lines can mean gigabytes."""
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):
+                raise UnusableFile("its front matter has an alias, which is not read here")
+            return super().compose_node(parent, index)
+
+    try:
+        found = yaml.load(text, PlainYamlLoader) or {}
+    except yaml.YAMLError as error:
+        raise UnusableFile(f"its front matter is no YAML: {_line(error)}") from None
+    except (ValueError, OverflowError) as error:
+        raise UnusableFile(f"its front matter has a value that makes no sense: {error}") from None
+    except RecursionError:
+        raise UnusableFile("its front matter is nested too deeply") from None
+    if is_too_deep(found):
+        raise UnusableFile("its front matter is nested too deeply")
+    return found
+
+
+def _line(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or "it cannot be read"
+    return f"{problem}, line {mark.line + 1}" if mark else str(problem)

@@ -168,12 +168,20 @@ class GitCommitter:
     """Commits files of one workspace, in the sandbox; git's settings and hooks cannot change."""
 
     def __init__(
-        self, process: ProcessRunner, files: WorkspaceFiles, blobs: BlobStore, root: bytes
+        self,
+        open_process: Callable[[], ProcessRunner],
+        files: WorkspaceFiles,
+        blobs: BlobStore,
+        root: bytes,
     ) -> None:
-        self._process = process
+        self._open_process = open_process
         self._files = files
         self._blobs = blobs
         self._root = root
+
+    @property
+    def _process(self) -> ProcessRunner:
+        return self._open_process()
 
     def check(self, meant: FileStateChanges = NO_FILES) -> None:
         """Raises Refused where no commit can be made: no repository, nobody's name, no rest.

@@ -37,20 +37,29 @@ class LocalPlanCommandRunner:
 
     def __init__(
         self,
-        process: ProcessRunner,
+        open_process: Callable[[], ProcessRunner],
         files: WorkspaceFiles,
         blobs: BlobStore,
         place: WorkspaceConfig,
         rules: PlanRules = NO_RULES,
     ) -> None:
-        """`process` holds programs to the fence that rules make; `rules` judge the line itself."""
-        self._process = process
+        """`open_process` returns what holds programs to the fence that rules make.
+
+        It is opened with the first command. `rules` judge the line itself.
+        """
+        self._open_process = open_process
+        self._opened: ProcessRunner | None = None
         self._rules = rules
         self._files = files
         self._root = place.root
         self._recorder = SnapshotRecorder(files, blobs, place)
-        self._committing = GitCommitter(process, files, blobs, place.root)
+        self._committing = GitCommitter(self._process, files, blobs, place.root)
         self._stopped: Callable[[], bool] = never_stopped
+
+    def _process(self) -> ProcessRunner:
+        if self._opened is None:
+            self._opened = self._open_process()
+        return self._opened
 
     def check(self, command: RunCommand, meant: FileStateChanges = NO_FILES) -> None:
         """Refuses a command that could not run as its plan says, before anything is done."""
@@ -61,7 +70,7 @@ class LocalPlanCommandRunner:
             raise Refused(f"{denial} Nothing was changed.", "assent rules list")
         if command.profile == "unconfined":
             return
-        standing = self._process.sandbox_status()
+        standing = self._process().sandbox_status()
         if standing.hold is not SandboxState.HELD:
             raise Refused(
                 f"The plan's command needs a sandbox, and none holds here. {standing.reason} "
@@ -79,7 +88,7 @@ class LocalPlanCommandRunner:
 
     def check_at_rest(self) -> None:
         """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
-        if alive := self._process.still_running():
+        if alive := self._process().still_running():
             raise RunUnfinished(
                 f"It still runs: {alive}, of a command without the sandbox that was cut off here. "
                 "Nothing was changed; end it or wait for its end, and try again.",
@@ -109,7 +118,7 @@ class LocalPlanCommandRunner:
             command.network,
         )
         folder = self._root + (b"/" + command.cwd if command.cwd else b"")
-        return self._process.run_command(errand, folder, limits)
+        return self._process().run_command(errand, folder, limits)
 
     def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped

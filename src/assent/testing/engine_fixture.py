@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from assent.app.composition import LazyPlanCommandRunner
 from assent.app.engine import Engine
 from assent.app.shell import open_process_at
 from assent.config.paths import AppPaths
@@ -76,8 +75,8 @@ def open_engine_fixture(
 def _commander(
     site: EngineFixture, files: WorkspaceFiles, blobs: BlobStore, place: WorkspaceConfig
 ) -> PlanCommandRunner:
-    """Returns what runs the commands of plans, loaded with the first one."""
+    """Returns what runs the commands of plans; the first one opens the sandbox."""
     here = AppPaths(site.state, site.state.parent / "config")
-    return LazyPlanCommandRunner(
-        lambda: LocalPlanCommandRunner(open_process_at(str(site.root), here), files, blobs, place)
+    return LocalPlanCommandRunner(
+        partial(open_process_at, str(site.root), here), files, blobs, place
     )

@@ -14,8 +14,8 @@ class ToolContext(msgspec.Struct, frozen=True):
     """What a call may look at. Everything here only reads."""
 
     overlay: Overlay
-    process: ProcessRunner
-    shell: ReadOnlyShell
+    open_process: Callable[[], ProcessRunner]  # most calls start no program
+    open_shell: Callable[[], ReadOnlyShell]
     fetch: PageFetcher
     posture: PermissionContext
     root: bytes  # of the workspace, absolute
@@ -32,6 +32,16 @@ class ToolContext(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
     # Waits for an outcome that only somebody else can bring about, as long as the person does.
     attend: Callable[[Callable[[], ToolOutcome]], ToolOutcome] = lambda work: work()
+
+    @property
+    def process(self) -> ProcessRunner:
+        """What starts programs."""
+        return self.open_process()
+
+    @property
+    def shell(self) -> ReadOnlyShell:
+        """What runs command lines that only read."""
+        return self.open_shell()
 
 
 class RawArguments(msgspec.Struct, frozen=True):

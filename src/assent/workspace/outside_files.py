@@ -1,6 +1,6 @@
 """Files outside the workspace, for reading only, and which of them are never shown."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cached_property
 from stat import S_ISDIR, S_ISREG
 from threading import Lock
@@ -23,9 +23,12 @@ Identity: TypeAlias = tuple[int, int]  # device and inode
 class LocalOutsideFiles:
     """Implements OutsideFiles for the workspace `root`; what lies in `refused` is never shown."""
 
-    def __init__(self, root: bytes, refused: Sequence[bytes], disk: Disk | None = None) -> None:
+    def __init__(
+        self, root: bytes, refused: Callable[[], Sequence[bytes]], disk: Disk | None = None
+    ) -> None:
+        """`refused` lists places of every home, so it is asked with the first path only."""
         self._root = root
-        self._refused = tuple(refused)
+        self._list_refused = refused
         self._disk = disk or Disk()
         self._folders = FolderHandles(self._disk, b"/")  # enters no symlink
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
@@ -109,6 +112,10 @@ class LocalOutsideFiles:
         if any(casefolded(step) in named for step in way):
             return True
         return not (known - {None}).isdisjoint(map(self._identity, way))
+
+    @cached_property
+    def _refused(self) -> tuple[bytes, ...]:
+        return tuple(self._list_refused())
 
     @cached_property
     def _named(self) -> frozenset[bytes]:

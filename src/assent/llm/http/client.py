@@ -8,8 +8,8 @@ import time
 from binascii import b2a_base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
-from typing import Any, TypeAlias
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -27,10 +27,30 @@ from assent.llm.limits import (
 )
 from assent.ports.cancellation import CancelToken
 
+if TYPE_CHECKING:
+    import ssl
+
 # One HTTP connection to one server: opened, used for several requests, closed.
 
 
 TlsWrapper: TypeAlias = Callable[[socket.socket, str], socket.socket]
+
+
+def wrap_tls(sock: socket.socket, host: str) -> socket.socket:
+    """Wraps a connection in TLS with certificate checks; its handshake is still to be made.
+
+    The system's certificates count, or those that SSL_CERT_FILE and SSL_CERT_DIR name.
+    """
+    return _context().wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+
+
+@cache
+def _context() -> "ssl.SSLContext":
+    import ssl  # only https needs it
+
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 class HttpRoute(msgspec.Struct, frozen=True):
