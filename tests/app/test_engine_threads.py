@@ -182,3 +182,20 @@ def test_asking_whether_a_lock_is_held_holds_nobody_up(tmp_path: Path) -> None:
     assert not any(seen)
     with locks.hold("a", "second"):
         assert locks.is_held("a")
+
+
+def test_whichever_thread_asks_first_there_is_one_of_what_knows_who_is_at_work(
+    engine: Engine,
+) -> None:
+    begin, found = Barrier(8), []
+
+    def ask() -> None:
+        begin.wait()
+        found.append((engine.sessions, engine.session_commands, engine.permits, engine.grants))
+
+    threads = [Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {tuple(map(id, each)) for each in found} == {tuple(map(id, found[0]))}

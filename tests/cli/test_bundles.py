@@ -11,7 +11,6 @@ from tests.cli.machines import OLD, Machines, key_of, trust
 from tests.cli.terminal import Terminal
 
 from assent.app.composition import open_engine_at
-from assent.app.exports import open_bundles
 from assent.config.paths import AppPaths
 
 APPLIED = {
@@ -244,8 +243,8 @@ def test_g14_a_build_that_was_killed_goes_on_with_the_same_file(machines: Machin
     runner.ok("approve", str(machines.file), "--digest", digest)
     here = AppPaths(runner.state / "assent", runner.config.parent)
     engine, _ = open_engine_at(str(runner.root), here)
-    bundle = open_bundles(engine).read(machines.file.read_bytes())
-    record = open_bundles(engine).import_plan(bundle, machines.file.read_bytes())
+    bundle = engine.bundles().read(machines.file.read_bytes())
+    record = engine.bundles().import_plan(bundle, machines.file.read_bytes())
     engine.close()
     runner.ok("plan", "use", record.plan_id)
     kill_build(runner, "rename", 1)

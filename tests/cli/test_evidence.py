@@ -17,7 +17,6 @@ from tests.house.source import ROOT
 
 from assent import __version__
 from assent.app.composition import open_engine_at
-from assent.app.exports import open_evidence
 from assent.config.paths import AppPaths
 from assent.core.errors import AssentError
 from assent.core.run.evidence import envelope_bytes, pae
@@ -139,11 +138,11 @@ def test_g16_any_changed_byte_is_noticed_or_means_the_same(built: World) -> None
     here = AppPaths(built.state / "assent", built.config.parent)
     engine, _ = open_engine_at(str(built.root), here)
     content = evidence(built).read_bytes()
-    wanted = open_evidence(engine).verify(content)
+    wanted = engine.evidence.verify(content)
     for at in range(0, len(content), 3):
         changed = content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
         try:
-            assert open_evidence(engine).verify(changed) == wanted, at
+            assert engine.evidence.verify(changed) == wanted, at
         except AssentError:
             continue
     engine.close()

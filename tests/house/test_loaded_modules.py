@@ -1,5 +1,6 @@
 """How many of our modules a start loads: loading them is most of the time of a short command."""
 
+import ast
 import json
 import os
 import subprocess
@@ -8,13 +9,28 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.house.source import functions, modules
+from tests.llm.server import serving
 
 STATUS_LIMIT = 120
+REQUEST_LIMIT = 291
 
 # Prints which modules are loaded once a command is over.
 AT_THE_END = """
 import atexit, json, sys
 atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+from assent.cli import main
+main()
+"""
+# Prints them at the moment when the first byte of a request is about to go out.
+AT_THE_REQUEST = """
+import json, socket, sys
+sendall = socket.socket.sendall
+def tell(sock, *rest):
+    print(json.dumps(sorted(sys.modules)), file=sys.stderr, flush=True)
+    socket.socket.sendall = sendall
+    return sendall(sock, *rest)
+socket.socket.sendall = tell
 from assent.cli import main
 main()
 """
@@ -67,9 +83,30 @@ def test_status_loads_few_modules(machine: Machine) -> None:
     assert len(found) <= STATUS_LIMIT, by_package(found)
 
 
+def test_a_first_request_loads_few_modules(machine: Machine) -> None:
+    with serving() as server:
+        machine.env |= {
+            "OPENAI_BASE_URL": f"http://127.0.0.1:{server.port}/v1",
+            "OPENAI_API_KEY": "key-of-a-test",
+        }
+        found = machine.loaded(AT_THE_REQUEST, "-p", "Say hello", "--model", "openai/any")
+    assert "assent.llm.http.client" in found, "nothing was asked"
+    assert len(found) <= REQUEST_LIMIT, by_package(found)
+
+
+def test_nothing_stands_in_for_what_is_loaded_later() -> None:
+    classes = [
+        f"{path}:{node.lineno} {node.name}"
+        for path, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert [one for one in (*classes, *functions()) if "lazy" in one.split()[1].lower()] == []
+
+
 def by_package(names: list[str]) -> str:
     """Lists modules by package, for whoever has to find out which are too many."""
-    packages = Counter(".".join(name.split(".")[:2]) for name in names)
+    packages = Counter(".".join(name.split(".")[:2]) for name in names if "." in name)
     rows = [
         f"{count:4} {package}: "
         + " ".join(name[len(package) + 1 :] for name in names if name.startswith(f"{package}."))

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from tests.support.signing_host import Machine, NamedKeys
 
-from assent.app.exports import open_bundles
 from assent.core.digest import sha256
 from assent.core.errors import (
     ApprovalUsed,
@@ -49,12 +48,12 @@ def packed(planner: Machine) -> Bundle:
     record = engine.plans.new("work", "tests", "A goal")
     for path, content in {b"a.txt": b"a\n", b"b.txt": b"new\n"}.items():
         record = engine.drafts.write(record, path, [content], None).record
-    return open_bundles(engine).pack(engine.approvals.propose(record, portable=True))
+    return engine.bundles().pack(engine.approvals.propose(record, portable=True))
 
 
 def agreed(planner: Machine, person: Machine, expires_s: int | None = None) -> Bundle:
     bundle = packed(planner)
-    yes = open_bundles(person.opened()).approve(bundle, "Checked", "test", expires_s)
+    yes = person.opened().bundles().approve(bundle, "Checked", "test", expires_s)
     return bundle.with_approval(yes)
 
 
@@ -83,7 +82,7 @@ def test_g14_any_changed_byte_means_nothing_else_even_with_a_new_checksum(
 ) -> None:
     bundle = agreed(planner, person)
     body = bundle_bytes(bundle)
-    bundles = open_bundles(runner.opened())
+    bundles = runner.opened().bundles()
     assert bundles.read(mended(body)) == bundle
     assert bundles.refusal(bundle, bundle.approvals[0]) is None
     survived = 0
@@ -115,9 +114,9 @@ def test_g14_a_bundle_is_applied_by_the_same_road_as_any_plan(
     bundle = agreed(planner, person)
     runner.put({"b.txt": b"old\n"})
     engine = runner.opened()
-    record = open_bundles(engine).import_plan(bundle, bundle_bytes(bundle))
+    record = engine.bundles().import_plan(bundle, bundle_bytes(bundle))
     assert (record.plan_id, record.user) == (bundle.origin.plan_id, "tester")
-    assert open_bundles(engine).import_plan(bundle, bundle_bytes(bundle)) == record
+    assert engine.bundles().import_plan(bundle, bundle_bytes(bundle)) == record
     assert drive_to_end(engine.runs.build(record.plan_id)).outcome == "done"
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}
     assert runner.kinds() == [
@@ -133,10 +132,10 @@ def test_f53_an_approval_that_travels_expires(
     runner.put({"b.txt": b"old\n"})
     for hour, refused in ((12, False), (13, False), (14, True), (23, True), (11, True)):
         runner.clock.hour = hour
-        found = open_bundles(runner.opened()).refusal(bundle, bundle.approvals[0])
+        found = runner.opened().bundles().refusal(bundle, bundle.approvals[0])
         assert isinstance(found, Expired) is refused, hour
     with pytest.raises(Expired, match="one of two clocks is wrong"):
-        open_bundles(runner.opened()).import_plan(bundle, b"")
+        runner.opened().bundles().import_plan(bundle, b"")
     assert runner.kinds() == []
 
 
@@ -150,13 +149,13 @@ def test_g14_a_key_that_was_revoked_before_the_build_counts_no_more(
 ) -> None:
     bundle = agreed(planner, person)
     runner.put({"b.txt": b"old\n"})
-    record = open_bundles(runner.opened()).import_plan(bundle, b"")
+    record = runner.opened().bundles().import_plan(bundle, b"")
     runner.keys = NamedKeys()
     with pytest.raises(AssentError) as refused:
         drive_to_end(runner.opened().runs.build(record.plan_id))
     assert refused.value.exit == 7
     with pytest.raises(UntrustedKey):
-        open_bundles(runner.opened()).import_plan(bundle, b"")
+        runner.opened().bundles().import_plan(bundle, b"")
     assert runner.files() == {"b.txt": b"old\n"}
 
 
@@ -164,7 +163,7 @@ def test_f59_whoever_asked_for_a_bundle_cannot_approve_it(planner: Machine) -> N
     bundle = packed(planner)
     planner.independent = True
     with pytest.raises(NotIndependent) as refused:
-        open_bundles(planner.opened()).approve(bundle, "", "test")
+        planner.opened().bundles().approve(bundle, "", "test")
     assert (refused.value.exit, refused.value.word) == (7, "not_independent")
     assert not [e for e in planner.store.read_all(["bundle/"]) if isinstance(e.event, PlanApproved)]
 
@@ -173,14 +172,14 @@ def test_f59_the_machine_that_applies_wants_another_key_too(
     planner: Machine, runner: Machine
 ) -> None:
     bundle = packed(planner)
-    own = bundle.with_approval(open_bundles(planner.opened()).approve(bundle, "", "test"))
+    own = bundle.with_approval(planner.opened().bundles().approve(bundle, "", "test"))
     runner.put({"b.txt": b"old\n"})
     runner.keys = NamedKeys("planner")
     runner.independent = True
     with pytest.raises(NotIndependent):
-        open_bundles(runner.opened()).import_plan(own, b"")
+        runner.opened().bundles().import_plan(own, b"")
     runner.independent = ("deletes",)  # which this plan does not
-    assert open_bundles(runner.opened()).import_plan(own, b"").imported
+    assert runner.opened().bundles().import_plan(own, b"").imported
 
 
 def test_f59_a_risk_that_was_seen_elsewhere_counts(planner: Machine) -> None:
@@ -188,9 +187,7 @@ def test_f59_a_risk_that_was_seen_elsewhere_counts(planner: Machine) -> None:
     asked = msgspec.structs.replace(bundle.origin, risks=((), ("hard_link",)))
     planner.independent = ("hard_link",)
     with pytest.raises(NotIndependent, match="hard_link"):
-        open_bundles(planner.opened()).check_independent(
-            msgspec.structs.replace(bundle, origin=asked)
-        )
+        planner.opened().bundles().check_independent(msgspec.structs.replace(bundle, origin=asked))
 
 
 def test_g14_a_bundle_that_is_too_large_is_not_read(planner: Machine) -> None:
@@ -208,7 +205,7 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
     records = []
     for machine in (runner, second):
         machine.put({"b.txt": b"old\n"})
-        records.append(open_bundles(machine.opened()).import_plan(bundle, b""))
+        records.append(machine.opened().bundles().import_plan(bundle, b""))
     assert drive_to_end(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
     with pytest.raises(ApprovalUsed, match="was used on this machine"):
         drive_to_end(second.opened().runs.build(records[1].plan_id))
@@ -235,8 +232,8 @@ def test_g4_who_loses_the_race_for_an_approval_is_told_that_it_was_used(
     store = runner.store = Raced()
     other = runner.opened()
     store.meanwhile = lambda: drive_to_end(
-        other.runs.build(open_bundles(other).import_plan(bundle, b"").plan_id)
+        other.runs.build(other.bundles().import_plan(bundle, b"").plan_id)
     )
     with pytest.raises(ApprovalUsed):
-        open_bundles(runner.opened()).import_plan(bundle, b"")
+        runner.opened().bundles().import_plan(bundle, b"")
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}

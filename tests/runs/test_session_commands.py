@@ -151,7 +151,7 @@ def test_a_refusal_is_recorded_as_one_that_changed_nothing(world: World) -> None
         done(engine, Scripted(refuse))
     begun, ended = recorded(engine)
     assert ended == CommandEnded(begun.id, 126, "start", ())
-    assert verb(engine).unfinished() is None
+    assert engine.runs.unfinished_command() is None
 
 
 def test_a_command_that_is_stopped_is_recorded_with_what_it_did(world: World) -> None:
@@ -171,10 +171,10 @@ def test_after_a_crash_the_command_is_known_to_have_begun(world: World) -> None:
     """The machine stops before the end is written: nobody knows what the command did."""
     engine = world.engine()
     seen: list[CommandStarted | None] = []
-    done(engine, Scripted(lambda: seen.append(verb(engine).unfinished())))
+    done(engine, Scripted(lambda: seen.append(engine.runs.unfinished_command())))
     begun, _ = recorded(engine)
     assert seen == [begun]
-    assert verb(engine).unfinished() is None
+    assert engine.runs.unfinished_command() is None
 
 
 def test_no_build_and_no_other_command_runs_meanwhile(world: World, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """The planning and run services that sessions work with."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from assent.agent.grants import Grants
@@ -50,3 +52,38 @@ class AgentServices(msgspec.Struct, frozen=True):
         plan = self.plan_of(record)
         if plan is not None and plan.state is not PlanState.DISCARDED:
             self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)
+
+
+def open_agent_services(
+    ports: Ports,
+    config: WorkspaceConfig,
+    workspaces: WorkspaceRepository,
+    projections: PlanProjections,
+    plans: Plans,
+    drafts: Drafts,
+    approvals: Approvals,
+    runs: Runs,
+    told: Callable[[SessionRecord, str], object],
+) -> AgentServices:
+    """Makes what sessions use besides plans and runs.
+
+    `told` tells the model of a session what its person did themselves.
+    """
+    grants = Grants(ports, workspaces, config)
+    commands = SessionCommands(ports, config, runs, workspaces)
+    commands.told = told
+    return AgentServices(
+        ports,
+        config,
+        workspaces,
+        projections,
+        plans,
+        drafts,
+        approvals,
+        runs,
+        Permits(ports, config, runs),
+        WorkspaceMemory(ports, workspaces),
+        grants,
+        PendingQuestions(ports, workspaces, config, grants),
+        commands,
+    )

@@ -1,12 +1,11 @@
 """The engine: all services of one workspace, which are the API of every face.
 
-What every command needs is created at once. The rest is loaded when first used: importing
-modules is most of the time that a short command takes.
+What most commands need is created at once. The rest is loaded by the command that asks for it:
+importing modules is most of the time that a short command takes.
 """
 
-from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING
 
 from assent.app.status import WorkspaceStatus
 from assent.planning.approvals import Approvals
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from assent.agent.text_plan_builds import TextPlanBuilds
     from assent.agent.tool_environment import ToolEnvironment
     from assent.agent.turn_changes import SessionTurnChanges
-    from assent.planning.bundles import KeyLog
+    from assent.planning.bundles import Bundles, KeyLog
     from assent.planning.comments import Comments
     from assent.planning.folder_import import FolderImporter
     from assent.planning.partial_approval import PartialApprovals
@@ -35,34 +34,12 @@ if TYPE_CHECKING:
     from assent.planning.rebase import Rebaser
     from assent.planning.review_history import ReviewHistory
     from assent.planning.reviews import Reviews
-    from assent.planning.services import PlanningServices
     from assent.render.pending_decisions import PendingDecision
+    from assent.runs.evidence import RunEvidence
     from assent.runs.history import RunHistory
     from assent.runs.permits import Permits
     from assent.runs.retention import RunRetention
     from assent.runs.session_commands import SessionCommands
-
-# A cached property that is thread-safe: a service of the engine is created only once.
-
-
-T = TypeVar("T")
-
-_making = RLock()  # one for all: nouns are made of each other
-
-
-class lazy_property(cached_property[T]):
-    """A cached property that also has a lock from Python 3.12 on, where the library's has none.
-
-    A noun may know what is at work, such as which turns there are; of two nobody would know all.
-    """
-
-    @overload
-    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
-    @overload
-    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
-    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
-        with _making:
-            return super().__get__(instance, owner)
 
 
 class Engine(WorkspaceStatus):
@@ -70,6 +47,10 @@ class Engine(WorkspaceStatus):
 
     def __init__(self, doors: Ports, place: WorkspaceConfig) -> None:
         super().__init__(doors, place)
+        self._making = RLock()  # of these there is one each, whichever thread asks first
+        self._made_services: AgentServices | None = None
+        self._made_sessions: Sessions | None = None
+        self._made_decisions: PendingDecisions | None = None
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
         self.approvals = Approvals(doors, place, self.plans, self._projections)
@@ -78,28 +59,28 @@ class Engine(WorkspaceStatus):
         self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
         self.undo = UndoService(doors, self.runs, self.approvals)
 
-    @lazy_property
+    @property
     def patches(self) -> "Patches":
         """Patches that become operations."""
         from assent.planning.patches import Patches
 
         return Patches(self._doors, self._place, self.drafts)
 
-    @lazy_property
+    @property
     def folder_import(self) -> "FolderImporter":
         """Folders whose difference becomes operations."""
         from assent.planning.folder_import import FolderImporter
 
         return FolderImporter(self._doors, self._place, self.drafts)
 
-    @lazy_property
+    @property
     def reviews(self) -> "Reviews":
         """What a person reads before they decide."""
         from assent.planning.reviews import Reviews
 
         return Reviews(self._doors, self.plans, self._place, self.run_status.next_after_run)
 
-    @lazy_property
+    @property
     def partial_approvals(self) -> "PartialApprovals":
         """Approvals of a part of a plan."""
         from assent.planning.partial_approval import PartialApprovals
@@ -108,7 +89,7 @@ class Engine(WorkspaceStatus):
             self._doors, self._place, self.plans, self.approvals, self._projections
         )
 
-    @lazy_property
+    @property
     def review_history(self) -> "ReviewHistory":
         """What people have read."""
         from assent.planning.review_history import ReviewHistory
@@ -119,56 +100,60 @@ class Engine(WorkspaceStatus):
         readings.commented = lambda record, review: self.comments.shown(record, review)
         return readings
 
-    @lazy_property
+    @property
     def comments(self) -> "Comments":
         """What people say about plans."""
         from assent.planning.comments import Comments
 
         return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
 
-    @lazy_property
+    @property
     def rebaser(self) -> "Rebaser":
         """New plans from those whose files changed."""
         from assent.planning.rebase import Rebaser
 
         return Rebaser(self._doors, self.plans, self.approvals, self._projections)
 
-    @lazy_property
-    def planning_services(self) -> "PlanningServices":
-        """What `app` makes further nouns of."""
-        from assent.planning.services import PlanningServices
+    def bundles(self, file: str = "") -> "Bundles":
+        """Returns the verbs about plans that are made here and applied elsewhere, or the reverse.
 
-        return PlanningServices(self._doors, self._place, self.plans, self.approvals, self.reviews)
+        `file` is how a person would type the name of the one that they are about.
+        """
+        from assent.planning.bundles import Bundles
 
-    @lazy_property
+        found = Bundles(self._doors, self._place, self.plans, self.approvals, self.reviews)
+        found.file = file or found.file
+        return found
+
+    @property
+    def evidence(self) -> "RunEvidence":
+        """Evidence of runs."""
+        from assent.runs.evidence import RunEvidence
+
+        return RunEvidence(self._doors, self.plans)
+
+    @property
     def key_log(self) -> "KeyLog":
         """Which keys were trusted, and since when."""
         from assent.planning.bundles import KeyLog
 
         return KeyLog(self._doors, self._place)
 
-    @lazy_property
+    @property
     def trust_log(self) -> "TrustLog":
         """What was trusted by its content."""
         from assent.agent.project_files import TrustLog
 
         return TrustLog(self._doors, self._place, self._workspaces)
 
-    @lazy_property
-    def permits(self) -> "Permits":
-        """Steps that were allowed outside plans."""
-        from assent.runs.permits import Permits
-
-        return Permits(self._doors, self._place, self.runs)
-
-    @lazy_property
+    @property
     def history(self) -> "RunHistory":
         """The runs that were."""
         from assent.runs.history import RunHistory
 
         return RunHistory(self._doors, self.runs)
 
-    @lazy_property
+    @property
     def retention(self) -> "RunRetention":
         """What is kept of runs for an undo."""
         from assent.runs.retention import RunRetention
@@ -177,82 +162,26 @@ class Engine(WorkspaceStatus):
             self._doors, self._place, self._workspaces, self.history, self._projections
         )
 
-    @lazy_property
-    def session_commands(self) -> "SessionCommands":
-        """Command lines outside plans."""
-        from assent.runs.session_commands import SessionCommands
-
-        commands = SessionCommands(self._doors, self._place, self.runs, self._workspaces)
-        commands.told = lambda record, words: self.sessions.add_context(record, words)
-        return commands
-
-    @lazy_property
+    @property
     def memory(self) -> "WorkspaceMemory":
         """What is remembered of a workspace."""
         from assent.agent.memory import WorkspaceMemory
 
         return WorkspaceMemory(self._doors, self._workspaces)
 
-    @lazy_property
-    def grants(self) -> "Grants":
-        """Answers that are remembered."""
-        from assent.agent.grants import Grants
-
-        return Grants(self._doors, self._workspaces, self._place)
-
-    @lazy_property
-    def pending_questions(self) -> "PendingQuestions":
-        """What waits for an answer."""
-        from assent.agent.pending_questions import PendingQuestions
-
-        return PendingQuestions(self._doors, self._workspaces, self._place, self.grants)
-
-    @lazy_property
-    def sessions(self) -> "Sessions":
-        """Conversations with a model."""
-        from assent.agent.sessions import Sessions
-
-        return Sessions(self._desk)
-
-    @lazy_property
+    @property
     def text_plan_builds(self) -> "TextPlanBuilds":
         """Plans of prose that a model carries out."""
         from assent.agent.text_plan_builds import TextPlanBuilds
 
-        return TextPlanBuilds(self._desk, self.sessions)
-
-    @lazy_property
-    def _desk(self) -> "AgentServices":
-        from assent.agent.services import AgentServices
-
-        return AgentServices(
-            self._doors,
-            self._place,
-            self._workspaces,
-            self._projections,
-            self.plans,
-            self.drafts,
-            self.approvals,
-            self.runs,
-            self.permits,
-            self.memory,
-            self.grants,
-            self.pending_questions,
-            self.session_commands,
-        )
-
-    @lazy_property
-    def _waiting(self) -> "PendingDecisions":
-        from assent.agent.pending_decisions import PendingDecisions
-
-        return PendingDecisions(self._desk, self.sessions, self.reviews)
+        return TextPlanBuilds(self._services, self.sessions)
 
     @property
     def turn_changes(self) -> "SessionTurnChanges":
         """What the turns of sessions changed."""
         from assent.agent.turn_changes import SessionTurnChanges
 
-        return SessionTurnChanges(self._desk)
+        return SessionTurnChanges(self._services)
 
     def init(self, agent: bytes) -> "AgentFileStatus":
         """Makes the folder a workspace, and keeps the plan agent's file in step."""
@@ -266,11 +195,66 @@ class Engine(WorkspaceStatus):
         """Returns what tells who works in a session and what is around its calls."""
         from assent.agent.session_context import SessionContext
 
-        return SessionContext(self._desk, tooling)
+        return SessionContext(self._services, tooling)
+
+    @property
+    def permits(self) -> "Permits":
+        """Steps that were allowed outside plans."""
+        return self._services.permits
+
+    @property
+    def session_commands(self) -> "SessionCommands":
+        """Command lines outside plans."""
+        return self._services.session_commands
+
+    @property
+    def grants(self) -> "Grants":
+        """Answers that are remembered."""
+        return self._services.grants
+
+    @property
+    def pending_questions(self) -> "PendingQuestions":
+        """What waits for an answer."""
+        return self._services.pending_questions
+
+    @property
+    def _services(self) -> "AgentServices":
+        """What sessions work with; it knows what is at work, so there is one for all threads."""
+        with self._making:
+            if self._made_services is None:
+                from assent.agent.services import open_agent_services
+
+                self._made_services = open_agent_services(
+                    self._doors,
+                    self._place,
+                    self._workspaces,
+                    self._projections,
+                    self.plans,
+                    self.drafts,
+                    self.approvals,
+                    self.runs,
+                    told=lambda record, words: self.sessions.add_context(record, words),
+                )
+            return self._made_services
+
+    @property
+    def sessions(self) -> "Sessions":
+        """Conversations with a model; they know which turns there are, so there is one of them."""
+        with self._making:
+            if self._made_sessions is None:
+                from assent.agent.sessions import Sessions
+
+                self._made_sessions = Sessions(self._services)
+            return self._made_sessions
 
     def waiting(self) -> "tuple[PendingDecision, ...]":
         """Returns everything that waits for a person, over all sessions."""
-        return self._waiting.all()
+        from assent.agent.pending_decisions import PendingDecisions
+
+        with self._making:
+            if self._made_decisions is None:
+                self._made_decisions = PendingDecisions(self._services, self.sessions, self.reviews)
+        return self._made_decisions.all()
 
     @property
     def max_file(self) -> int:

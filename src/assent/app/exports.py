@@ -1,34 +1,10 @@
-"""Opens the services for bundles and evidence of runs, and writes exported files."""
+"""Writes the files that a person asks for by name: bundles, approvals and evidence."""
 
 import os
 
-from assent.app.engine import Engine
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import display_path
-from assent.planning.bundles import Bundles
-from assent.runs.evidence import RunEvidence
 from assent.store.files import PRIVATE, write_atomically
-
-# Opens the services for bundles and for evidence of runs, which few commands need.
-
-
-def open_bundles(engine: Engine, file: str = "") -> Bundles:
-    """Returns the verbs about plans that are made here and applied elsewhere, or the reverse.
-
-    `file` is how a person would type the name of the one that they are about.
-    """
-    parts = engine.planning_services
-    found = Bundles(parts.ports, parts.config, parts.plans, parts.approvals, parts.reviews)
-    found.file = file or found.file
-    return found
-
-
-def open_evidence(engine: Engine) -> RunEvidence:
-    """Returns the verbs about evidence of a run."""
-    return RunEvidence(engine.planning_services.ports, engine.planning_services.plans)
-
-
-# Writes the files that a person asks for by name: bundles, approvals and evidence.
 
 
 def write_export(folder: str, name: str, content: bytes) -> None:

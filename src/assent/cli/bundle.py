@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from assent.app.exports import open_bundles
 from assent.cli.approval_prompt import TERMINAL, not_approved_text
 from assent.cli.build import build_and_answer, recover_first
 from assent.cli.input import argument_text, read_chunks
@@ -148,7 +147,7 @@ def propose_portable(call: Invocation, record: PlanRecord, out: str) -> None:
         call.output.answer(row, [Line("plain", NOTHING)])
         return
     record = call.engine.approvals.propose(record, portable=True)
-    bundle = open_bundles(call.engine).pack(record)
+    bundle = call.engine.bundles().pack(record)
     content = bundle_bytes(bundle)
     if write_file(call, out, content):
         row = {"file": out, "plan_id": bundle.origin.plan_id, "sha256": sha256(content)}
@@ -176,7 +175,7 @@ def approve_file(call: Invocation, file: str, digest: str, note: str, **how: Any
         raise UsageError("With --json the approval needs a file.", "assent approve --help")
     bundle, content = _read(call, file)
     _check_out(call, out, content if out == file else APPROVAL_PREFIX)
-    bundles = open_bundles(call.engine)
+    bundles = call.engine.bundles()
     bundles.check_independent(bundle)
     bundles.check_allowed(bundle)
     channel = _consent(call, bundle, digest, file)
@@ -197,10 +196,10 @@ def build_file(call: Invocation, file: str, approval: tuple[str, ...]) -> int:
     bundle, content = _read(call, file)
     for name in approval:
         bundle = bundle.with_approval(_approval(call, name))
-    record = open_bundles(call.engine).unfinished(bundle)
+    record = call.engine.bundles().unfinished(bundle)
     if record is None:
         recover_first(call)  # files are as they should be only afterwards
-        record = open_bundles(call.engine, _typed(file)).import_plan(bundle, content)
+        record = call.engine.bundles(_typed(file)).import_plan(bundle, content)
     return build_and_answer(call, record)
 
 
@@ -218,21 +217,19 @@ def _consent(call: Invocation, bundle: Bundle, named: str, file: str) -> str:
         if found.digest == wanted and ask_for_digest(ansi(lines, color=want_color()), wanted):
             return TERMINAL
         if has_terminal():
-            open_bundles(call.engine).decline(bundle, TERMINAL)
+            call.engine.bundles().decline(bundle, TERMINAL)
     why = not_approved_text(call, "Not approved; nothing was changed.")
     raise Declined(why, f"{_command('approve', file)} --digest {wanted}")
 
 
 def _reviewed(call: Invocation, bundle: Bundle, file: str) -> Review:
     counts = any(standing.counts for standing in _standings(call, bundle, file))
-    return open_bundles(call.engine).review(
-        bundle, _command("build" if counts else "approve", file)
-    )
+    return call.engine.bundles().review(bundle, _command("build" if counts else "approve", file))
 
 
 def _standings(call: Invocation, bundle: Bundle, file: str) -> list[BundleApproval]:
     """Returns for each approval whether it counts on this machine, and if not, why."""
-    bundles = open_bundles(call.engine, _typed(file))
+    bundles = call.engine.bundles(_typed(file))
     found = [(each, bundles.refusal(bundle, each)) for each in bundle.approvals]
     return [
         BundleApproval(each, refused.word if refused else "", refused.message if refused else "")
@@ -243,7 +240,7 @@ def _standings(call: Invocation, bundle: Bundle, file: str) -> list[BundleApprov
 def _read(call: Invocation, file: str) -> tuple[Bundle, bytes]:
     content = content_of(call, file)
     try:
-        return open_bundles(call.engine).read(content), content
+        return call.engine.bundles().read(content), content
     except CorruptFile as error:
         if content.startswith(APPROVAL_PREFIX):
             told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"

@@ -8,7 +8,6 @@ from shlex import quote
 
 import click
 
-from assent.app.exports import open_evidence
 from assent.cli.bundle import approval_row, content_of, write_file
 from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
@@ -119,7 +118,7 @@ def export(call: Invocation, run: str, out: str) -> None:
         raise UsageError(
             "With --json the evidence needs a file: --out FILE.", "assent export --help"
         )
-    content = open_evidence(call.engine).export(run)
+    content = call.engine.evidence.export(run)
     if write_file(call, out or STDOUT, content):
         row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
         name = visible_line(argument_text(out))
@@ -136,7 +135,7 @@ def verify(call: Invocation, file: str, key: str) -> None:
     """Check evidence of a run, offline. Without --key, trusted keys and this machine's count."""
     wanted = public_key(key) if key else ""
     try:
-        statement = open_evidence(call.engine).verify(content_of(call, file), wanted)
+        statement = call.engine.evidence.verify(content_of(call, file), wanted)
     except AssentError as error:
         error.next = error.next or f"{call.command} --help"
         raise
