@@ -7,8 +7,7 @@ import pytest
 from tests.house.source import ROOT
 
 from assent.cli.goal.command import TRUNCATED_NOTE, with_context
-from assent.cli.goal.options import Goal, read_goal
-from assent.cli.goal.slash_command import is_slash, mode_of
+from assent.cli.goal.options import Goal, is_slash, mode_of, read_goal
 from assent.cli.registry import COMMANDS
 from assent.core.errors import UsageError
 

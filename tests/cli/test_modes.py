@@ -7,7 +7,7 @@ from tests.cli.harness import World
 from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 
-from assent.cli.goal.slash_command import mode_of
+from assent.cli.goal.options import mode_of
 from assent.core.errors import UsageError
 
 PROJECT = ".opencode/assent.toml"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.text.stream_search import count_matches, splice
+from assent.planning.drafts import count_matches, splice
 
 
 def chunkings(content: bytes) -> Iterable[list[bytes]]:

@@ -63,11 +63,15 @@ from assent.core.run.slot_move import PathState
 from assent.executor.drift import check_disk, first_segment_files
 from assent.planning.approvals import Approvals, check_independent
 from assent.planning.command_operation import checked_command
-from assent.planning.contents import PlanContents
-from assent.planning.drafts import MAX_TRIES
+from assent.planning.drafts import MAX_TRIES, PlanContents
 from assent.planning.path_checks import refuse_case_collisions, refuse_git_folders
 from assent.planning.plan_repository import USED_HERE, PlanRepository, used_approval_stream
-from assent.planning.plan_status import expiry_reason, latest_known_time, record_expired
+from assent.planning.plan_status import (
+    expiry_reason,
+    imported_plan_drift,
+    latest_known_time,
+    record_expired,
+)
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig
 from assent.planning.reviews import Reviews
@@ -133,12 +137,6 @@ class BundleCheck:
             raise imported_plan_drift(Drift(error.message)) from None
         except UsageError as error:
             raise Refused(error.message) from None
-
-
-def imported_plan_drift(drift: Drift) -> Drift:
-    """Returns the same refusal, of a plan that only those who made it can change."""
-    told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
-    return Drift(told, "assent propose --portable --out FILE")
 
 
 def _read(touched: Container[bytes], files: WorkspaceFiles, path: bytes) -> bytes | None:

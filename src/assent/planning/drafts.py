@@ -1,4 +1,4 @@
-"""Drafts: stages exact operations, composes them with earlier ones, and unstages them."""
+"""Drafts: stages exact operations with their contents, composes them with earlier ones, and unstages them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +12,7 @@ from assent.core.errors import (
     AssentError,
     Busy,
     ConcurrentChange,
+    Drift,
     IllegalState,
     ImpossibleOperations,
     NoMatch,
@@ -35,6 +36,7 @@ from assent.core.paths import (
 from assent.core.plan.draft import (
     check_dependencies,
     check_tree,
+    content_sources,
     refuse_similar_names,
     stage,
     without_operation,
@@ -49,9 +51,7 @@ from assent.core.plan.operation import (
     footprint,
 )
 from assent.core.plan.record import PlanRecord
-from assent.core.text.stream_search import count_matches, splice
 from assent.planning.command_operation import checked_command, command_folder
-from assent.planning.contents import PlanContents
 from assent.planning.path_checks import FilenameCase, refuse_case_collisions, refuse_git_folders
 from assent.planning.plans import Plans, reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig
@@ -59,6 +59,95 @@ from assent.planning.projections import PlanProjections
 from assent.planning.rule_check import refuse_denied
 from assent.ports import WorkspaceFiles
 from assent.tools.overlay import Overlay
+
+# Finds and replaces the one match of an exact edit in a stream, without holding the stream.
+
+
+def count_matches(chunks: Iterable[bytes], wanted: bytes) -> tuple[int, int]:
+    """Counts where `wanted` occurs without overlap, and returns the first offset (-1 if none)."""
+    count, first, base, window = 0, -1, 0, b""
+    for chunk in chunks:
+        window += chunk
+        at = window.find(wanted)
+        end = 0
+        while at >= 0:
+            count += 1
+            first = base + at if first < 0 else first
+            end = at + len(wanted)
+            at = window.find(wanted, end)
+        cut = max(end, len(window) - len(wanted) + 1)
+        base, window = base + cut, window[cut:]
+    return count, first
+
+
+def splice(chunks: Iterable[bytes], at: int, length: int, put: bytes) -> Iterator[bytes]:
+    """Streams the content with `length` bytes at an offset replaced."""
+    position, done = 0, False
+    for chunk in chunks:
+        start, end = position, position + len(chunk)
+        position = end
+        if end <= at or start >= at + length:
+            if start >= at + length and not done:
+                yield put
+                done = True
+            yield chunk
+            continue
+        if start <= at:
+            yield chunk[: at - start]
+        if end >= at + length:
+            yield put
+            done = True
+            yield chunk[at + length - start :]
+    if not done:
+        yield put
+
+
+# Reads the bytes behind a file state and stores in blobs what a plan refers to.
+
+
+class PlanContents:
+    """Reads files and drafts, and keeps what a plan names before the plan names it."""
+
+    def __init__(self, doors: Ports) -> None:
+        self._doors = doors
+
+    def overlay(self, operations: Sequence[Operation] = ()) -> Overlay:
+        """Returns the files with these operations applied."""
+        return Overlay(self._doors.files, self._doors.blobs, operations)
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        """Puts new content into the blob store."""
+        return self._doors.blobs.keep(chunks)
+
+    def keep_all(self, operations: Iterable[Operation], added: Iterable[Operation]) -> None:
+        """Keeps every content that the added operations replace, remove or bring.
+
+        The caller flushes, together with what names them.
+        """
+        # A rename needs no copy: its inverse is a rename.
+        every = tuple(added)
+        old = [op.before for op in every if type(op) is WriteFile or type(op) is DeleteFile]
+        new = [op.after for op in every if type(op) is WriteFile]
+        # Old ones come last: of two with one content, those are where it can be read from.
+        states = {state.digest: state for state in (*new, *old) if state}
+        missing = [states[digest] for digest in self._doors.blobs.missing(states)]
+        origin = content_sources(operations) if missing else {}
+        for state in missing:
+            self._keep_from_disk(origin.get(state), state)
+
+    def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
+        if path is None:
+            raise StoreError(
+                f"The content {state.digest[:12]}… is neither stored nor on disk; nothing was "
+                "changed.",
+                "assent status",
+            )
+        digest, _ = self._doors.blobs.keep(self.overlay().chunks(path))
+        if digest != state.digest:
+            raise Drift(
+                f"{display_path(path)} changed while it was being read.", "assent stage list"
+            )
+
 
 DEFAULT_MODE = 0o644
 MAX_TRIES = 20  # at a draft that others are changing, too

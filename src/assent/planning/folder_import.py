@@ -21,8 +21,7 @@ from assent.core.paths import (
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
 from assent.core.run.slot_move import PathState
-from assent.planning.contents import PlanContents
-from assent.planning.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, draft_path
+from assent.planning.drafts import DEFAULT_MODE, LINK_MODE, Drafts, PlanContents, Staged, draft_path
 from assent.planning.path_checks import FilenameCase, joined_path
 from assent.planning.plans import reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig

@@ -14,7 +14,7 @@ from assent.core.plan.partial_approval import PartialPlan, chosen_operations, pa
 from assent.core.plan.plan import Plan
 from assent.core.plan.record import PlanAction, PlanRecord, PlanRun, next_state
 from assent.planning.approvals import Approvals
-from assent.planning.contents import PlanContents
+from assent.planning.drafts import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports, WorkspaceConfig

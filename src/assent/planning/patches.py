@@ -23,8 +23,7 @@ from assent.core.patch.parser import parse_patch
 from assent.core.paths import base_name, display_path, one_line, parent, refuse_own_paths
 from assent.core.plan.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.plan.record import PlanRecord
-from assent.planning.contents import PlanContents
-from assent.planning.drafts import LINK_MODE, Drafts, Staged, nothing_staged
+from assent.planning.drafts import LINK_MODE, Drafts, PlanContents, Staged, nothing_staged
 from assent.planning.path_checks import FilenameCase, differs_only_in_case
 from assent.planning.plans import reopening_events
 from assent.planning.ports import Ports, WorkspaceConfig

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, Drift
 from assent.core.event import ApprovalExpired
 from assent.core.permission.rule import CommandLimits
 from assent.core.plan.approval import Approval
@@ -219,3 +219,9 @@ def denied_reasons(
         return (error.message,), tuple(commands)
     told = tuple(why or files.get(at, "") for at, why in enumerate(commands))
     return tuple(dict.fromkeys(filter(None, told))), told
+
+
+def imported_plan_drift(drift: Drift) -> Drift:
+    """Returns the same refusal, of a plan that only those who made it can change."""
+    told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
+    return Drift(told, "assent propose --portable --out FILE")

@@ -16,7 +16,7 @@ from assent.core.plan.rebase import RebaseConflict, conflict_text, rebase_operat
 from assent.core.plan.record import PlanAction, PlanRecord, PlanState, next_state
 from assent.core.run.slot_move import PathState
 from assent.planning.approvals import Approvals
-from assent.planning.contents import PlanContents
+from assent.planning.drafts import PlanContents
 from assent.planning.hook_events import fire_hooks, plan_hook_fields
 from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plans import Plans

@@ -15,7 +15,7 @@ from assent.core.run.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.session.record import SessionRecord
 from assent.core.tool import EditEffect
 from assent.executor.drift import drifted_paths
-from assent.planning.contents import PlanContents
+from assent.planning.drafts import PlanContents
 from assent.planning.path_checks import refuse_git_folders
 from assent.planning.plan_repository import PlanRepository
 from assent.planning.ports import Ports, WorkspaceConfig

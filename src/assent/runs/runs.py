@@ -47,9 +47,9 @@ from assent.core.session.record import SessionRecord
 from assent.executor.drift import check_disk, first_segment_files
 from assent.executor.rollback import changes_reader, read_rollbacks
 from assent.planning.approvals import Approvals, check_digest
-from assent.planning.bundles import imported_plan_drift
 from assent.planning.hook_events import fire_hooks, plan_hook_fields, session_hook_fields
 from assent.planning.plan_repository import PlanRepository
+from assent.planning.plan_status import imported_plan_drift
 from assent.planning.plans import Plans
 from assent.planning.ports import Ports
 from assent.planning.projections import PlanProjections
@@ -58,14 +58,16 @@ from assent.ports import BlobStore, EventBatch
 from assent.ports.cancellation import CancelRegistry
 from assent.runs.applied_changes import command_text
 from assent.runs.command_end import record_lost_end
-from assent.runs.disk_state import disk_state_lines, results_by_disk, slots_in_use
 from assent.runs.journal import JournalDamage, StoreJournal
 from assent.runs.journal_summary import (
+    disk_state_lines,
     journal_summary,
     kept_slots_text,
     leftovers,
     may_have_run,
     remaining_folders,
+    results_by_disk,
+    slots_in_use,
 )
 from assent.runs.orphan_slots import OrphanSlots
 from assent.runs.run_status import RunStatus

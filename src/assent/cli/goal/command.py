@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 from assent.app.engine import Engine
 from assent.app.session import SessionRuntime
-from assent.cli.goal.options import Goal
+from assent.cli.goal.options import Goal, is_slash, mode_of
 from assent.cli.goal.output import DeferredTurnOutput, TurnOutput, turn_output
 from assent.cli.goal.result import (
     TurnResult,
@@ -24,7 +24,6 @@ from assent.cli.goal.result import (
     refused_notices,
     turn_error,
 )
-from assent.cli.goal.slash_command import is_slash, mode_of
 from assent.cli.input import (
     MAX_STDIN_BYTES,
     TRUNCATED_NOTE,

@@ -4,6 +4,7 @@ It is parsed by hand, because importing click takes longer than anything else be
 and the first request.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -13,6 +14,7 @@ from assent.cli.input import argument_text
 from assent.cli.output import OUTPUT_FORMATS, OutputFormat
 from assent.cli.registry import COMMANDS
 from assent.core.errors import UsageError
+from assent.core.permission.mode import MODES
 
 HELP = "assent --help"
 MAX_LIMIT = 1e9  # of turns, or dollars
@@ -209,3 +211,24 @@ def _check_foreign(word: str, found: dict[str, Any], words: list[str]) -> None:
 
 def _refuse(message: str) -> NoReturn:
     raise UsageError(message, HELP)
+
+
+KNOWN_COMMANDS = "/plan (plan mode on), /plan off (back to ask), /mode "
+_SLASH = re.compile(r"/[A-Za-z][\w-]*(\s|$)")
+_PLAN = {"": "plan", "on": "plan", "off": "ask"}
+
+
+def is_slash(words: str) -> bool:
+    """Tells whether a text is a slash command; a path at its beginning is none."""
+    return _SLASH.match(words.lstrip()) is not None
+
+
+def mode_of(words: str, modes: Sequence[str] = MODES) -> str:
+    """Returns the mode that a slash command asks for, or says which there are."""
+    name, _, value = words.strip().partition(" ")
+    tables = {"/plan": _PLAN, "/mode": dict(zip(modes, modes, strict=True))}
+    mode = tables.get(name, {}).get(value.strip())
+    if mode is None:
+        known = KNOWN_COMMANDS + "|".join(modes)
+        raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {known}.")
+    return mode

@@ -1,41 +1,18 @@
 """Slash commands in a goal: mode changes, and custom commands from Markdown files."""
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import msgspec
 
 from assent.agent.tool_environment import ToolEnvironment
 from assent.app.custom_commands import expand_command, open_custom_commands
-from assent.cli.goal.options import Goal
+from assent.cli.goal.options import KNOWN_COMMANDS, Goal
 from assent.cli.output import CliOutput
 from assent.core.errors import UsageError
 from assent.core.permission.mode import MODES
 from assent.core.session.custom_command import SlashCommand
 from assent.core.text.hidden_chars import visible_line
 from assent.render.lines import Line
-
-KNOWN_COMMANDS = "/plan (plan mode on), /plan off (back to ask), /mode "
-
-_SLASH = re.compile(r"/[A-Za-z][\w-]*(\s|$)")
-_PLAN = {"": "plan", "on": "plan", "off": "ask"}
-
-
-def is_slash(words: str) -> bool:
-    """Tells whether a text is a slash command; a path at its beginning is none."""
-    return _SLASH.match(words.lstrip()) is not None
-
-
-def mode_of(words: str, modes: Sequence[str] = MODES) -> str:
-    """Returns the mode that a slash command asks for, or says which there are."""
-    name, _, value = words.strip().partition(" ")
-    tables = {"/plan": _PLAN, "/mode": dict(zip(modes, modes, strict=True))}
-    mode = tables.get(name, {}).get(value.strip())
-    if mode is None:
-        known = KNOWN_COMMANDS + "|".join(modes)
-        raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {known}.")
-    return mode
-
 
 # Custom commands: `/name words` becomes the text of a Markdown file, filled in.
 

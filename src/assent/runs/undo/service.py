@@ -34,7 +34,7 @@ from assent.core.undo import (
     undo_text,
 )
 from assent.planning.approvals import Approvals
-from assent.planning.contents import PlanContents
+from assent.planning.drafts import PlanContents
 from assent.planning.ports import Ports
 from assent.planning.rule_check import denied_operations, refuse_denied
 from assent.runs.runs import RunReport, Runs, RunSteps
