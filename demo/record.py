@@ -1,4 +1,4 @@
-"""Records the README's session: runs its first commands on a terminal and keeps what is seen."""
+"""Records the session of docs/first-plan.md: runs its commands on a terminal, keeps the output."""
 
 import os
 import re
@@ -12,8 +12,9 @@ from demo.terminal import on_terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+GUIDE = ROOT / "docs" / "first-plan.md"
 
-FIRST_PLAN, FIRST_GOAL = "first plan", "first goal"  # the README's blocks that are run
+FIRST_PLAN, FIRST_GOAL = "first plan", "first goal"  # the blocks that are run: guide, README
 PLANNED = 3  # how a line ends after which a plan waits for its reader
 
 _GOAL = re.compile(r"assent [-\"]")
@@ -25,28 +26,28 @@ _NAMES = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{12}|[0-9a-f]{8}|01[0-9a-z]{24})
 
 
 def main() -> int:
-    """Writes the session into the README anew."""
-    text = README.read_text(encoding="utf-8")
+    """Writes the session into the guide anew."""
+    text = GUIDE.read_text(encoding="utf-8")
     code, seen = record(steps(text))
     if code:
         print(f"The steps ended with {code}:\n{seen}", file=sys.stderr)
         return 1
     recorded = _SESSION.sub(lambda found: found[1] + seen + found[3], text)
-    README.write_text(recorded, encoding="utf-8")
+    GUIDE.write_text(recorded, encoding="utf-8")
     return 0
 
 
 def steps(text: str, block: str = FIRST_PLAN) -> list[str]:
-    """Returns the commands that the README tells its reader to type, one a line."""
+    """Returns the commands that a document tells its reader to type, one a line."""
     found = re.search(rf"<!-- {block} -->\n```sh\n(.*?)```\n", text, re.DOTALL)
-    assert found, f"The README has no block {block}."
+    assert found, f"There is no block {block}."
     return [line for line in found[1].splitlines() if line]
 
 
 def session(text: str) -> str:
-    """Returns the session that the README shows."""
+    """Returns the session that a document shows."""
     found = _SESSION.search(text)
-    assert found, "The README shows no session."
+    assert found, "The document shows no session."
     return found[2]
 
 

@@ -1,13 +1,14 @@
-"""The README can be followed as written, shows what the program says, and cites what exists."""
+"""README and first guide can be followed as written, show real output, and cite what exists."""
 
 import re
 from pathlib import Path
 
 import pytest
-from demo.record import FIRST_GOAL, README, ROOT, masked, record, session, steps
+from demo.record import FIRST_GOAL, GUIDE, README, ROOT, masked, record, session, steps
 from tests.demo.seen import found_in_order
 
 TEXT = README.read_text(encoding="utf-8")
+GUIDE_TEXT = GUIDE.read_text(encoding="utf-8")
 
 # What a reader who lets the scripted model plan must see, in this order.
 GOAL = (
@@ -17,7 +18,7 @@ GOAL = (
     '+print("Hello, " + name)\n',
     "$ assent reject",
     "state    DRAFTING",
-    '$ assent -c "Please mend it"',
+    '$ assent -c "Revise the plan"',
     "The plan waits for you: 1 operation",
     "$ assent approve --build",
     '+print("Hello, " + name + "!")\n',
@@ -35,10 +36,10 @@ _MAKE = re.compile(r"\bmake ([a-z]+)")
 
 @pytest.mark.slow
 def test_the_first_steps_work_and_the_session_is_what_they_show() -> None:
-    code, seen = record(steps(TEXT))
+    code, seen = record(steps(GUIDE_TEXT))
     assert code == 0, seen
     again = "The session is outdated: .venv/bin/python -m demo.record"
-    assert masked(seen) == masked(session(TEXT)), again
+    assert masked(seen) == masked(session(GUIDE_TEXT)), again
 
 
 @pytest.mark.slow
