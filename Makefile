@@ -22,7 +22,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt lint quick test collected bench demo docs
+.PHONY: help setup system pins fmt lint quick test collected bench mutants demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -80,6 +80,9 @@ collected: $(STAMP)
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run
+
+mutants: $(STAMP) ## plant faults in permissions, sandbox and executor; name those that no test notices (hours)
+	$(BIN)/python tools/mutants.py --workers $(CORES)
 
 demo: $(STAMP) ## play the demonstration from end to end
 	$(BIN)/python -m demo.play
