@@ -17,16 +17,8 @@ from textual.app import App
 from textual.events import Key, Paste
 from textual.message import Message
 
-from assent.tui.driver import (
-    END,
-    PASTE_TIMEOUT_S,
-    START,
-    BracketedPasteParser,
-    PastedText,
-    PasteTruncated,
-    TerminalDriver,
-    messages,
-)
+from assent.tui.bracketed_paste import END, PASTE_TIMEOUT_S, START, BracketedPasteParser, PastedText
+from assent.tui.textual_internals import PasteTruncated, TerminalDriver, messages
 
 NASTY = "log \x1b[0m ok\n!touch pwned.txt\n"
 SHOWN = "log ␛[0m ok\n!touch pwned.txt\n"
@@ -135,9 +127,9 @@ class Leaving:
 def test_a_terminal_that_is_gone_ends_the_screen_instead_of_being_read_for_ever(way: str) -> None:
     ours, theirs = os.pipe() if way == "closed" else pty.openpty()[::-1]
     driver = TerminalDriver.__new__(TerminalDriver)
-    driver.fileno, driver.exit_event, driver._debug = ours, Event(), False
+    driver.fileno, driver.exit_event = ours, Event()
     screen = Leaving()
-    driver._app = cast("App[int]", screen)
+    driver.owner = cast("App[int]", screen)
     os.close(theirs)
     try:
         driver.run_input_thread()  # never comes back where it spins

@@ -7,7 +7,7 @@ from tests.tui.widget_app import Sight, shown
 from textual.events import Key
 
 from assent.tui.panels.text_input import TextInputArea
-from assent.tui.prompt.editor import OrderedTextArea, PromptEditor
+from assent.tui.prompt.editor import OrderedTextArea, PromptEditor, key_bindings
 
 AREAS: dict[str, Callable[[], OrderedTextArea]] = {
     "prompt": lambda: PromptEditor(lambda: None, lambda key: None),
@@ -40,3 +40,10 @@ def test_what_is_typed_behind_a_key_never_overtakes_it(area: str, case: str) -> 
         assert widget.text == text
 
     shown(widget, act)
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_keys_are_bound_to_what_textual_binds_them_to(area: str) -> None:
+    """The bindings are read from public tables; Textual's own merging of them is private."""
+    kind = type(AREAS[area]())
+    assert key_bindings(kind) == kind._merge_bindings().key_to_bindings

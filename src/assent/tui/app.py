@@ -1,11 +1,12 @@
 """The Textual app: conversation, sidebar, prompt and status line, with panels over them."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from textual.app import SuspendNotSupported
 from textual.events import Event
 from textual.message import Message
 
@@ -26,7 +27,6 @@ from assent.tui.commands.command import CommandInfo
 from assent.tui.context import PanelName, PanelScreen
 from assent.tui.conversation.view import SessionLoaded
 from assent.tui.deferred import DeferredActions
-from assent.tui.driver import TerminalDriver, exit_without_terminal
 from assent.tui.hints import next_step, with_screen_commands
 from assent.tui.host import ScreenHost, StartOptions
 from assent.tui.messages import (
@@ -62,6 +62,7 @@ from assent.tui.status import (
     initial_snapshot,
     read_snapshot,
 )
+from assent.tui.textual_internals import TerminalDriver, exit_without_terminal
 from assent.tui.theme import TEXTUAL, THEMES, detect_theme, register_themes
 from assent.tui.workers import FRAME_S, BackgroundTasks, Coalescer
 
@@ -461,18 +462,21 @@ class TerminalApp(BaseApp):
 
     def edit_file(self, path: bytes) -> None:
         """Waits until the person has closed their editor, which has the terminal meanwhile."""
-        trouble: Exception | None = None
-        with self._out_of_the_way():
-            try:
-                self.host.edit(display_path(path))
-            except Exception as error:  # raised in here, it would keep the screen from coming back
-                trouble = error
+        try:
+            with self.suspend():
+                trouble = self._edit(path)
+        except SuspendNotSupported:  # there is no terminal to be had
+            trouble = self._edit(path)
         if trouble is not None:
             raise trouble
 
-    def _out_of_the_way(self) -> AbstractContextManager[None]:
-        driver = self._driver
-        return self.suspend() if driver is not None and driver.can_suspend else nullcontext()
+    def _edit(self, path: bytes) -> Exception | None:
+        """Returns what went wrong: raised, it would keep the screen from coming back."""
+        try:
+            self.host.edit(display_path(path))
+        except Exception as error:
+            return error
+        return None
 
     def set_mode(self, name: str) -> None:
         """Changes the mode because the person says so."""
@@ -498,8 +502,8 @@ class TerminalApp(BaseApp):
 
     def ring(self, words: str) -> None:
         """Has the terminal ring, or show a notification, as the settings say."""
-        if self._driver is not None:
-            self._driver.write(self.host.signal(words))
+        if self.terminal_driver is not None:
+            self.terminal_driver.write(self.host.signal(words))
 
     def refresh_status(self) -> None:
         """Reads anew where session, plan and questions are, and shows it."""
@@ -561,10 +565,9 @@ class TerminalApp(BaseApp):
         if not self.at_work:
             self.host.close()
 
-    def _handle_exception(self, error: Exception) -> None:
-        """Keeps what nobody expected for whoever opened the screen, and closes it."""
+    def crashed(self, error: Exception) -> None:
+        """Keeps what nobody expected for whoever opened the screen."""
         self.messages.internal_error(error)
-        super()._handle_exception(error)
 
     # Keys.
 

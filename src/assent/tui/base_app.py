@@ -1,14 +1,15 @@
 """The base of the app: its layout, how panels open over it, and hints for a moment."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any, ClassVar, Final
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Event, Key, MouseEvent, Paste, Resize
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.timer import Timer
 from textual.visual import VisualType
 from textual.widgets import Static
@@ -26,11 +27,13 @@ from assent.tui.min_size import (
 )
 from assent.tui.prompt.input import PromptInput
 from assent.tui.status import StatusLine
+from assent.tui.textual_internals import DrivenApp
 
+NO_COLOR: Final = NoColor()
 SIDEBAR_MIN_WIDTH: Final = 110  # columns from which the side area has room beside the conversation
 
 
-class BaseApp(App[int]):
+class BaseApp(DrivenApp):
     """Conversation, sidebar, prompt and status line; and a stack of panels."""
 
     TITLE = "Assent"
@@ -88,6 +91,13 @@ class BaseApp(App[int]):
         return self.is_running and any(
             screen.is_attached and screen.query("#status") for screen in self.screen_stack[:1]
         )
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Has NO_COLOR take colours away, and nothing else.
+
+        Textual makes grey of everything, and black on black of a terminal's own colours.
+        """
+        return [NO_COLOR if isinstance(f, Monochrome) else f for f in super().get_line_filters()]
 
     def on_resize(self, event: Resize) -> None:
         narrow = event.size.width < SIDEBAR_MIN_WIDTH
@@ -181,6 +191,3 @@ class BaseApp(App[int]):
         panel.ready_at = now = Event().time
         since = max(self.typed_at, now)
         panel.silence = KeyDebounce(self.quiet_s, since) if panel.decides else KeyDebounce()
-
-    def _print_error_renderables(self) -> None:
-        """Prints nothing: what failed is told on the terminal as it was before."""

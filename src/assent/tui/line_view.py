@@ -279,7 +279,7 @@ class LineView(ScrollView, can_focus=True):
             self.refresh(self.size.region)
         self._stuck = self._following and new_value >= self.max_scroll_y
 
-    async def _on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         if not self._finding.typing:
             return  # to the next of those who get it, up the classes
         event.stop()

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from rich.style import Style as Look
-from textual.filter import Monochrome, NoColor
 from textual.theme import Theme
 
 from assent.core.permission.mode import Mode
@@ -117,8 +116,6 @@ def register_themes(app: "App[int]") -> None:
     """Has Textual know the themes."""
     for theme in REGISTERED:
         app.register_theme(theme)
-    # For NO_COLOR Textual makes grey of everything, and black on black of a terminal's own colours.
-    app._filters = [NoColor() if isinstance(f, Monochrome) else f for f in app._filters]
 
 
 # Colours of widgets for which Textual would mix some; plain takes the terminal's own for all.

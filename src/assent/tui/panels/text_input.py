@@ -58,7 +58,7 @@ class TextInputArea(OrderedTextArea):
     def on_mount(self) -> None:
         self.move_cursor(self.document.end)
 
-    async def _on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         """Takes the keys that mean something here; Textual hands all others to TextArea."""
         char = event.character or ""
         if event.key in self._acts:

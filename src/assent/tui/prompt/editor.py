@@ -5,12 +5,12 @@ Keys act in the order in which they were typed.
 
 import re
 from collections.abc import Callable
-from typing import Final, cast
+from functools import cache
+from typing import Final
 
-from textual import _ansi_sequences as sequences
 from textual.actions import SkipAction
+from textual.binding import Binding
 from textual.events import Key, Paste
-from textual.keys import Keys
 from textual.timer import Timer
 from textual.widgets import TextArea
 
@@ -65,6 +65,18 @@ class PastePlaceholders:
 # A text area whose keys act in the order in which they were typed.
 
 
+@cache
+def key_bindings(kind: type[TextArea]) -> dict[str, list[Binding]]:
+    """Returns what each key of a text area is bound to, where it has the focus."""
+    found: dict[str, list[Binding]] = {}
+    for base in reversed(kind.__mro__):  # what is nearer replaces what is further up, key by key
+        own: dict[str, list[Binding]] = {}
+        for binding in Binding.make_bindings(vars(base).get("BINDINGS", ())):
+            own.setdefault(binding.key, []).append(binding)
+        found |= own
+    return found
+
+
 class OrderedTextArea(TextArea):
     """Has keys that edit, such as Backspace, act before the letters that were typed after them.
 
@@ -74,7 +86,7 @@ class OrderedTextArea(TextArea):
 
     async def edited(self, event: Key) -> bool:
         """Does what a key of the area itself stands for, if it is one."""
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+        for binding in key_bindings(type(self)).get(event.key, ()):
             if not binding.priority and await self.app.run_action(binding.action, self):
                 event.stop()
                 event.prevent_default()
@@ -85,11 +97,6 @@ class OrderedTextArea(TextArea):
 ALWAYS: Final = ("enter", "ctrl+r")
 COMPLETION_KEYS: Final = ("tab", "escape", "up", "down", "ctrl+n", "ctrl+p")
 LINE_KEYS: Final = ("shift+enter", "shift+\r", "ctrl+j", "alt+enter")
-
-# Terminals without a protocol for keys send Alt+Enter as an escape and a return, of which
-# Textual would leave the return alone: it would send what should get another line.
-_KNOWN = cast(dict[str, object], sequences.ANSI_SEQUENCES_KEYS)
-_KNOWN.setdefault("\x1b\r", (Keys.ControlJ,))
 
 
 class PromptEditor(OrderedTextArea):
@@ -145,7 +152,7 @@ class PromptEditor(OrderedTextArea):
         result = self.replace(text, self._place(start), last, maintain_selection_offset=False)
         self.move_cursor(result.end_location)
 
-    async def _on_key(self, event: Key) -> None:
+    async def on_key(self, event: Key) -> None:
         """Takes the keys that mean something else here; Textual hands all others to TextArea."""
         self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
         if self._sending is not None:
@@ -202,7 +209,7 @@ class PromptEditor(OrderedTextArea):
         event.stop()
         event.prevent_default()
 
-    async def _on_paste(self, event: Paste) -> None:
+    async def on_paste(self, event: Paste) -> None:
         """Puts in what was pasted; nothing that is pasted ever sends."""
         event.stop()
         event.prevent_default()

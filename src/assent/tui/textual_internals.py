@@ -1,0 +1,150 @@
+"""The one module that uses private names of Textual, each because there is no public one.
+
+- Its parser of what a terminal sends: pastes are cut out before it sees them, so that nothing that
+  is pasted is taken for a key that approves. A driver with Textual's own loop would hand on as keys
+  what follows an escape sequence in a paste.
+- Its handling of SIGCONT, which leaves the screen unpainted after a stop.
+- What happens to an exception in a handler: there is no hook, and what Textual prints by itself
+  shows local variables, which may hold a key.
+
+A test lists the names, so that a new version of Textual is checked where it matters.
+"""
+
+import asyncio
+import os
+import signal
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import partial
+from select import select
+from time import monotonic
+from typing import Final, cast
+
+from textual import _ansi_sequences as sequences
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
+from textual.keys import Keys
+from textual.message import Message
+
+from assent.tui.bracketed_paste import (
+    END,
+    BracketedPasteParser,
+    PastedText,
+    TerminalInput,
+    TypedText,
+)
+
+POLL_INTERVAL_S: Final = (
+    0.1  # between two looks at what the parser waits for, such as the rest of an Esc
+)
+READ_BYTES: Final = 1 << 16
+
+# Terminals without a protocol for keys send Alt+Enter as an escape and a return, of which
+# Textual would leave the return alone: it would send what should get another line.
+_KNOWN = cast(dict[str, object], sequences.ANSI_SEQUENCES_KEYS)
+_KNOWN.setdefault("\x1b\r", (Keys.ControlJ,))
+
+
+class PasteTruncated(Message):
+    """A paste was longer than what is kept of it."""
+
+
+class DrivenApp(App[int]):
+    """Knows its driver, and which exception ends it; prints nothing of that."""
+
+    terminal_driver: "TerminalDriver | None" = None  # once it is there; without a terminal, never
+
+    def crashed(self, error: Exception) -> None:
+        """Takes an exception that nobody expected, before the screen closes because of it."""
+        raise NotImplementedError
+
+    def _handle_exception(self, error: Exception) -> None:
+        self.crashed(error)
+        super()._handle_exception(error)
+
+    def _print_error_renderables(self) -> None:
+        """Prints nothing: what failed is told on the terminal as it was before."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver with `BracketedPasteParser`; ends when the terminal is gone."""
+
+    def __init__(
+        self,
+        app: App[int],
+        *,
+        debug: bool = False,
+        mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self.owner, self.loop = app, asyncio.get_running_loop()
+        if isinstance(app, DrivenApp):
+            app.terminal_driver = self
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal, once whoever ends the screen by a signal has it put back, too."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self.loop.add_signal_handler(number, self.owner.exit, 128 + number)
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Comes back after a stop, with everything painted: others had the terminal meanwhile."""
+        if not self._auto_restart or not self.owner.is_running:
+            return
+        if not self._must_signal_resume:  # it was stopped without a word, and let go of nothing
+            self.suspend_application_mode()
+        self.resume_application_mode()
+        self.loop.call_soon_threadsafe(partial(self.owner.refresh, layout=True))
+
+    def run_input_thread(self) -> None:
+        """Reads until the screen is closed, or nobody can type any more."""
+        parser, pasting = XTermParser(), BracketedPasteParser()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        while not self.exit_event.is_set():
+            if select([self.fileno], [], [], POLL_INTERVAL_S)[0]:
+                read = self._read()
+                if not read:
+                    # Asked again it would say so again at once, for as long as the screen is open.
+                    self.owner.call_later(self.owner.exit, 128 + signal.SIGHUP)
+                    break
+                self._hand(messages(pasting.take(decode(read), monotonic()), parser))
+            self._hand(messages(pasting.tick(monotonic()), parser))
+            self._hand(parser.tick())
+        with suppress(EOFError, ParseError):
+            list(parser.feed(""))
+
+    def _read(self) -> bytes:
+        """Returns what was typed; nothing if the terminal is gone."""
+        try:
+            return os.read(self.fileno, READ_BYTES)
+        except OSError:
+            return b""
+
+    def _hand(self, heard: Iterable[Message]) -> None:
+        for message in heard:
+            self.process_message(message)
+
+
+def exit_without_terminal(app: App[int]) -> None:
+    """Ends where the terminal was taken away without a word, as by whoever owned it."""
+    if not os.isatty(0):
+        app.exit(128 + signal.SIGHUP)
+
+
+def messages(pieces: Iterable[TerminalInput], parser: XTermParser) -> Iterable[Message]:
+    """Returns what the screen gets: keys and such from the parser, and each paste as one."""
+    for piece in pieces:
+        match piece:
+            case TypedText(text):
+                yield from parser.feed(text)
+            case PastedText(text, cut):
+                for _ in parser.feed(END):
+                    pass  # it knows that a paste began, and takes this for an empty one
+                yield Paste(text)
+                if cut:
+                    yield PasteTruncated()
