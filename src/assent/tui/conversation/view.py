@@ -130,11 +130,11 @@ class ConversationView(LineView):
         if self.feed.session != session:
             self.feed = Timeline(session)
 
-    def open(self, letter: SessionLoaded) -> None:
+    def open(self, message: SessionLoaded) -> None:
         """Shows a session from its end."""
-        self.feed = letter.feed
+        self.feed = message.feed
         self._turned.clear()
-        self.show(letter.sheets)
+        self.show(message.sheets)
         if self._unfolded:
             self._again(list(self.feed.blocks.values()))
         self.scroll_end(animate=False, immediate=True)
