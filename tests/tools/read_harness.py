@@ -112,8 +112,8 @@ class Place:
     @property
     def around(self) -> ToolContext:
         return ToolContext(
-            self.overlay, lambda: self.process, lambda: LocalReadOnlyShell(self.process), self.fetch,
-            self.posture,
+            self.overlay, lambda: self.process, lambda: LocalReadOnlyShell(self.process),
+            self.fetch, self.posture,
             os.fsencode(self.root), private=self.private, seen=self.seen,
             readable=lambda path: path not in self.secret,
         )  # fmt: skip

@@ -16,6 +16,7 @@ from assent.core.session.custom_command import (
     template_parts,
 )
 from assent.core.tool import Action, PermissionContext, ResourceAccess, Verdict
+from assent.tools.outcome import collect_output
 from assent.tools.overlay import Overlay
 
 MAX_FILE_BYTES = 256 << 10  # bytes of a file that goes along
@@ -74,8 +75,6 @@ class _TemplateExpander:
                 return None
 
     def _printed(self, line: str) -> str:
-        from assent.tools.outcome import collect_output
-
         self._check(ResourceAccess(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
             fenced = self._tooling.with_path_limits(READ_ONLY_CONTEXT)

@@ -268,7 +268,7 @@ class PlanRulesReader:
     def __init__(self, root: bytes, here: AppPaths) -> None:
         self._root = root
         self._here = here
-        self._known: tuple[PermissionPolicy, "PolicyPlanRules"] | None = None
+        self._known: tuple[PermissionPolicy, PolicyPlanRules] | None = None
 
     def command_limits(self, line: str) -> CommandLimits:
         return self._now().command_limits(line)

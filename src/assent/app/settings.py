@@ -13,7 +13,7 @@ from assent.config.settings import Settings
 from assent.config.trust_list import FILE, WorkspaceTrust
 from assent.core.errors import UsageError
 from assent.core.llm import PROVIDERS, ProviderSettings
-from assent.core.text.secrets import looks_like_secret
+from assent.core.text.secrets import looks_like_secret, remember_secrets
 
 
 def user_paths() -> AppPaths:
@@ -53,8 +53,6 @@ def load_settings(root: bytes, here: AppPaths, *, lenient: bool) -> LoadedSettin
 
 def redact_configured_keys(settings: Settings) -> None:
     """Has every face mask the keys that are configured, in whatever it shows from now on."""
-    from assent.core.text.secrets import remember_secrets
-
     servers = [server.environment for server in settings.mcp.values()]
     remember_secrets(known_secrets(os.environ, settings.providers, servers))
 

@@ -13,6 +13,8 @@ from assent.app.settings import locate_workspace, user_paths
 from assent.core.errors import UsageError
 from assent.core.paths import STATE, display_path, is_inside
 from assent.ports import SourceFolder
+from assent.tools.file_listing import walk_files
+from assent.tools.overlay import Overlay
 
 MAX_FILES = 50_000  # files that are offered for completion
 DEFAULT_EDITOR = "vi"
@@ -21,8 +23,6 @@ DEFAULT_EDITOR = "vi"
 def list_files(folder: str) -> list[str]:
     """Returns the files of the workspace around a folder that no rule leaves out, sorted."""
     from assent.store.blobs import FileBlobStore
-    from assent.tools.file_listing import walk_files
-    from assent.tools.overlay import Overlay
     from assent.workspace.files import LocalWorkspaceFiles
 
     cwd, root = locate_workspace(folder)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from assent.app.exports import check_export_path, write_export
 from assent.cli.approval_prompt import TERMINAL, not_approved_text
 from assent.cli.build import build_and_answer, recover_first
 from assent.cli.input import argument_text, read_chunks
@@ -278,16 +279,12 @@ def content_of(call: Invocation, file: str) -> bytes:
 def _check_out(call: Invocation, out: str, content: bytes) -> None:
     """Refuses a place where nothing could be written, before anybody is asked."""
     if out != STDOUT:
-        from assent.app.exports import check_export_path
-
         check_export_path(call.folder, out, content)
 
 
 def write_file(call: Invocation, out: str, content: bytes) -> bool:
     """Writes a file; tells whether there is still something to answer on stdout."""
     if out != STDOUT:
-        from assent.app.exports import write_export
-
         write_export(call.folder, out, content)
         return True
     with ignore_closed_stdout():

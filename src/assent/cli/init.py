@@ -5,6 +5,7 @@ from typing import Final
 import click
 
 from assent.agent.project_files import AgentFileStatus
+from assent.app.workspace_files import packaged_agent
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.render.lines import Line
@@ -14,8 +15,6 @@ from assent.render.lines import Line
 @with_invocation
 def init(call: Invocation) -> None:
     """Make this folder a workspace: .opencode/plans, its state folder, and a plan agent."""
-    from assent.app.workspace_files import packaged_agent
-
     agent = call.engine.init(packaged_agent())
     call.output.answer(
         {"agent": agent, "agent_written": agent in ("written", "updated")},

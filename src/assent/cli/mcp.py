@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import click
 
+from assent.app.mcp import open_mcp_servers
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
 from assent.core.errors import AssentError
@@ -80,8 +81,6 @@ def list_servers(call: Invocation) -> int:
     A tool changes things unless the user's configuration says, by its digest, that it only reads.
     While planning, only tools that read are offered. Exits with 1 if no server works.
     """
-    from assent.app.mcp import open_mcp_servers
-
     warnings: list[str] = []
     opened, names = open_mcp_servers(call.folder, warnings.append)
     found: dict[str, tuple[KnownMcpTool, ...] | str] = {}

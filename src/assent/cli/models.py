@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from assent.app.models import open_models
 from assent.cli.input import MAX_STDIN_BYTES, TRUNCATED_NOTE, read_piped
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
@@ -71,8 +72,6 @@ def list_models(call: Invocation, provider: str) -> None:
 
     Providers with a key are listed from the catalogue, servers elsewhere are asked.
     """
-    from assent.app.models import open_models
-
     opened, warnings = open_models(call.folder)
     found, troubles = opened.found()
     call.output.warn((*warnings, *troubles))
@@ -96,8 +95,6 @@ def ask(call: Invocation, model: str, text: str) -> int:
     On a terminal the answer appears as it comes; elsewhere only when it is complete, so that what a
     failed attempt had said is never in it. An answer that is refused or cut off exits with 1.
     """
-    from assent.app.models import open_models
-
     opened, warnings = open_models(call.folder)
     warn = _ModelWarnings(call.output, warnings)
     with closing(opened):

@@ -21,6 +21,7 @@ from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.run.journal import CommandProgress, LiveCommandOutput, RunUpdate, StepProgress
 from assent.core.text.hidden_chars import VisibleStream, fold_long, hidden_kind, visible_line
+from assent.core.text.secrets import redact
 from assent.render.lines import Line, Style
 
 if TYPE_CHECKING:
@@ -223,8 +224,6 @@ def error_row(error: AssentError) -> dict[str, str]:
 
 def _words(error: AssentError) -> tuple[str, str]:
     """Returns what happened and what to do next, without secrets and not too long to read."""
-    from assent.core.text.secrets import redact
-
     return _short(redact(error.message)), _short(redact(error.next))
 
 

@@ -13,7 +13,7 @@ from assent.core.paths import display_path
 from assent.core.plan.record import PlanRecord
 from assent.planning.plans import MAX_TEXT
 from assent.render.diff import text_diff
-from assent.render.lines import BLANK, Line, untrusted_lines
+from assent.render.lines import BLANK, Line, relative_time, untrusted_lines
 from assent.render.rows import Row, plan_row
 from assent.render.status import history_lines, plan_lines, plan_list_lines
 
@@ -108,7 +108,6 @@ def delete(call: Invocation, session: str) -> None:
 
 def _list(call: Invocation, rows: list[Row]) -> None:
     from assent.cli.output import current_time
-    from assent.render.lines import relative_time
 
     moment = current_time()
     lines = plan_list_lines(rows, lambda at: relative_time(at, moment))

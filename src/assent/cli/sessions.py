@@ -5,6 +5,7 @@ from typing import Literal
 
 import click
 
+from assent.app.exports import write_new_export
 from assent.cli.input import argument_text
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples, reference_option
@@ -26,6 +27,7 @@ from assent.render.sessions import (
     transcript_lines,
     with_children,
 )
+from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
 
 RESUME_TEXT = "Go on where you stopped."
 FINISHED_ENDS = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
@@ -196,8 +198,6 @@ def diff(call: Invocation, reference: str, turn: int | None) -> None:
 
     What children did, and builds of the session's plans, count for the turn that had begun before.
     """
-    from assent.render.turn_changes import turn_lines, turn_list_lines, turn_row
-
     record, summary = _found(call, reference), call.engine.turn_changes
     about = {"session": record.session, "slug": record.slug}
     if turn is None:
@@ -211,8 +211,6 @@ def diff(call: Invocation, reference: str, turn: int | None) -> None:
 
 def _write(call: Invocation, record: SessionRecord, form: str, out: str) -> None:
     """Writes a whole session to a file."""
-    from assent.app.exports import write_new_export
-
     sessions = call.engine.sessions
     if form == "json":
         content = encoded(sessions.export(record)) + b"\n"

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from assent.agent.read_only_shell import ReadOnlyVerdict, classify_read_only
+from assent.app.shell import open_shell
 from assent.cli.input import stdin
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
@@ -84,8 +85,6 @@ def run(call: Invocation, words: tuple[str, ...], seconds: float) -> int:
 
     The exit code is the command's own; 7 if it was refused, and then nothing ran.
     """
-    from assent.app.shell import open_shell
-
     if not math.isfinite(seconds):
         raise UsageError("--seconds needs a number.", "assent shell run --help")
     opened = open_shell(call.folder)

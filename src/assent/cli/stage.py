@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from assent.app.workspace_files import open_source_folder
 from assent.cli.input import argument_text, read_all, read_chunks
 from assent.cli.invocation import Invocation, with_invocation
 from assent.cli.options import examples
@@ -104,8 +105,6 @@ def stage_from(call: Invocation, other: str, paths: tuple[str, ...], delete: boo
 def _compared(
     call: Invocation, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
 ) -> FolderImportResult:
-    from assent.app.workspace_files import open_source_folder
-
     checkout = open_source_folder(call.folder, other)
     wanted = [os.fsencode(path) for path in paths]
     return call.engine.folder_import.stage(record, checkout, wanted, delete=delete)

@@ -1,4 +1,4 @@
-"""Reads file states: the kind, mode, size and content digest of what stands under a name, and its other attributes."""
+"""Reads file states: kind, mode, size, digest and attributes of what stands under a name."""
 
 import errno
 import hashlib

@@ -1,4 +1,4 @@
-"""Drafts: stages exact operations with their contents, composes them with earlier ones, and unstages them."""
+"""Drafts: stages exact operations with contents, composes them, and unstages them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager

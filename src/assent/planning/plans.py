@@ -1,4 +1,7 @@
-"""Plan documents: creating, writing, finding, listing and deleting plans, and the notes of approvals that become their items."""
+"""Plan documents: creating, writing, finding, listing and deleting plans.
+
+Notes that people attach to approvals are kept until a later plan lists them as items.
+"""
 
 from threading import RLock
 

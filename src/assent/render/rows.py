@@ -1,4 +1,4 @@
-"""Rows: plans, operations and runs as the plain objects that `--json` prints, with secrets masked."""
+"""Rows: plans, operations and runs as the plain objects that `--json` prints, secrets masked."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence

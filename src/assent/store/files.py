@@ -1,4 +1,4 @@
-"""Files and folders of the state directory: created private and durably, with errors that name the next command.
+"""Files and folders of the state directory: created private and durably; errors name what to do.
 
 A file is replaced in one step, and refused where others could have written.
 """

@@ -1,4 +1,4 @@
-"""Finds the workspace root, resolves the symlinks of a path, and tells whether it stays in the workspace."""
+"""Finds the workspace root, resolves symlinks, and tells whether a path stays in the workspace."""
 
 import errno
 import os
