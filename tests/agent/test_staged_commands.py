@@ -29,7 +29,7 @@ def carried(
     kit = msgspec.structs.replace(tooling(), staging=staging)
     call = ToolCall("c1", "shell", {"command": MAKE.line})
     wish = EffectRequest(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
-    work = EffectRunner(engine._desk, kit).run_effect(wish)
+    work = EffectRunner(engine._services, kit).run_effect(wish)
     while True:
         try:
             next(work)
