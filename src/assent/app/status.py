@@ -1,4 +1,4 @@
-"""Opens what tells where plans, runs and sessions of a workspace stand; it changes nothing."""
+"""Opens what tells where plans, runs, sessions and questions of a workspace stand."""
 
 from assent.agent.session_repository import PendingQuestionList, SessionLookup
 from assent.app.ports import PlanRulesReader, open_ports, remove_leftover_folders

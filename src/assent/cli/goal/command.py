@@ -7,10 +7,18 @@ import re
 import sys
 from collections.abc import Callable, Generator
 from contextlib import closing, suppress
+from shlex import quote
 from typing import Any, TypeAlias, cast
 
+from assent.app.composition import open_engine
 from assent.app.engine import Engine
-from assent.app.session import SessionRuntime
+from assent.app.session import (
+    BudgetLimits,
+    InvocationOptions,
+    SessionOptions,
+    SessionRuntime,
+    open_session_runtime,
+)
 from assent.cli.goal.options import Goal, is_slash, mode_of
 from assent.cli.goal.output import DeferredTurnOutput, TurnOutput, turn_output
 from assent.cli.goal.result import (
@@ -87,12 +95,6 @@ PromptBuilder: TypeAlias = Callable[[Goal, Any], str]
 def _say(goal: Goal, output: CliOutput, written: PromptBuilder | None = None) -> int:
     """Says the words of a goal, or what a command of one's own makes of them."""
     with interruptible():
-        from assent.app.session import (
-            BudgetLimits,
-            InvocationOptions,
-            SessionOptions,
-            open_session_runtime,
-        )
         from assent.cli.asker import asker
 
         words = _said(goal.words.strip(), output)
@@ -164,8 +166,6 @@ def with_context(words: str, context: str, more: bool = False) -> str:
 
 def _switch(goal: Goal, output: CliOutput) -> int:
     """Changes the mode of a session, or of a new one, without asking any model."""
-    from assent.app.composition import open_engine
-
     engine, warnings = open_engine(goal.folder)
     mode = mode_of(goal.words, mode_names(engine.sessions.modes))
     with closing(engine):
@@ -367,6 +367,4 @@ def _prefix(folder: str) -> str:
     """Returns how a command for a folder begins."""
     if not folder:
         return "assent"
-    from shlex import quote
-
     return f"assent -C {quote(argument_text(folder))}"
