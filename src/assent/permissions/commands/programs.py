@@ -103,7 +103,7 @@ class Danger(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Program(msgspec.Struct, frozen=True, kw_only=True):
+class ProgramSpec(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a program; of one that is in no row, nothing is."""
 
     kinds: frozenset[ProgramKind] = frozenset()
@@ -129,8 +129,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True):
         return code or self.runs is not None
 
 
-UNKNOWN: Final = Program()
-Row: TypeAlias = tuple[str, Program]
+UNKNOWN: Final = ProgramSpec()
+Row: TypeAlias = tuple[str, ProgramSpec]
 
 _SHELLS: Final = "sh bash zsh dash ksh mksh ash rbash"
 _FOREIGN: Final = "fish csh tcsh"
@@ -148,7 +148,7 @@ _OTHER_AGENTS: Final = "goose amp droid crush copilot vibe"
 
 
 def _is(names: str, *kinds: ProgramKind) -> Row:
-    return names, Program(kinds=frozenset(kinds))
+    return names, ProgramSpec(kinds=frozenset(kinds))
 
 
 def _use(
@@ -159,22 +159,22 @@ def _use(
     then: str = "",
     level: RiskLevel = "high",
 ) -> Row:
-    return names, Program(uses=(Use(effects, reason, level, begins, then),))
+    return names, ProgramSpec(uses=(Use(effects, reason, level, begins, then),))
 
 
 def _word(names: str, words: str, *effects: CommandEffectKind, alone: bool = False) -> Row:
     """A use that a word tells, wherever it stands; `*` is any, or none."""
     known = frozenset() if words == "*" else words_in(words)
-    return names, Program(uses=(Use(effects, words=known, alone=alone),))
+    return names, ProgramSpec(uses=(Use(effects, words=known, alone=alone),))
 
 
 def _danger(names: str, test: DangerTest, reason: str) -> Row:
-    return names, Program(dangers=(Danger(test, reason),))
+    return names, ProgramSpec(dangers=(Danger(test, reason),))
 
 
 def _depth(names: str, *, options: str | None = None, deep: str = "", depth: int = 2) -> Row:
     leading = options is not None
-    return names, Program(
+    return names, ProgramSpec(
         depth=depth, before=words_in(options or ""), leading=leading, deep=words_in(deep)
     )
 
@@ -182,13 +182,13 @@ def _depth(names: str, *, options: str | None = None, deep: str = "", depth: int
 def _runs(
     names: str, values: str = "", flags: str = "", operands: int = 0, silent: str = ""
 ) -> Row:
-    return names, Program(runs=_spec(values, flags, operands, silent))
+    return names, ProgramSpec(runs=_spec(values, flags, operands, silent))
 
 
 def _runs_by(names: str, verbs: str, values: str = "", flags: str = "", operands: int = 0) -> Row:
     spec = _spec(values, flags, operands)
     known = words_in(verbs)
-    return names, Program(runs_by=dict.fromkeys(known, spec), exact_by=known)
+    return names, ProgramSpec(runs_by=dict.fromkeys(known, spec), exact_by=known)
 
 
 def _spec(values: str, flags: str, operands: int, silent: str = "") -> WrapperSpec:
@@ -271,12 +271,12 @@ _DEPTHS: Final[tuple[Row, ...]] = (
 
 # Which of its words are a command that it runs.
 _RUN: Final[tuple[Row, ...]] = (
-    ("env", Program(runs=WrapperSpec(
+    ("env", ProgramSpec(runs=WrapperSpec(
         words_in("-u --unset"), words_in("- -i --ignore-environment"), sets=True))),
-    ("cross-env", Program(runs=WrapperSpec(sets=True))),
-    ("sudo", Program(runs=WrapperSpec(
+    ("cross-env", ProgramSpec(runs=WrapperSpec(sets=True))),
+    ("sudo", ProgramSpec(runs=WrapperSpec(
         words_in("-u -g -C -h -p -D -r -t -T -U --user --group"), sets=True))),
-    ("xargs", Program(runs=WrapperSpec(
+    ("xargs", ProgramSpec(runs=WrapperSpec(
         words_in("-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --arg-file "
                  "--max-chars"),
         words_in("-0 --null -r --no-run-if-empty -t --verbose -x --exit -i"),
@@ -321,39 +321,39 @@ _RUN: Final[tuple[Row, ...]] = (
     _runs_by("npm mise", "x"),
     _runs_by("pnpm yarn", "dlx"),
     _runs_by("direnv", "exec", operands=1),
-    ("stack cabal opam dotnet rustup poetry devbox", Program(hidden_by=words_in("exec"))),
-    ("nix", Program(hidden_by=words_in("develop run shell"))),
-    ("pipenv poetry devbox", Program(hidden_by=words_in("shell"))),
-    ("bazel", Program(hidden_by=words_in("run"))),
-    ("vagrant", Program(hidden_by=words_in("ssh"))),
-    ("gh", Program(hidden_by=words_in("alias extension"))),
-    ("rails", Program(hidden_by=words_in("runner"))),
-    ("cmake", Program(hidden_by=words_in("-E -P"))),
-    ("npm pnpm yarn", Program(exact_by=words_in("exec dlx x"))),
-    ("go cargo", Program(exact_by=words_in("run generate install"))),
-    ("git", Program(exact_by=words_in(
+    ("stack cabal opam dotnet rustup poetry devbox", ProgramSpec(hidden_by=words_in("exec"))),
+    ("nix", ProgramSpec(hidden_by=words_in("develop run shell"))),
+    ("pipenv poetry devbox", ProgramSpec(hidden_by=words_in("shell"))),
+    ("bazel", ProgramSpec(hidden_by=words_in("run"))),
+    ("vagrant", ProgramSpec(hidden_by=words_in("ssh"))),
+    ("gh", ProgramSpec(hidden_by=words_in("alias extension"))),
+    ("rails", ProgramSpec(hidden_by=words_in("runner"))),
+    ("cmake", ProgramSpec(hidden_by=words_in("-E -P"))),
+    ("npm pnpm yarn", ProgramSpec(exact_by=words_in("exec dlx x"))),
+    ("go cargo", ProgramSpec(exact_by=words_in("run generate install"))),
+    ("git", ProgramSpec(exact_by=words_in(
         "push config rebase bisect filter-branch submodule clean reset checkout restore rm clone "
         "remote grep diff log show difftool mergetool hook"))),
 )  # fmt: skip
 
 # Which files it writes.
 _FILES: Final[tuple[Row, ...]] = (
-    ("tee touch mkdir rmdir rm unlink truncate shred mv", Program(writes="all")),
-    ("cp ln install", Program(writes="last")),
-    ("sed gsed perl", Program(writes="in_place")),
-    ("dd", Program(writes="of")),
-    ("curl", Program(output=("-o", "--output"), into=("--output-dir",))),
-    ("wget", Program(output=("-O", "--output-document"), into=("-P", "--directory-prefix"))),
-    ("sort pandoc", Program(output=("-o", "--output"))),
-    ("gcc cc g++ c++ clang clang++ rustc jq", Program(output=("-o",))),
-    ("tar bsdtar", Program(into=("-C", "--directory", "--cd"))),
-    ("unzip", Program(into=("-d",))),
-    ("git", Program(into=("-C", "--work-tree"), reaches="tracked")),
-    ("make", Program(into=("-C", "--directory"))),
-    ("patch", Program(into=("-d", "--directory"))),
-    ("rm rmdir shred chmod chown chgrp touch mkdir", Program(reaches="folders")),
-    ("cp mv ln install rsync scp", Program(reaches="moved")),
-    ("find fd", Program(reaches="searched")),
+    ("tee touch mkdir rmdir rm unlink truncate shred mv", ProgramSpec(writes="all")),
+    ("cp ln install", ProgramSpec(writes="last")),
+    ("sed gsed perl", ProgramSpec(writes="in_place")),
+    ("dd", ProgramSpec(writes="of")),
+    ("curl", ProgramSpec(output=("-o", "--output"), into=("--output-dir",))),
+    ("wget", ProgramSpec(output=("-O", "--output-document"), into=("-P", "--directory-prefix"))),
+    ("sort pandoc", ProgramSpec(output=("-o", "--output"))),
+    ("gcc cc g++ c++ clang clang++ rustc jq", ProgramSpec(output=("-o",))),
+    ("tar bsdtar", ProgramSpec(into=("-C", "--directory", "--cd"))),
+    ("unzip", ProgramSpec(into=("-d",))),
+    ("git", ProgramSpec(into=("-C", "--work-tree"), reaches="tracked")),
+    ("make", ProgramSpec(into=("-C", "--directory"))),
+    ("patch", ProgramSpec(into=("-d", "--directory"))),
+    ("rm rmdir shred chmod chown chgrp touch mkdir", ProgramSpec(reaches="folders")),
+    ("cp mv ln install rsync scp", ProgramSpec(reaches="moved")),
+    ("find fd", ProgramSpec(reaches="searched")),
 )
 
 _ANY: Final = r"(?:\s.*)?\s"
@@ -468,7 +468,7 @@ _USES: Final[tuple[Row, ...]] = (
     _word("dd", "if=/dev/null", "deletes"),
     _word("rsync", "--delete --delete-after --delete-before --delete-during --delete-excluded",
           "deletes"),
-    ("git", Program(uses=(
+    ("git", ProgramSpec(uses=(
         Use(("deletes",), begins="reset", then="--hard"),
         Use(("deletes",), begins="checkout", then=r"--|\.|-f|--force")))),
     # Whoever uses these changes the machine, whatever the words are.
@@ -507,9 +507,9 @@ _DANGERS: Final[tuple[Row, ...]] = (
 )  # fmt: skip
 
 
-def _added(one: Program, other: Program) -> Program:
+def _added(one: ProgramSpec, other: ProgramSpec) -> ProgramSpec:
     """Returns what two rows say of a program together."""
-    return Program(
+    return ProgramSpec(
         kinds=one.kinds | other.kinds,
         uses=(*one.uses, *other.uses),
         dangers=(*one.dangers, *other.dangers),
@@ -528,22 +528,22 @@ def _added(one: Program, other: Program) -> Program:
     )
 
 
-def _table(*tables: tuple[Row, ...]) -> dict[str, Program]:
-    found: dict[str, Program] = {}
+def _table(*tables: tuple[Row, ...]) -> dict[str, ProgramSpec]:
+    found: dict[str, ProgramSpec] = {}
     for names, said in (row for table in tables for row in table):
         for name in names.split():
             found[name] = _added(found[name], said) if name in found else said
     return found
 
 
-PROGRAMS: Final[Mapping[str, Program]] = _table(_KINDS, _DEPTHS, _RUN, _FILES, _USES, _DANGERS)
+PROGRAMS: Final[Mapping[str, ProgramSpec]] = _table(_KINDS, _DEPTHS, _RUN, _FILES, _USES, _DANGERS)
 # Rows that hold for every name with such a beginning.
 _FAMILIES: Final = tuple(name.removesuffix("*") for name in PROGRAMS if name.endswith("*"))
 _MOST_NAMES: Final = 100  # characters of a name that can be a program's
 
 
 @lru_cache(1024)
-def _row_of(name: str) -> Program:
+def _row_of(name: str) -> ProgramSpec:
     if name in PROGRAMS:
         return PROGRAMS[name]
     plain = PROGRAMS.get(name.rstrip("0123456789.-"), UNKNOWN)
@@ -552,7 +552,7 @@ def _row_of(name: str) -> Program:
     return next((PROGRAMS[f"{each}*"] for each in _FAMILIES if name.startswith(each)), UNKNOWN)
 
 
-def known_program(name: str) -> Program:
+def known_program(name: str) -> ProgramSpec:
     """Returns what is known of a program, by its name without a folder, whatever its version."""
     return _row_of(name) if len(name) <= _MOST_NAMES else UNKNOWN
 

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from assent.core.shell.parser import GLOB_CHARS
-from assent.permissions.commands.programs import Program, known_program
+from assent.permissions.commands.programs import ProgramSpec, known_program
 
 DEEPEST: Final = 3  # the most words that say what a program does
 _QUOTED: Final = re.compile("[ \t\n'\"]")
@@ -34,7 +34,7 @@ class SimpleCommand(msgspec.Struct, frozen=True):
         return self.words[0].text.rpartition("/")[2] if self.words else ""
 
     @property
-    def program(self) -> Program:
+    def program(self) -> ProgramSpec:
         """What is known of the program."""
         return known_program(self.name)
 
