@@ -13,7 +13,7 @@ from tests.house.source import functions, modules
 from tests.llm.server import serving
 
 STATUS_LIMIT = 120
-REQUEST_LIMIT = 277
+REQUEST_LIMIT = 275
 
 # Prints which modules are loaded once a command is over.
 AT_THE_END = """

@@ -25,7 +25,6 @@ from assent.core.shell.process import SandboxState, SandboxStatus
 from assent.planning.ports import NoPlanRules, Ports, RetentionLimits, WorkspaceConfig
 from assent.ports import BlobStore, Journal, LogCheck, PlanCommandRunner, PlanRules, WorkspaceFiles
 from assent.ports.external import NoPlanCommandRunner
-from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
 
 if TYPE_CHECKING:
     from assent.config.keyring import KeyringReader
@@ -342,6 +341,8 @@ def remove_leftover_folders(root: bytes, here: AppPaths) -> tuple[bytes, ...]:
 
 def known_sandbox_status() -> SandboxStatus | None:
     """Tells what the last self-test found; None before the first."""
+    from assent.sandbox.status import FILE, cached_status, find_bwrap, install_command
+
     tool = find_bwrap()
     if tool is None:
         return SandboxStatus(
