@@ -138,6 +138,8 @@ def answers_differ(line: str) -> str:
     high = [each for each in ("installs", "network", "writes_outside") if each in found.effects]
     if not all(says(found, each) for each in high):
         return f"the gate does not say why: {line!r}"
+    if seen.protected and level(line) < LEVELS.index("high"):
+        return f"the gate does not warn of what other programs obey: {line!r}"
     if found.effects == ("deletes",) and found.risk == "medium" and not says(found, "deletes"):
         return f"the gate does not say that it deletes: {line!r}"
     return ""
