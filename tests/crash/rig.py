@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from tests.crash.stories import Story
-from tests.crash.trees import Tree, plant, seen, wipe
+from tests.crash.trees import Entry, Tree, look, plant, seen, wipe
 
 from assent.app.engine import Engine
 from assent.core.errors import AssentError
@@ -42,7 +42,7 @@ class Moment(msgspec.Struct, frozen=True):
 
     tree: Tree
     log: dict[str, bytes]
-    blobs: frozenset[Path]
+    blobs: dict[str, Entry]
     spares: Tree
 
 
@@ -67,29 +67,43 @@ class Rig:
 
     def save(self) -> Moment:
         """Returns the site as it is; nobody may be at work there."""
-        log = {path.name: path.read_bytes() for path in self.site.state.glob("log.db*")}
+        log = {path.name: path.read_bytes() for path in self._log()}
         log.pop("log.db-shm", None)  # SQLite makes it anew from the others
         spares = seen(self.spares, without=b"") if os.path.exists(self.spares) else {}
-        return Moment(seen(self.root, without=b""), log, self._blobs(), spares)
+        blobs = {blob: look(os.fsencode(blob)) for blob in self._blobs()}
+        return Moment(seen(self.root, without=b""), log, blobs, spares)
 
     def restore(self, moment: Moment) -> None:
         """Puts the site back; the root keeps its inode, by which Assent knows a workspace."""
         wipe(self.root)
         plant(self.root, moment.tree)
-        for path in self.site.state.glob("log.db*"):
+        for path in self._log():
             path.unlink()
         for name, content in moment.log.items():
             (self.site.state / name).write_bytes(content)
-        for path in self._blobs() - moment.blobs:
-            path.unlink()
+        there = self._blobs()
+        for blob in there - moment.blobs.keys():
+            os.unlink(blob)
             with suppress(OSError):
-                path.parent.rmdir()
+                os.rmdir(os.path.dirname(blob))
+        for blob in moment.blobs.keys() - there:
+            Path(blob).parent.mkdir(mode=0o700, exist_ok=True)
+            Path(blob).write_bytes(moment.blobs[blob].content)
+            os.chmod(blob, moment.blobs[blob].mode)
         if os.path.exists(self.spares):
             wipe(self.spares)
             plant(self.spares, moment.spares)
 
-    def _blobs(self) -> frozenset[Path]:
-        return frozenset(p for p in self.site.state.glob("blobs/*/*") if p.is_file())
+    def _log(self) -> list[Path]:
+        names = os.listdir(self.site.state)
+        return [self.site.state / name for name in names if name.startswith("log.db")]
+
+    def _blobs(self) -> frozenset[str]:
+        top = self.site.state / "blobs"
+        folders = [one for one in os.scandir(top) if one.is_dir()] if top.exists() else []
+        return frozenset(
+            one.path for folder in folders for one in os.scandir(folder) if one.is_file()
+        )
 
     def tree(self) -> Tree:
         """Returns the person's files."""

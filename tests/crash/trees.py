@@ -89,9 +89,11 @@ def look(path: bytes) -> Entry:
 
 def wipe(root: bytes) -> None:
     """Empties a folder."""
-    for path, entry in sorted(seen(root, without=b"").items(), reverse=True):
-        full = root + b"/" + path
-        if entry.kind == "folder":
-            os.rmdir(full)
+    with os.scandir(root) as found:
+        entries = list(found)
+    for entry in entries:
+        if entry.is_dir(follow_symlinks=False):
+            wipe(entry.path)
+            os.rmdir(entry.path)
         else:
-            os.unlink(full)
+            os.unlink(entry.path)
