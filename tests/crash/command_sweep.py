@@ -11,6 +11,7 @@ import gc
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import active_count
 from time import monotonic, sleep
 
 import msgspec
@@ -90,6 +91,7 @@ class CommandSweep:
 
     def report(self) -> Report:
         """Kills at every moment."""
+        self.warm()
         report = Report(moments=in_child(self._undisturbed, list[str]))
         ends: Counter[str] = Counter()
         self._restore()
@@ -116,8 +118,20 @@ class CommandSweep:
         self.rig.restore(self.ready)
         self.count.unlink(missing_ok=True)
 
+    def warm(self) -> None:
+        """Does it once in this very process: what was loaded for it is at hand in every child."""
+        engine = self.rig.open()
+        self._do(engine)
+        engine.close()
+        del engine
+        gc.collect()  # an engine that is gone keeps no file open
+        assert active_count() == 1, "a thread would not be in the children"
+        self._restore()
+
     def _verb(self, listen: CallListener) -> None:
-        engine = self.rig.open(listen)
+        self._do(self.rig.open(listen))
+
+    def _do(self, engine: Engine) -> None:
         if self.way == "back":
             drive_to_end(engine.runs.recover("roll_back"))
         else:

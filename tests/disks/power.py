@@ -133,6 +133,7 @@ class CommandCuts(CommandSweep):
         How many changes there are differs with how the command runs, so that counting them may
         miss the last one; the records are always as many.
         """
+        self.warm()
         report, ends = CommandReport(), Counter[str]()
         for counts in (decides, _is_recorded):
             for at in count():
