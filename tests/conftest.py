@@ -1,7 +1,8 @@
 """In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
 
 Here, too: in which order several workers share the tests, that interrupts arrive, that no property
-is judged by the time that it took, and that garbage is not looked for all the time."""
+is judged by the time that it took, that garbage is not looked for all the time, and that the tests
+which docs/features.md names passed."""
 
 import gc
 import os
@@ -11,6 +12,7 @@ from collections.abc import Generator
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
+from tests.support import feature_check
 
 LONG = (
     "tests/disks/",
@@ -41,8 +43,9 @@ settings.register_profile("few", parent=settings.get_profile("steady"), max_exam
 settings.load_profile("steady")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Lets programs under test be interrupted, also where the tests run in the background."""
+    feature_check.install(config)
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)

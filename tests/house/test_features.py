@@ -1,14 +1,14 @@
-"""docs/features.md names only tests that exist, and every feature has tests named after it."""
+"""docs/features.md names only tests that exist, and every feature has tests named after it.
+
+Whether they passed is checked at the end of a whole run, by tests/support/feature_check.py.
+"""
 
 import ast
-import re
 from functools import cache
 
 from tests.house.source import ROOT
+from tests.support.feature_check import PAGE, feature_tests
 
-PAGE = ROOT / "docs" / "features.md"
-ROW = re.compile(r"^\| ([FG]\d+) \|.*\| ([^|]*) \|$", re.MULTILINE)
-NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 F = """
     1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 19 20 21 23 28 29 30 31 32 33 34 35 36 37 38 39 40 41
     42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72 73
@@ -41,8 +41,8 @@ BUILT = {
 
 
 def test_every_named_test_exists() -> None:
-    named = [pair for tests in _rows().values() for pair in tests]
-    assert [f"{path}::{name}" for path, name in named if name not in _functions(path)] == []
+    named = [test for tests in _rows().values() for test in tests]
+    assert [test for test in named if not _exists(*test.split("::"))] == []
 
 
 def test_every_row_names_a_test() -> None:
@@ -52,7 +52,7 @@ def test_every_row_names_a_test() -> None:
 def test_every_built_feature_has_a_test_named_after_it() -> None:
     rows = _rows()
     wanted = [f"{letter}{number}" for letter, numbers in BUILT.items() for number in numbers]
-    named = {feature: [name for _, name in rows.get(feature, ())] for feature in wanted}
+    named = {f: [test.partition("::")[2] for test in rows.get(f, ())] for f in wanted}
     assert [f for f, names in named.items() if not _any_after(f, names)] == []
 
 
@@ -60,9 +60,12 @@ def _any_after(feature: str, names: list[str]) -> bool:
     return any(name.startswith(f"test_{feature.lower()}_") for name in names)
 
 
-def _rows() -> dict[str, list[tuple[str, str]]]:
-    page = PAGE.read_text(encoding="utf-8")
-    return {feature: NAMED.findall(shown) for feature, shown in ROW.findall(page)}
+def _rows() -> dict[str, list[str]]:
+    return feature_tests((ROOT / PAGE).read_text(encoding="utf-8"))
+
+
+def _exists(path: str, name: str) -> bool:
+    return name in _functions(path)
 
 
 @cache
