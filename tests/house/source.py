@@ -1,4 +1,7 @@
-"""What the house tests look at: the parsed modules of the package, and what they import."""
+"""What the house tests look at: the parsed modules of the package, and what they import.
+
+Every module is parsed once and walked once, however many tests ask.
+"""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -22,12 +25,18 @@ def modules() -> dict[str, ast.Module]:
 
 
 @cache
+def nodes(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """Everything in a module, in the order of `ast.walk`."""
+    return tuple(ast.walk(tree))
+
+
+@cache
 def functions() -> dict[str, Function]:
     """Every function and method of the package by the place to find it."""
     return {
         f"{name}:{node.lineno} {node.name}": node
         for name, tree in modules().items()
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, Function)
     }
 
@@ -50,18 +59,23 @@ def imports(of: Modules) -> Iterator[Import]:
     """Lists every import in these modules, wherever it stands."""
     known = {dotted(path) for path in of}
     for path, tree in of.items():
-        for node, late in _import_statements(tree):
+        for node, late in _imports_of(tree):
             names = {_module(node, alias, known) for alias in node.names}
             yield from (Import(dotted(path), name, late) for name in sorted(names))
 
 
 def imported_names(tree: ast.Module, package: str) -> Iterator[str]:
     """Lists what a module imports from a package: `disk.Disk`, or `disk` for the whole module."""
-    for node, _ in _import_statements(tree):
+    for node, _ in _imports_of(tree):
         for alias in node.names:
             name = alias.name if isinstance(node, ast.Import) else f"{node.module}.{alias.name}"
             if name == package or name.startswith(f"{package}."):
                 yield name.removeprefix(package).removeprefix(".")
+
+
+@cache
+def _imports_of(tree: ast.Module) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    return tuple(_import_statements(tree))
 
 
 def _import_statements(
@@ -70,7 +84,7 @@ def _import_statements(
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, late
-        else:
+        elif not isinstance(child, ast.expr):  # which holds no statement
             yield from _import_statements(child, late or isinstance(child, Function))
 
 

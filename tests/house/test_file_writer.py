@@ -3,9 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
-from tests.house.source import Modules, imported_names, imports, modules
+from tests.house.source import Modules, imported_names, imports, modules, nodes
 
 from assent.ports.file_writer import FileWriter
 from assent.ports.files import PathStateReader
@@ -143,7 +144,7 @@ def _calls_of_the_writer(of: Modules) -> Iterator[str]:
         if not name.startswith(CALLS_THE_WRITER):
             yield from (
                 f"{name}:{getattr(node, 'lineno', 0)} {used}"
-                for node in ast.walk(tree)
+                for node in nodes(tree)
                 for used in WRITES.intersection(_names(node))
                 if (name, used) not in SAME_WORD
             )
@@ -162,9 +163,14 @@ def _names(node: ast.AST) -> list[str]:
             return []
 
 
-def _mentions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+@cache
+def _mentions(tree: ast.Module) -> tuple[tuple[int, str], ...]:
     """Everything a module names or imports, as dotted names."""
-    for node in ast.walk(tree):
+    return tuple(_mentioned(tree))
+
+
+def _mentioned(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    for node in nodes(tree):
         match node:
             case ast.Attribute():
                 yield node.lineno, _dotted(node)

@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.house.source import ROOT, Modules, functions, modules
+from tests.house.source import ROOT, Modules, functions, modules, nodes
 
 FOLDERS, FILE_LINES, FUNCTION_LINES = ("src", "bench", "demo", "tools", "tests"), 800, 80
 
@@ -37,7 +37,7 @@ def classes_twice(of: Modules) -> dict[str, list[str]]:
     """Names of classes that mean two things, with the modules that define them."""
     homes: dict[str, list[str]] = {}
     for path, tree in of.items():
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.ClassDef):
                 homes.setdefault(node.name, []).append(path)
     return {name: paths for name, paths in homes.items() if len(paths) > 1}
