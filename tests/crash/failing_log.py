@@ -13,7 +13,6 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -179,7 +178,7 @@ class Failing:
             self.rig.restore(self.ready)
             answer = self._answer(Fault(whose, code, manner, at))
             place = f"{errno.errorcode[code]} {manner} at {at}, {answer.fired}"
-            for complaint in in_child(partial(self._complaints, answer), list[str]):
+            for complaint in self._complaints(answer):
                 self.report.complaints.append(f"{place}: {complaint}")
             self.answers[str(answer.exit)] += 1
             if not answer.fired:

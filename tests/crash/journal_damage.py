@@ -20,14 +20,13 @@ from typing import TypeAlias
 import msgspec
 from tests.crash.rig import STAGE, Moment, Rig
 from tests.crash.stories import BY_NAME
-from tests.crash.sweep import Sweep, decides, in_child, killed
+from tests.crash.sweep import Sweep, decides, stops
 from tests.crash.trees import Tree, seen
 
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.run.journal import RecoveryChoice, drive_to_end
 from assent.store.hash_chain import FIELDS, START, link_hash
-from assent.testing.call_trace import CallTrigger, kill_process
 
 RUN = "stream LIKE 'run/%'"
 WAYS: tuple[RecoveryChoice, ...] = ("resume", "roll_back", "accept")
@@ -160,15 +159,12 @@ class Damaging:
     def _left(self) -> Iterator[Moment]:
         """Yields what every kill leaves, each state once, and what a whole run leaves."""
         known = set()
-        at, going = 0, True
-        while going:
-            self.rig.restore(self.sweep.ready)
-            going = killed(self.sweep.verb_watched, CallTrigger(decides, at=at, act=kill_process))
-            left = self.rig.save()
+        self.rig.restore(self.sweep.ready)
+        for left in (*stops(self.rig, self.sweep.verb_watched, decides), self.rig.save()):
+            self.rig.restore(left)
             if (state := self.sweep.state(left)) not in known:
                 known.add(state)
                 yield left
-            at += 1
 
     def _attempt(self, left: Moment, damage: Damage, n: int) -> None:
         self.rig.restore(left)
@@ -182,7 +178,7 @@ class Damaging:
         before = self._everything()
         way = next(self.ways)
         where = f"{damage.__name__} record {n} of {kinds}"
-        steps = in_child(lambda: self._recovered(way), list[Told])
+        steps = self._recovered(way)
         self.answers.update(step.outcome for step in steps)
         for step in steps:
             self._judge(step, f"{where}, recover {step.way}")

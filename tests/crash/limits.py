@@ -74,7 +74,7 @@ class Limits(Sweep):
         wanted = {"done": self.after, "rolled_back": self.before}.get(told)
         if wanted is not None and wanted != self.rig.tree():
             self.tries.complaints.append(f"{name}: said {told}, which it is not")
-        end = in_child(self._recover, Ended)
+        end = in_child(self.recover, Ended)
         self.tries.complaints += [f"{name}: {told}: {c}" for c in self.complaints(end)]
         self.tries.ends[told] = self.tries.ends.get(told, 0) + 1
         self.tries.moments.append(f"{name}: {told}, {end.run}")

@@ -45,7 +45,7 @@ class PermitSweep(Sweep):
         }
         return [f"not held: {law}; {end.recovery}, {end.run}" for law, ok in held.items() if not ok]
 
-    def _recover(self) -> Ended:
+    def recover(self) -> Ended:
         engine = self.rig.open()
         journal = self._journal(engine)
         recovery = drive_to_end(engine.runs.recover()).outcome

@@ -2,9 +2,10 @@
 
     python -m tests.crash.sweep VERB DEPTH STORY FOLDER
 
-This process only forks: it holds no engine, and a fork costs far less than a start. VERB is build,
-undo, or approve, which means to approve and build at once; DEPTH 1 kills it at every moment,
-DEPTH 2 kills every recovery from there too. The report is one JSON object on stdout.
+This process forks those that are killed, which costs far less than a start, and is the one that
+recovers. VERB is build, undo, or approve, which means to approve and build at once; DEPTH 1 kills
+it at every moment, DEPTH 2 cuts off every recovery from there too. The report is one JSON object on
+stdout.
 """
 
 import gc
@@ -14,9 +15,8 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from tests.crash.rig import Moment, Rig, exit_code, say_yes
@@ -84,18 +84,27 @@ class Sweep:
         self.rig.restore(self.ready)
         report = Report(moments=in_child(self._undisturbed, list[str]))
         self.rig.restore(self.ready)
-        states = set()
+        if depth == 1:
+            self._once(report)
+        else:
+            self._twice(report)
+        report.ends = dict(self.ends)
+        return report
+
+    def _once(self, report: Report) -> None:
         while killed(self.verb_watched, CallTrigger(at=report.killed, act=kill_process)):
-            if depth == 1:
-                end = in_child(self._recover, Ended)
-                self._judge(report, end, f"killed at {report.killed}")
-            elif (state := self.state(left := self.rig.save())) not in states:
+            self._judge(report, self.recover(), f"killed at {report.killed}")
+            report.killed += 1
+            self.rig.restore(self.ready)
+
+    def _twice(self, report: Report) -> None:
+        states = set()
+        for left in stops(self.rig, self.verb_watched, is_change):
+            self.rig.restore(left)
+            if (state := self.state(left)) not in states:
                 states.add(state)
                 self._again(report, left)
             report.killed += 1
-            self.rig.restore(self.ready)
-        report.ends = dict(self.ends)
-        return report
 
     def complaints(self, end: Ended) -> list[str]:
         """Says what is not as it must be after a recovery."""
@@ -115,13 +124,12 @@ class Sweep:
         return [f"not held: {law}; {end.recovery}, {end.run}" for law, ok in held.items() if not ok]
 
     def _again(self, report: Report, left: Moment) -> None:
-        """Kills the recovery at every moment too, and recovers once more."""
-        for at in count():
-            self.rig.restore(left)
-            if not killed(self._settle, CallTrigger(decides, at=at, act=kill_process)):
-                return
+        """Cuts off the recovery at every moment too, and recovers once more."""
+        self.rig.restore(left)
+        for at, cut in enumerate(stops(self.rig, self.settle, decides)):
+            self.rig.restore(cut)
             where = f"killed at {report.killed}, and its recovery at {at}"
-            self._judge(report, self._recover(), where)
+            self._judge(report, self.recover(), where)
             report.killed_again += 1
 
     def _judge(self, report: Report, end: Ended, where: str) -> None:
@@ -137,10 +145,10 @@ class Sweep:
     def verb_watched(self, listen: CallListener) -> None:
         self.do(self.rig.open(listen))
 
-    def _settle(self, listen: CallListener) -> None:
+    def settle(self, listen: CallListener) -> None:
         drive_to_end(self.rig.open(listen).runs.recover())
 
-    def _recover(self) -> Ended:
+    def recover(self) -> Ended:
         engine = self.rig.open()
         journal = self._journal(engine)
         recovery = drive_to_end(engine.runs.recover()).outcome
@@ -228,6 +236,44 @@ def killed(work: Callable[[CallListener], object], moments: CallTrigger) -> bool
     if status and status != signal.SIGKILL:
         sys.exit(f"A process ended with status {status} instead of being killed.")
     return status == signal.SIGKILL
+
+
+def stops(
+    rig: Rig, work: Callable[[CallListener], object], counts: Callable[[str], bool]
+) -> list[Moment]:
+    """Returns what a process leaves that is killed at any one of the moments that count.
+
+    It is stopped at each of them, looked at, and let go on: one process instead of one for each.
+    What is killed there leaves the same, which test_kill.py shows.
+    """
+    (stopped, stop), (going_on, go_on) = os.pipe(), os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(stopped)
+        os.close(go_on)
+
+        def wait(moment: str, arguments: tuple[Any, ...]) -> None:
+            os.write(stop, b".")
+            os.read(going_on, 1)
+
+        code = 1
+        try:
+            work(CallTrigger(counts, at=0, act=wait, sticky=True))
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(stop)
+    os.close(going_on)
+    left = []
+    while os.read(stopped, 1):
+        left.append(rig.save())
+        os.write(go_on, b".")
+    os.close(stopped)
+    os.close(go_on)
+    _, status = os.waitpid(child, 0)
+    if status:
+        sys.exit(f"A process that nobody killed ended with status {status}.")
+    return left
 
 
 def _answer(work: Callable[[], object], writing: int) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.crash.apart import PATIENT, apart
+from tests.crash.stopped import States
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
 
@@ -43,6 +44,15 @@ def test_recovery_of_an_undo_killed_at_every_moment_ends_the_same_way(
     report = swept("undo", 2, story, quick_path)
     check(report, ("rolled_back", "done"))
     assert report.killed_again > 50
+
+
+def test_what_is_stopped_at_a_moment_shows_what_a_kill_leaves_there(quick_path: Path) -> None:
+    built, recovered = apart(list[States], "tests.crash.stopped", "replace", quick_path)
+    assert built.stopped == built.killed
+    assert recovered.stopped == recovered.killed
+    assert built.complaints + recovered.complaints == []
+    assert len(built.stopped) >= 16
+    assert len(recovered.stopped) >= 3
 
 
 def check(report: Report, ends: Iterable[str], least: int = 21) -> None:

@@ -103,7 +103,7 @@ class Cuts(Sweep):
         report = Report()
         while self._was_cut(report.killed):
             self._machine.restart()
-            end = in_child(self._recover, Ended)
+            end = in_child(self.recover, Ended)
             self._judge(report, self._tidied(end), f"cut at {report.killed}")
             report.killed += 1
         report.ends = dict(self.ends)
