@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
 from tests.support import feature_check
+from tests.support.properties import QUICK
 
 LONG = (
     "tests/disks/",
@@ -39,7 +40,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile("few", parent=settings.get_profile("steady"), max_examples=10)
+settings.register_profile(QUICK, parent=settings.get_profile("steady"), max_examples=10)
 settings.load_profile("steady")
 
 

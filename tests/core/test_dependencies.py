@@ -5,6 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import A, B, C, Tree, applied, below
 from tests.core.test_draft_model import files, stories
+from tests.support.properties import examples
 
 from assent.core.digest import operation_ids
 from assent.core.errors import ImpossibleOperations
@@ -141,7 +142,7 @@ def test_what_an_earlier_segment_deletes_makes_room(
         check()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(stories(commands=True))
 def test_a_draft_that_was_possible_step_by_step_holds_together(story: Story) -> None:
     start, steps, _ = story
@@ -151,7 +152,7 @@ def test_a_draft_that_was_possible_step_by_step_holds_together(story: Story) -> 
         assert start[path] == state
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(stories(commands=True), st.data())
 def test_without_one_operation_the_rest_still_does_what_it_did(
     story: Story, data: st.DataObject

@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, TOOL, A, B, Tree, applied
+from tests.support.properties import examples
 
 from assent.core.plan.draft import net_changes, segments, stage
 from assent.core.plan.operation import (
@@ -58,7 +59,7 @@ def files(operations: tuple[Operation, ...]) -> list[FileOperation]:
     return [op for op in operations if isinstance(op, FileOperation)]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(stories())
 def test_a_draft_does_what_its_steps_did(story: tuple[Tree, list[Operation], Tree]) -> None:
     start, steps, end = story
@@ -72,7 +73,7 @@ def test_a_draft_does_what_its_steps_did(story: tuple[Tree, list[Operation], Tre
     }
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(stories(), st.integers(0, 12))
 def test_it_makes_no_difference_in_how_many_calls_steps_are_staged(
     story: tuple[Tree, list[Operation], Tree], cut: int
@@ -83,7 +84,7 @@ def test_it_makes_no_difference_in_how_many_calls_steps_are_staged(
     assert stage((), draft) == draft
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(stories())
 def test_what_a_step_does_not_touch_keeps_its_place(
     story: tuple[Tree, list[Operation], Tree],
@@ -97,7 +98,7 @@ def test_what_a_step_does_not_touch_keeps_its_place(
         assert list(draft[: len(kept)]) == kept
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(stories(commands=True))
 def test_every_segment_is_composed_by_itself(story: tuple[Tree, list[Operation], Tree]) -> None:
     start, steps, end = story

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TREES, A, B, Tree, applied, below, is_possible
+from tests.support.properties import examples
 
 from assent.core.errors import ImpossibleOperations
 from assent.core.plan.draft import check_tree, segments, stage
@@ -134,7 +135,7 @@ def steps_between(start: Tree, end: Tree) -> tuple[FileOperation, ...]:
     return (*deletes, *writes)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(trees, ends)
 def test_a_draft_is_refused_exactly_where_its_end_is_impossible(start: Tree, end: Tree) -> None:
     draft = stage((), steps_between(start, end))

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.core.errors import InvalidPlan
 from assent.core.plan.front_matter import FrontMatter, front_matter
@@ -214,7 +215,7 @@ def told(text: bytes) -> str:
         return error.message
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(WORDS, max_size=25), st.booleans())
 def test_any_text_is_read_or_refused(words: list[str], ended: bool) -> None:
     body = "---\n" + "".join(words) + ("\n---\n" if ended else "")
@@ -224,7 +225,7 @@ def test_any_text_is_read_or_refused(words: list[str], ended: bool) -> None:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(text: bytes) -> None:
     assert "ront" in told(text)

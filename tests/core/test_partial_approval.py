@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import NESTED, TREES, A, B, C, Tree, applied, below, is_possible
+from tests.support.properties import examples
 
 from assent.core.errors import ImpossibleOperations, NotFound
 from assent.core.plan.draft import check_tree, segments, stage
@@ -219,7 +220,7 @@ def after(tree: Tree, operations: Sequence[Operation]) -> Tree:
     return tree
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(stories())
 def test_g10_what_is_kept_can_always_be_applied(
     story: tuple[Tree, tuple[Operation, ...], set[int]],
@@ -236,7 +237,7 @@ def test_g10_what_is_kept_can_always_be_applied(
     assert (not followed) or declined
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(stories())
 def test_g10_nothing_follows_that_could_stay_alone(
     story: tuple[Tree, tuple[Operation, ...], set[int]],

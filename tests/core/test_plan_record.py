@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.core.errors import IllegalState
 from assent.core.event import (
@@ -274,7 +275,7 @@ NEXT: dict[PlanState, list[Callable[[int], Event]]] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=14), st.integers(1, 15))
 def test_law_8_where_the_stream_is_cut_makes_no_difference(choices: list[int], cut: int) -> None:
     stream = recorded(CREATED)

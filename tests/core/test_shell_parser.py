@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import (
@@ -181,7 +182,7 @@ def test_a_line_has_limits() -> None:
         parse_command_line("a" * (MAX_LINE + 1))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text() | st.text(" \t\n|&;<>()$`\\\"'{}*?[]#~!@^=:a2/é"))
 def test_parsing_only_ever_refuses_and_is_the_same_twice(line: str) -> None:
     assert answer(line) == answer(line)

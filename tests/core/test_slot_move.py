@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TOOL, TREES, A, B, C, D, Tree, applied, below
+from tests.support.properties import examples
 
 from assent.core.paths import ancestors
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile
@@ -234,7 +235,7 @@ class Names:
         }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(segments(), st.booleans(), st.data())
 def test_motions_lead_from_start_to_finish_and_back(
     segment: tuple[Tree, list[FileOperation], Tree], exchange: bool, choice: st.DataObject

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.core.states import LINK, NESTED, TREES, A, B, C, Tree, Z, applied, below, is_possible
+from tests.support.properties import examples
 
 from assent.core.paths import ancestors
 from assent.core.plan.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
@@ -211,7 +212,7 @@ def stories(draw: st.DrawFn) -> tuple[Tree, list[FileOperation], Tree]:
     return start, draw(st.permutations(operations)), later
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(stories())
 def test_law_7_undo_restores_what_it_can_and_touches_nothing_else(
     story: tuple[Tree, list[FileOperation], Tree],

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.permissions.real_programs import CANARY, prepare, run, state
+from tests.support.properties import examples
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord
@@ -226,7 +227,7 @@ SCRAPS = st.lists(st.sampled_from([*PIECES.split(), " ", "\n"]), min_size=1, max
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(PROGRAMS, SCRAPS))
 def test_what_is_accepted_has_no_effect(
     tmp_path_factory: pytest.TempPathFactory, program: str

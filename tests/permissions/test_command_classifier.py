@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.core.permission.command_analysis import CommandAnalysis
 from assent.permissions.commands.classifier import classify_command_line
@@ -162,7 +163,7 @@ SIGNS = [*" \t\n;&|<>(){}[]$`'\"\\!#=*?~-", *WHOLE]
 TEXTS = st.lists(st.sampled_from(SIGNS), max_size=25).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.one_of(TEXTS, st.text(max_size=60)))
 @example("\ud800")
 @example("{\U00031860")
@@ -182,7 +183,7 @@ WRAPS = (
 )  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.sampled_from(WRAPS), max_size=4))
 def test_f79_a_hidden_command_is_found_or_the_line_is_not_certain(wraps: list[str]) -> None:
     text = "git push"

@@ -3,6 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.permissions.fake_classifier import DANGER, UNCERTAIN, told
+from tests.support.properties import examples
 
 from assent.core.permission.mode import MODES, CustomMode, stricter_mode
 from assent.core.permission.rule import (
@@ -83,7 +84,7 @@ POSTURES = st.builds(
     auto=st.booleans(),
     grants=st.lists(GRANTS, max_size=2).map(tuple),
 )
-MANY = settings(max_examples=400)
+MANY = settings(max_examples=examples(400))
 
 
 def verdict(

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.permissions.real_programs import CANARY, prepare, run, state
+from tests.support.properties import examples
 
 from assent.core.errors import Refused
 from assent.core.shell.parser import ShellWord
@@ -176,7 +177,7 @@ EFFECTS = (
 
 
 @pytest.mark.skipif(shutil.which("sed") is None, reason="there is no sed here")
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.sampled_from((*PIECES, *EFFECTS)), min_size=1, max_size=9))
 def test_what_is_accepted_has_no_effect(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[str]

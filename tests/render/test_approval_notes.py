@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.properties import examples
 
 from assent.planning.projections import tasks
 from assent.render.approval import (
@@ -20,7 +21,7 @@ def noted(note: str, approval: str = "1") -> ApprovalNote:
 SIGNS = st.text(st.sampled_from("ab \n\t#-*+>`~|=_:[]x<!1.)\r\\\u202e\u2028"), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(SIGNS.filter(str.strip), SIGNS.filter(str.strip))
 def test_g11_any_note_is_exactly_one_open_item(one: str, other: str) -> None:
     notes = (noted(one), noted(other, "2"))
