@@ -22,7 +22,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt lint quick test collected bench mutants demo docs
+.PHONY: help setup system pins fmt lint quick test collected screens bench mutants demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ test: ## everything: lint, then the whole suite
 # All workers begin with the same: to read every test. What they need is compiled once, before that.
 collected: $(STAMP)
 	@$(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 || true  # it is said later, if anything is wrong
+
+screens: $(STAMP) ## compare pictures of the terminal UI at every size (ASSENT_SNAPSHOTS=accept keeps new ones)
+	ASSENT_SNAPSHOTS=$${ASSENT_SNAPSHOTS:-all} $(BIN)/pytest -n $(CORES) tests/tui/test_snapshots.py
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run

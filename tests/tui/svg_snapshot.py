@@ -18,7 +18,9 @@ from textual.widgets import Input, TextArea
 from assent.tui.line_view import LineView
 
 FOLDER = Path(__file__).parent / "snapshots"
-ACCEPT = "ASSENT_SNAPSHOTS=accept pytest tests/tui/test_snapshots.py"
+ACCEPT = "ASSENT_SNAPSHOTS=accept make screens"
+ASKED = os.environ.get("ASSENT_SNAPSHOTS", "")  # "all" sizes, or "accept" all of them
+EVERY_SIZE = ASKED in ("all", "accept")
 WIDE, HIGH = 8, 17  # of a cell, in pixels
 FONT = "13.29px DejaVu Sans Mono,monospace"  # whose letters are that wide
 
@@ -84,7 +86,7 @@ def letters(svg: str) -> list[str]:
 def compare(name: str, found: str, beside: Path) -> str:
     """Returns what is wrong with a picture; with the accepting word, makes it the right one."""
     kept = FOLDER / f"{name}.svg"
-    if os.environ.get("ASSENT_SNAPSHOTS") == "accept":
+    if ASKED == "accept":
         kept.write_text(found, encoding="utf-8")
         return ""
     wanted = kept.read_text(encoding="utf-8") if kept.exists() else ""

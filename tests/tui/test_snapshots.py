@@ -1,4 +1,7 @@
-"""Pictures of the screen and of every panel, at three sizes, from fixed words."""
+"""Pictures of the screen and of every panel, from fixed words.
+
+There are three sizes of each. `make test` compares one of them, `make screens` all.
+"""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -9,7 +12,7 @@ from typing import Any
 import pytest
 from tests.tui.harness import Stage
 from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, played, prepare
-from tests.tui.svg_snapshot import ACCEPT, FOLDER, compare
+from tests.tui.svg_snapshot import ACCEPT, EVERY_SIZE, FOLDER, compare
 
 from assent.tui import panels
 from assent.tui.conversation.timeline import Timeline
@@ -23,7 +26,7 @@ from assent.tui.panels.text_input import TextInputPanel
 from assent.tui.panels.undo import RunsPanel, UndoPanel
 from assent.tui.sidebar.sidebar import OperationPanel
 
-SIZES = ((80, 24), (120, 40), (200, 50))
+SIZES = SMALL, MIDDLE, LARGE = (80, 24), (120, 40), (200, 50)
 # Every picture, and what is open in it.
 SHOWN = {
     "main": "Screen",
@@ -139,6 +142,11 @@ async def permits(theatre: Theatre) -> None:
     await theatre.keep("permission")
 
 
+def sizes(usual: tuple[int, int]) -> pytest.MarkDecorator:
+    """Has a test draw at every size if asked for that, else at the one that is named."""
+    return pytest.mark.parametrize("size", SIZES if EVERY_SIZE else [usual], ids=str)
+
+
 @pytest.fixture(autouse=True)
 def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Has every thought take no time: how long it took moves what stands behind it."""
@@ -146,13 +154,13 @@ def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Timeline, "_part", lambda feed, part, _: real(feed, part, 0.0))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@sizes(MIDDLE)
 def test_plans_and_lists(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *PLANNING)
     check(played(stage, plans, size), tmp_path)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@sizes(SMALL)
 def test_runs(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage)
     stage.plan("greet", "Greet politely")
@@ -162,13 +170,13 @@ def test_runs(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     check(played(stage, runs, size), tmp_path)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@sizes(LARGE)
 def test_questions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *ASKING)
     check(played(stage, asks, size), tmp_path)
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@sizes(SMALL)
 def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
     prepare(stage, *PERMITTING)
     check(played(stage, permits, size, "ask"), tmp_path)
