@@ -1,5 +1,8 @@
 """Files and answers that are nested 10,000 deep: an error in words, and never a traceback."""
 
+import json
+import sys
+
 import pytest
 from tests.cli.harness import World
 from tests.cli.scripts import Talker, turn
@@ -8,6 +11,13 @@ DEEP = 10_000
 JSON = "[" * DEEP + "]" * DEEP
 TABLES = '{"a":' * DEEP + "1" + "}" * DEEP
 DEPTHS = (150, 400, DEEP)
+# Several commands in one process, each from the depth of stack at which the program starts it.
+SEVERAL = """
+import json, sys
+from assent.cli.entry import run
+with open(sys.argv[1]) as file:
+    print("", json.dumps([run(line) for line in json.load(file)]), sep="\\n")
+"""
 
 
 def told(world: World, *arguments: str, stdin: bytes = b"") -> tuple[int, str]:
@@ -17,6 +27,19 @@ def told(world: World, *arguments: str, stdin: bytes = b"") -> tuple[int, str]:
     assert "Traceback" not in words
     assert "Recursion" not in words
     return answer.code, words
+
+
+def codes(world: World, *lines: tuple[str, ...]) -> list[int]:
+    """Runs several command lines, one after the other; returns their exit codes."""
+    file = world.base / "lines.json"
+    file.write_text(json.dumps(lines), encoding="utf-8")
+    answer = world.start([sys.executable, "-c", SEVERAL, str(file)])
+    assert b"Traceback" not in answer.err + answer.out
+    assert b"Recursion" not in answer.err + answer.out
+    assert answer.code == 0
+    found: list[int] = json.loads(answer.out.splitlines()[-1])
+    assert len(found) == len(lines)
+    return found
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -52,9 +75,8 @@ def test_files_of_a_project(
     after = {"toml": "\n", "json": "}", "md": "\n---\nHello\n"}[name.rpartition(".")[2]]
     text = before + opens * depth + inside + closes * depth + after
     world.put(name, text.encode())
-    for line in (("status",), ("rules", "list"), ("trust", "show"), ("modes", "list")):
-        code, _ = told(world, *line)
-        assert code in (0, 1, 2, 7)
+    asked = (("status",), ("rules", "list"), ("trust", "show"), ("modes", "list"))
+    assert {*codes(world, *asked)} <= {0, 1, 2, 7}
 
 
 @pytest.mark.parametrize("depth", DEPTHS)
@@ -83,15 +105,20 @@ def test_files_that_are_read_by_name(world: World, depth: int) -> None:
         "{ " * 3000,
         "if true; then " * 1000,
     ],
+    ids=["brackets", "commands", "empty", "unclosed", "negations", "quotes", "braces", "ifs"],
 )
 def test_command_lines(world: World, line: str) -> None:
     world.plan()
-    for verb in (("shell", "check"), ("rules", "test", "bash"), ("rules", "explain", "bash")):
-        code, _ = told(world, *verb, line)
-        assert code in (0, 1, 2, 3, 4, 7)
-    code, _ = told(world, "stage", "run", "--script", line)
-    assert code in (0, 1, 2, 7)
-    assert told(world, "stage", "list")[0] == 0
+    verbs = (("shell", "check"), ("rules", "test", "bash"), ("rules", "explain", "bash"))
+    *asked, staged, listed = codes(
+        world,
+        *((*verb, line) for verb in verbs),
+        ("stage", "run", "--script", line),
+        ("stage", "list"),
+    )
+    assert {*asked} <= {0, 1, 2, 3, 4, 7}
+    assert staged in (0, 1, 2, 7)
+    assert listed == 0
 
 
 @pytest.mark.parametrize("mode", ["plan", "ask", "auto-edit"])
