@@ -26,6 +26,14 @@ LONG = (
     "tests/doctor/",
     "tests/demo/",
 )  # what takes long, the longest first
+# What reads the syntax trees of the whole package; one worker does, so that they are made once.
+READS_TREES = (
+    "tests/house/",
+    "tests/adversarial/test_known_vulnerabilities.py::test_only_the_gate",
+    "tests/cli/test_next_steps.py",
+    "tests/runs/test_user_commands.py::test_no_tool",
+    "tests/tui/test_hints.py",
+)
 LONG_S = 900  # seconds for each of these; the others have those of pyproject.toml
 MANY = 20_000  # values made before the garbage collector looks at them; the usual number is 700
 
@@ -75,6 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     long = [item for start in LONG for item in items if item.nodeid.startswith(start)]
     short = [item for item in items if not item.nodeid.startswith(LONG)]
+    short.sort(key=lambda item: not item.nodeid.startswith(READS_TREES))
     each = -(-len(short) // workers)
     items[:] = [
         item

@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 from tests.cli.test_help import GROUPS
+from tests.house.source import modules, nodes
 
-import assent
 from assent.cli.registry import COMMANDS
 
 _STEP = re.compile(r"assent ([a-z]+)(?: ([a-z]+)\b)?")
@@ -17,16 +16,15 @@ _STEP = re.compile(r"assent ([a-z]+)(?: ([a-z]+)\b)?")
 @cache
 def steps() -> frozenset[tuple[str, str]]:
     """Returns the commands with which errors of the program end, and in which file that is."""
-    return frozenset(_steps(Path(assent.__file__).parent))
+    return frozenset(_steps())
 
 
-def _steps(top: Path) -> Iterator[tuple[str, str]]:
-    for file in sorted(top.rglob("*.py")):
-        tree = ast.parse(file.read_text("utf-8"))
-        raised = [node.exc for node in ast.walk(tree) if isinstance(node, ast.Raise)]
+def _steps() -> Iterator[tuple[str, str]]:
+    for file, tree in modules().items():
+        raised = [node.exc for node in nodes(tree) if isinstance(node, ast.Raise)]
         calls = [error for error in raised if isinstance(error, ast.Call)]
         found = [_STEP.match(_text(given)) for error in calls for given in error.args[1:]]
-        yield from ((step[0], str(file.relative_to(top))) for step in found if step)
+        yield from ((step[0], file) for step in found if step)
 
 
 def _text(node: ast.expr) -> str:

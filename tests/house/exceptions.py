@@ -1,34 +1,18 @@
 """What the checks of imports still tolerate. The list may only shrink, and shall be empty.
 
-Late imports keep start-up short while the modules are many and small.
+The screen knows its panels and they know the screen; other late imports keep start-up short while
+the modules are many and small.
 """
 
-CYCLES = (
-    "assent.app.composition",
-    "assent.app.lazy",
-    "assent.app.rules",
-    "assent.app.shell",
-)
+CYCLES = ()
 
 LATE = {
-    "assent.app.composition": (
-        "assent.app.keyring",
-        "assent.app.lazy",
-        "assent.app.rules",
-        "assent.app.shell",
-        "assent.permissions.commands.classifier",
-        "assent.runs.plan_commands",
-    ),
-    "assent.app.custom_commands": ("assent.tools.outcome",),
     "assent.app.engine": (
-        "assent.agent.grants",
         "assent.agent.memory",
         "assent.agent.pending_decisions",
-        "assent.agent.pending_questions",
         "assent.agent.project_files",
         "assent.agent.services",
         "assent.agent.session_context",
-        "assent.agent.session_repository",
         "assent.agent.sessions",
         "assent.agent.text_plan_builds",
         "assent.agent.turn_changes",
@@ -40,90 +24,34 @@ LATE = {
         "assent.planning.rebase",
         "assent.planning.review_history",
         "assent.planning.reviews",
-        "assent.planning.services",
-        "assent.render.status",
+        "assent.runs.evidence",
         "assent.runs.history",
-        "assent.runs.permits",
         "assent.runs.retention",
-        "assent.runs.session_commands",
-    ),
-    "assent.app.lazy": (
-        "assent.agent.read_only_shell",
-        "assent.app.shell",
     ),
     "assent.app.rules": (
         "assent.core.mcp",
-        "assent.permissions.commands.classifier",
-        "assent.permissions.commands.read_only.classifier",
-        "assent.permissions.commands.read_only_line",
         "difflib",
     ),
-    "assent.app.settings": ("assent.core.text.secrets",),
+    "assent.app.shell": ("assent.agent.read_only_shell",),
     "assent.app.tool_environment": (
         "assent.app.mcp",
-        "assent.app.models",
         "assent.app.plugins",
     ),
-    "assent.app.workspace_files": (
-        "assent.tools.file_listing",
-        "assent.tools.overlay",
-    ),
-    "assent.cli": (
-        "assent.cli.entry",
-        "assent.cli.registry",
-    ),
-    "assent.cli.approve": ("assent.cli.bundle",),
-    "assent.cli.build": ("assent.cli.text_plan_build",),
-    "assent.cli.bundle": ("assent.app.exports",),
-    "assent.cli.demo": ("assent.cli.tui",),
-    "assent.cli.entry": (
-        "assent.cli.goal.command",
-        "assent.cli.root",
-        "assent.cli.tui",
-    ),
-    "assent.cli.goal.command": (
-        "assent.app.composition",
-        "assent.app.session",
-        "assent.cli.asker",
-        "assent.cli.goal.output",
-        "assent.cli.goal.slash_command",
-        "assent.cli.registry",
-        "shlex",
-    ),
     "assent.cli.goal.options": ("difflib",),
-    "assent.cli.init": ("assent.app.workspace_files",),
     "assent.cli.input": (
         "click",
         "select",
     ),
-    "assent.cli.invocation": (
-        "assent.app.composition",
-        "assent.cli.stream_output",
-    ),
-    "assent.cli.mcp": ("assent.app.mcp",),
-    "assent.cli.models": ("assent.app.models",),
     "assent.cli.output": (
-        "assent.core.text.secrets",
         "assent.render.command_output",
         "assent.render.diff",
         "click",
         "shutil",
     ),
-    "assent.cli.plan": (
-        "assent.cli.output",
-        "assent.render.lines",
-    ),
-    "assent.cli.review": ("assent.app.composition",),
     "assent.cli.sessions": (
         "assent.agent.loop.loop",
-        "assent.app.exports",
         "assent.app.models",
-        "assent.cli.goal.command",
-        "assent.cli.goal.options",
-        "assent.render.turn_changes",
     ),
-    "assent.cli.shell": ("assent.app.shell",),
-    "assent.cli.stage": ("assent.app.workspace_files",),
     "assent.cli.tui": (
         "assent.app.composition",
         "assent.app.custom_commands",
@@ -135,9 +63,6 @@ LATE = {
         "assent.app.settings",
         "assent.app.shell",
         "assent.app.workspace_files",
-        "assent.cli.output",
-        "assent.cli.registry",
-        "assent.cli.root",
         "assent.core.permission.mode",
         "assent.render.notification",
         "msgspec",

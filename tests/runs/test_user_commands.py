@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.house.source import modules, nodes
 from tests.runs.test_permits import undo
 from tests.runs.test_session_commands import Scripted, finished_by, recorded
 from tests.sandbox.profiles import left_over, long_time
@@ -12,7 +13,6 @@ from tests.support.engine import World
 from tests.support.session import Script, work
 from tests.support.threads import Worker, plain_process
 
-import assent
 from assent.app.engine import Engine
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
@@ -184,11 +184,10 @@ def test_what_it_says_is_bounded(world: World) -> None:
 
 
 def test_no_tool_no_driver_and_no_session_can_get_there() -> None:
-    source = Path(assent.__file__).parent
     callers = [
-        str(path.relative_to(source))
-        for path in source.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        path
+        for path, tree in modules().items()
+        for node in nodes(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and node.func.attr == "run_as_user"

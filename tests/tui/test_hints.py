@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.test_help import GROUPS
 from tests.cli.test_next_steps import steps
+from tests.house.source import modules, nodes
 from tests.tui.harness import Seat, Stage
 
-import assent
 from assent.cli.registry import COMMANDS
 from assent.core.errors import NotFound
 from assent.render.lines import GUTTER, Line
@@ -33,11 +33,10 @@ ESC = "Esc, where it is at work"
 
 def texts() -> Iterator[str]:
     """Yields what is a next step anywhere in the program, with a word for what is put in."""
-    top = Path(assent.__file__).parent
-    for file in sorted(top.rglob("*.py")):
-        if file.parent.name in ("cli", "tui"):
+    for file, tree in modules().items():
+        if Path(file).parent.name in ("cli", "tui"):
             continue
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in nodes(tree):
             text = _text(node)
             if re.match(r"assent [a-z\"'-]", text) and "\n" not in text:
                 yield text
