@@ -108,9 +108,9 @@ def _made_of(thing: Any) -> list[str]:
         defaults = [""] * len(thing.__struct_fields__)
         optional = len(thing.__struct_defaults__)
         defaults[len(defaults) - optional :] = [" = default"] * optional
-        return [
-            f"{name}{more}" for name, more in zip(thing.__struct_fields__, defaults, strict=True)
-        ]
+        fields = zip(thing.__struct_fields__, defaults, strict=True)
+        read = [name for name, what in vars(thing).items() if isinstance(what, property)]
+        return [*(f"{name}{more}" for name, more in fields), *(f"{name} (read)" for name in read)]
     if issubclass(thing, enum.Enum):
         return [f"{each.name} = {each.value}" for each in thing]
     return [str(each) for each in inspect.signature(thing).parameters.values()]
