@@ -1,7 +1,6 @@
 """What the checks of imports still tolerate. The list may only shrink, and shall be empty.
 
-The screen knows its panels and they know the screen; other late imports keep start-up short while
-the modules are many and small.
+These late imports keep start-up short: a command loads no service that it does not use.
 """
 
 CYCLES = ()
