@@ -24,7 +24,6 @@ SAME_WORD = {("core/run/slot_move.py", "exchange")}
 # What other packages may take from the executor; `app` chooses the rest, and `testing` tries it.
 TAKES_OF_THE_EXECUTOR = {
     "planning": {
-        "command.NoPlanCommandRunner",
         *("drift.check_disk", "drift.drifted_paths", "drift.first_segment_files"),
         "drift.state_text",
         "executor.Executor",
@@ -36,10 +35,10 @@ TAKES_OF_THE_EXECUTOR = {
     },
     "workspace": {
         *("disk.Disk", "disk.EntryKind", "disk.readable_error", "disk.readable_errors"),
-        *("file_attributes.OwnershipRights", "file_attributes.attributes_of"),
-        *("file_attributes.lost_attributes", "file_attributes.process_rights"),
         *("file_states.CHUNK", "file_states.OPEN_READ", "file_states.DigestCache"),
         *("file_states.FileStates", "file_states.unsupported_file_type"),
+        *("file_states.OwnershipRights", "file_states.attributes_of"),
+        *("file_states.lost_attributes", "file_states.process_rights"),
         "folder_handles.FolderHandles",
         *("slots.folders_with_own_slots", "slots.mounts_below"),
     },

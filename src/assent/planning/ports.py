@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from assent.core.permission.command_analysis import CommandAnalysis, unread_line
 from assent.core.permission.mode import CustomModes
 from assent.core.permission.rule import NO_COMMAND_LIMITS, CommandLimits
 from assent.core.run.workspace_changes import SnapshotLimits
@@ -31,6 +30,7 @@ from assent.ports import (
 from assent.ports.external import NoPlanCommandRunner
 
 if TYPE_CHECKING:
+    from assent.core.permission.command_analysis import CommandAnalysis
     from assent.executor.executor import Executor
 
 NO_HOOK_RESULT = HookResults()
@@ -106,7 +106,8 @@ class Ports(msgspec.Struct, frozen=True):
     garbage_collector: GarbageCollector = NoGarbageCollector()
     displaced_files: DisplacedFiles = NoDisplacedFiles()
     command_runner: PlanCommandRunner = NoPlanCommandRunner()
-    classify_command_line: Callable[[str], CommandAnalysis] = unread_line  # by its text
+    # By its text; where there is none, no command line counts as read.
+    classify_command_line: "Callable[[str], CommandAnalysis] | None" = None
     keys: TrustedKeys = NoTrustedKeys()
     rules: PlanRules = NoPlanRules()  # of person and project, for plans
     no_sandbox_reason: Callable[[], str] = lambda: (

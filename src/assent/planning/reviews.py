@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, InvalidPlan
 from assent.core.paths import ancestors, base_name, display_path, parent
+from assent.core.permission.command_analysis import unread_line
 from assent.core.plan.operation import (
     DeleteFile,
     FileOperation,
@@ -194,7 +195,8 @@ class _OperationReviewer:
         return OperationReview(identity, op, reversibility(op), operation_risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
-        read, root = self._doors.classify_command_line, display_path(self._place.root)
+        read = self._doors.classify_command_line or unread_line
+        root = display_path(self._place.root)
         line = read(command_line_text(op))
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = command_limits(self._doors.rules, op)
