@@ -2,9 +2,9 @@
 
 import pytest
 
-from assent.core.plan.operation import RunCommand
+from assent.core.plan.operation import RunCommand, command_line_text
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import command_line_text, predict_effects
+from assent.permissions.commands.predicted_effects import predict_effects
 
 
 def installs(op: RunCommand) -> bool:

@@ -18,11 +18,11 @@ from assent.core.plan.operation import (
     Operation,
     RunCommand,
     WriteFile,
+    command_line_text,
 )
 from assent.core.plan.plan import Scope
 from assent.core.text.confusables import skeletons
 from assent.permissions.commands.classifier import classify_command_line
-from assent.permissions.commands.predicted_effects import command_line_text
 from assent.permissions.operation_risks import (
     _RULES,
     RiskInput,
