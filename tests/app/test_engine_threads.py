@@ -1,12 +1,16 @@
 """One engine in several threads at once, as a face uses it: one works while others look."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from threading import Barrier, Event, Thread
+from threading import Barrier, BrokenBarrierError, Event, Thread
+from types import ModuleType
+from typing import Any
 
 import pytest
 from tests.support.session import Script, tooling
 
+from assent.agent import services, sessions
 from assent.app.engine import Engine
 from assent.core.event import PlanCreated, WorkspaceMinted
 from assent.core.llm import TextPart
@@ -185,9 +189,24 @@ def test_asking_whether_a_lock_is_held_holds_nobody_up(tmp_path: Path) -> None:
 
 
 def test_whichever_thread_asks_first_there_is_one_of_what_knows_who_is_at_work(
-    engine: Engine,
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begin, found = Barrier(8), []
+    """Making one waits a while for a second thread that makes another, which must not come."""
+    begin, found, made = Barrier(8), [], []
+
+    def slowly(module: ModuleType, name: str) -> None:
+        real, both = getattr(module, name), Barrier(2, timeout=0.2)
+
+        def make(*args: Any, **named: Any) -> Any:
+            made.append(name)
+            with suppress(BrokenBarrierError):  # nobody else came as far as this
+                both.wait()
+            return real(*args, **named)
+
+        monkeypatch.setattr(module, name, make)
+
+    slowly(services, "open_agent_services")
+    slowly(sessions, "Sessions")
 
     def ask() -> None:
         begin.wait()
@@ -198,4 +217,5 @@ def test_whichever_thread_asks_first_there_is_one_of_what_knows_who_is_at_work(
         thread.start()
     for thread in threads:
         thread.join()
+    assert sorted(made) == ["Sessions", "open_agent_services"]
     assert {tuple(map(id, each)) for each in found} == {tuple(map(id, found[0]))}

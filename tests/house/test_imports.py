@@ -8,8 +8,8 @@ from tests.house.source import Import, Modules, imports, modules
 
 # Who may import inside a function, and what: chosen late, heavy, and often not needed at all.
 SEAMS = {
-    "cli": ("cli", "tui", "web", "acp"),  # of its own: the module of the command that was typed
-    "app": ("permissions", "executor", "llm", "store", "workspace", "sandbox", "config"),
+    "cli": ("tui", "web", "acp"),
+    "app": ("executor", "llm", "store", "workspace", "sandbox", "config"),
 }
 # Who imports one module late: the first paint does not wait for panels, commands and sidebar.
 LATER = {"assent.tui.app": "assent.tui.parts"}
